@@ -1,0 +1,55 @@
+# Every recipe makes .venv and installs what it needs by itself; the second call is quick.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint format docs bench dist clean
+
+# See it work: statistics and checks of the bundled twins
+demo: .venv/.base
+	$(BIN)/winokit stats open
+	$(BIN)/winokit check open
+
+# All tests; real datasets are found through WINOKIT_DATA, else in ../shared/data
+test: .venv/.dev
+	$(BIN)/python -m pytest
+
+# Style and types
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Put the code into house format
+format: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Write docs/cli.md anew from --help
+docs: .venv/.dev
+	$(BIN)/python docs/make_cli.py
+
+# Timings, as ratios of two things measured in one run
+bench: .venv/.dev
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+# A wheel in dist/
+dist: .venv/.dev
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+# Remove what the recipes made
+clean:
+	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/.pip:
+	$(PYTHON) -m venv .venv
+	$(PIP) install --upgrade 'pip>=25.1'
+	touch $@
+
+.venv/.base: .venv/.pip pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable .
+	touch $@
+
+.venv/.dev: .venv/.base
+	$(PIP) install --constraint constraints.txt --editable '.[hub]' --group dev
+	touch $@

@@ -1,0 +1,67 @@
+"""What can go wrong, as a tree.
+
+WinokitError
+├── BadInput            a file, a row or an option that does not say what it must
+│   ├── Malformed       one record of a file; carries file, line and field
+│   └── CannotWrite     a problem that a format has no words for
+├── UnknownName         a name that no registry knows
+└── MissingExtra        an optional dependency that is not installed
+
+The library raises these; only the command line catches them, prints one line and returns 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class WinokitError(Exception):
+    """Anything winokit refuses to do, said in one line."""
+
+
+class BadInput(WinokitError, ValueError):
+    """A file, a row or an option does not say what it must."""
+
+
+class Malformed(BadInput):
+    """One record cannot be read: where it stands, which field, and what was expected.
+
+    Parsers raise it with the field and the expectation alone; the reader that knows the place adds it with `at`.
+    """
+
+    def __init__(
+        self, expected: str, *, field: str | None = None, file: str | None = None, line: int | None = None
+    ) -> None:
+        self.expected, self.field, self.file, self.line = expected, field, file, line
+        super().__init__(str(self))
+
+    def at(self, file: str, line: int | None) -> Malformed:
+        """Return the same complaint with the place filled in."""
+        return Malformed(self.expected, field=self.field, file=self.file or file, line=self.line or line)
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        what = f"field {self.field!r}: {self.expected}" if self.field else self.expected
+        return f"{place}: {what}" if place else what
+
+
+class CannotWrite(BadInput):
+    """A format has no way to express a problem, e.g. no pronoun for WSC."""
+
+
+class UnknownName(WinokitError, LookupError):
+    """A name that no registry knows; the message lists what exists."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        super().__init__(f"No {kind} named {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+class MissingExtra(WinokitError, ImportError):
+    """An optional dependency is needed now and not installed."""
+
+    def __init__(self, need: str, extra: str) -> None:
+        super().__init__(f"{need} needs the {extra!r} extra: pip install 'winokit[{extra}]'")

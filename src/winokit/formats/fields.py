@@ -1,0 +1,74 @@
+"""Typed access to the fields of a row, with complaints that name the field and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from winokit.errors import Malformed
+from winokit.problem import BLANK
+
+MISSING = object()
+
+
+def string(row: Mapping[str, Any], key: str) -> str:
+    """A field that must be a string with something in it."""
+    value = row.get(key, MISSING)
+    if value is MISSING:
+        raise Malformed(f"missing (found {', '.join(map(str, row)) or 'nothing'})", field=key)
+    if not isinstance(value, str):
+        raise Malformed(f"a string expected, found {shown(value)}", field=key)
+    if not value.strip():
+        raise Malformed("a string expected, found an empty one", field=key)
+    return value
+
+
+def optional(row: Mapping[str, Any], key: str) -> str | None:
+    """A string, or None where the field is missing, null or empty."""
+    value = row.get(key)
+    return None if value is None or value == "" else string(row, key)
+
+
+def integer(row: Mapping[str, Any], key: str) -> int:
+    """A whole number (true and false are not)."""
+    value = row.get(key, MISSING)
+    if value is MISSING:
+        raise Malformed(f"missing (found {', '.join(map(str, row)) or 'nothing'})", field=key)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Malformed(f"a whole number expected, found {shown(value)}", field=key)
+    return value
+
+
+def flag(row: Mapping[str, Any], key: str) -> bool:
+    """True or false, also written 1 or 0."""
+    value = row.get(key, MISSING)
+    if value is not True and value is not False and (value not in (0, 1) or isinstance(value, float)):
+        raise Malformed(f"true or false expected, found {shown(value)}", field=key)
+    return bool(value)
+
+
+def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
+    """An answer written as 1, 2, … (as text or number); None where it is hidden."""
+    value = row.get(key)
+    if value is None or value == "":
+        return None
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        text = str(value).strip()
+        if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= count:
+            return int(text) - 1
+    raise Malformed(f"{' or '.join(str(i + 1) for i in range(count))} expected, found {shown(value)}", field=key)
+
+
+def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
+    """The texts before and after the one blank of a field."""
+    text = string(row, key)
+    before, blank, after = text.partition(BLANK)
+    if not blank or BLANK in after:
+        raise Malformed(f"exactly one blank '{BLANK}' expected, found {text.count(BLANK)}", field=key)
+    return before, after
+
+
+def shown(value: object) -> str:
+    """A value for a message: short, on one line."""
+    text = "nothing" if value is MISSING else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,119 @@
+"""Files in, datasets out, and back: recognise a format from content, read it, write it."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from winokit.catalogue import CATALOGUE
+from winokit.errors import BadInput, CannotWrite
+from winokit.formats import winogrande
+from winokit.formats.base import FORMATS, Format, Head, WriteOptions, lone_groups_dropped
+from winokit.formats.source import Source
+from winokit.problem import Card, Dataset
+
+COMPRESSED = {".gz", ".xz"}
+
+
+@dataclass
+class Written:
+    """What a conversion did: the files, how many problems, and those the format had no words for."""
+
+    files: list[Path]
+    problems: int
+    skipped: list[str] = field(default_factory=list)
+
+
+def recognise(path: Path) -> Format:
+    """The format a file is in, told from its content."""
+    head = Head(path)
+    if not head.text:
+        raise BadInput(f"{path}: the file is empty")
+    for known in FORMATS.values():
+        if known.recognise(head):
+            return known
+    raise BadInput(
+        f"{path}: no known format; name one as FORMAT:{path.name}, with FORMAT one of {', '.join(sorted(FORMATS))}"
+    )
+
+
+def read(path: str | Path, format: str | None = None, *, lenient: bool = False) -> Dataset:
+    """Read a file. A malformed record is an error that names it, or is skipped and noted when lenient."""
+    path = Path(path)
+    if path.is_dir():
+        raise BadInput(f"{path}: a folder; name a file in it")
+    chosen = FORMATS[format] if format else recognise(path)
+    source = Source(path, lenient=lenient)
+    problems = list(lone_groups_dropped(chosen.read(source)))
+    if not problems:
+        why = f"all {len(source.skipped)} records are malformed" if source.skipped else "the file is empty"
+        raise BadInput(f"{path}: no problems in it: {why}")
+    notes = list(source.notes)
+    if source.skipped:
+        notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
+    return Dataset(problems, source.card or _card(chosen, path), notes)
+
+
+def _card(chosen: Format, path: Path) -> Card:
+    """The catalogue's card; where a dataset has several files the name says which one this is."""
+    stem = path.name.split(".")[0] if not path.name.endswith((".dev", ".test")) else path.name.replace(".txt", "")
+    if chosen.card is None:
+        return Card(stem)
+    card = CATALOGUE[chosen.card].card
+    return card if chosen.card in ("wsc", "wsc273", "pdp") else replace(card, name=f"{card.name}/{stem}")
+
+
+def write(
+    dataset: Dataset,
+    path: str | Path,
+    to: str = "jsonl",
+    options: WriteOptions | None = None,
+    *,
+    lenient: bool = False,
+) -> Written:
+    """Write a dataset to a file, whole or not at all; `.gz` and `.xz` are compressed.
+
+    A problem the format cannot express is an error, or skipped and counted when lenient.
+    """
+    path, chosen, options = Path(path), FORMATS[to], options or WriteOptions()
+    if chosen.render is None or chosen.assemble is None:
+        raise CannotWrite(f"{to} can be read, not written")
+    rows, skipped, kept = [], [], []
+    for problem in dataset:
+        try:
+            rows.append(chosen.render(problem, options))
+            kept.append(problem)
+        except CannotWrite as error:
+            message = f"problem {problem.id} ({problem.text[:50].strip()}…): {error}"
+            if not lenient:
+                raise CannotWrite(f"{message} (--lenient leaves such problems out)") from None
+            skipped.append(message)
+    text = (chosen.header(dataset.card) if chosen.header else "") + chosen.assemble(rows)
+    write_bytes(path, chosen.encode(text))
+    files = [path]
+    if options.labels_apart:
+        if to != "winogrande":
+            raise BadInput("only the winogrande format has label lists apart")
+        labels = "".join(f"{'' if p.answer is None else p.answer + 1}\n" for p in kept)
+        files.append(winogrande.labels_path(path))
+        write_bytes(files[-1], labels.encode())
+    return Written(files, len(rows), skipped)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file through a temporary one, so that a reader never sees half of it."""
+    if path.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    elif path.suffix == ".xz":
+        data = lzma.compress(data)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None

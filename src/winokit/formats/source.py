@@ -1,0 +1,165 @@
+"""A file as readers see it: bytes, lines or JSON values, each with its line number; strict, or lenient and counting."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from winokit.errors import BadInput, Malformed
+from winokit.problem import Card, Problem
+
+R = TypeVar("R")
+HEAD_BYTES = 65_536
+
+
+class Source:
+    """One file being read. In lenient mode malformed records are remembered in `skipped` instead of raised."""
+
+    def __init__(self, path: Path, *, lenient: bool = False) -> None:
+        self.path = path
+        self.lenient = lenient
+        self.skipped: list[Malformed] = []
+        self.notes: list[str] = []
+        self.card: Card | None = None
+
+    def each(self, records: Iterable[tuple[int, R]], parse: Callable[[R], Problem | None]) -> Iterator[Problem]:
+        """Parse each record; a malformed one gets its place and is raised, or skipped when lenient."""
+        for line, record in records:
+            try:
+                problem = parse(record)
+            except Malformed as error:
+                self.reject(error, line)
+            else:
+                if problem is not None:
+                    yield problem
+
+    def reject(self, error: Malformed, line: int | None = None) -> None:
+        """Raise the error with its place, or remember it when lenient."""
+        placed = error.at(str(self.path), line)
+        if not self.lenient:
+            raise placed from None
+        self.skipped.append(placed)
+
+    def note(self, sentence: str) -> None:
+        """Remember something the reader had to decide, to be told to the user."""
+        self.notes.append(f"{self.path}: {sentence}")
+
+    def bytes(self) -> bytes:
+        """The whole file, decompressed."""
+        return read_bytes(self.path)
+
+    def text(self, encoding: str = "utf-8") -> str:
+        """The whole file as text; a byte that does not decode is named with its line."""
+        return self.decode(self.bytes(), encoding)
+
+    def decode(self, data: bytes, encoding: str = "utf-8", first_line: int = 1) -> str:
+        """Decode bytes, naming the line of the first byte that does not fit."""
+        try:
+            return data.decode(encoding).removeprefix("\ufeff")
+        except UnicodeDecodeError as error:
+            line = first_line + data.count(b"\n", 0, error.start)
+            raise Malformed(
+                f"{encoding.upper()} text expected, found byte 0x{data[error.start]:02x}",
+                file=str(self.path),
+                line=line,
+            ) from None
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Number and text of each line that is not blank. Only newlines end a line: U+2028 may stand inside JSON."""
+        data = self.bytes()
+        try:
+            whole: list[str] | None = self.decode(data).split("\n")
+        except Malformed:
+            if not self.lenient:
+                raise
+            whole = None
+        for number, line in enumerate(whole if whole is not None else self._salvaged(data), 1):
+            if line and not line.isspace():
+                yield number, line.rstrip("\r")
+
+    def _salvaged(self, data: bytes) -> Iterator[str]:
+        """Each line decoded by itself, for lenient reading of a file with some bad bytes."""
+        for number, raw in enumerate(data.split(b"\n"), 1):
+            try:
+                yield self.decode(raw, first_line=number)
+            except Malformed as error:
+                self.reject(error)
+                yield ""
+
+    def json_lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Number and object of each line of JSON."""
+        for number, line in self.lines():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), number)
+                continue
+            if isinstance(row, dict):
+                yield number, row
+            else:
+                self.reject(Malformed(f"a JSON object expected, found {type(row).__name__}"), number)
+
+    def json_array(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Line number and object of each element of one JSON array."""
+        text = self.text()
+        decoder, at, line, counted = json.JSONDecoder(), _skip(text, 0), 1, 0
+        if not text.startswith("[", at):
+            raise Malformed("a JSON array '[…]' expected", file=str(self.path), line=1)
+        at = _skip(text, at + 1)
+        while not text.startswith("]", at):
+            line, counted = line + text.count("\n", counted, at), at
+            try:
+                row, at = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError) as error:
+                # There is no telling where the next element starts: what follows is lost even when lenient.
+                self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), line)
+                return
+            if isinstance(row, dict):
+                yield line, row
+            else:
+                self.reject(Malformed(f"a JSON object expected, found {type(row).__name__}"), line)
+            at = _skip(text, at)
+            if text.startswith(",", at):
+                at = _skip(text, at + 1)
+            elif not text.startswith("]", at):
+                self.reject(Malformed("',' or ']' expected after an element (is the file cut off?)"), line)
+                return
+
+
+def read_bytes(path: Path, limit: int | None = None) -> bytes:
+    """Read a file, or its first `limit` bytes, through gzip or xz if its first bytes say so."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(6)
+            file.seek(0)
+            if magic.startswith(b"\x1f\x8b"):
+                with gzip.GzipFile(fileobj=file) as unzipped:
+                    return unzipped.read(-1 if limit is None else limit)
+            if magic == b"\xfd7zXZ\x00":
+                with lzma.LZMAFile(file) as unpacked:
+                    return unpacked.read(-1 if limit is None else limit)
+            return file.read(-1 if limit is None else limit)
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise BadInput(f"{path}: cannot be decompressed ({error})") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _skip(text: str, at: int) -> int:
+    """The next position that is not white space."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at column {error.colno}"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)

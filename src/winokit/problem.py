@@ -1,0 +1,204 @@
+"""The words everyone speaks: a problem, a dataset of problems, and the card that says where they come from."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, overload
+
+from winokit.errors import Malformed
+
+BLANK = "_"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One text with one blank, two or more candidates and, unless it is hidden, the index of the right one.
+
+    The spaces around the blank belong to `before` and `after`, so that text is kept to the letter.
+
+    >>> trophy = Problem("The trophy does not fit into the suitcase because ", " is too large.",
+    ...                  ("the trophy", "the suitcase"), answer=0, pronoun="it")
+    >>> trophy.text
+    'The trophy does not fit into the suitcase because _ is too large.'
+    >>> trophy.sentence
+    'The trophy does not fit into the suitcase because it is too large.'
+    >>> trophy.with_order((1, 0)).id == trophy.id
+    True
+    """
+
+    before: str
+    after: str
+    candidates: tuple[str, ...]
+    answer: int | None = None
+    pronoun: str | None = None
+    """What stood in the blank, as it stood there ("They" at the head of a sentence)."""
+    query: str | None = None
+    """The span a yes/no judgement asks about (SuperGLUE-WSC); its candidates are then ("no", "yes")."""
+    group: str | None = None
+    domain: str | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What is known about the problem: special_word, switchable, associative, anchor, gender …"""
+    provenance: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    """Where it came from: source ids and the like. Never shown to a model: some leak the answer."""
+    occurrence: int = 1
+    """Counts exact repetitions within a dataset, so that ids stay unique."""
+
+    def __post_init__(self) -> None:
+        if len(self.candidates) < 2:
+            raise Malformed(f"two or more candidates expected, found {len(self.candidates)}", field="candidates")
+        if not all(candidate.strip() for candidate in self.candidates):
+            raise Malformed("an empty candidate", field="candidates")
+        if len({" ".join(candidate.split()).casefold() for candidate in self.candidates}) < len(self.candidates):
+            raise Malformed(f"candidates must differ, found {' / '.join(self.candidates)}", field="candidates")
+        if self.answer is not None and not 0 <= self.answer < len(self.candidates):
+            raise Malformed(
+                f"the answer must be one of the {len(self.candidates)} candidates, found index {self.answer}",
+                field="answer",
+            )
+        if not (self.before.strip() or self.after.strip()):
+            raise Malformed("no text around the blank", field="text")
+
+    @property
+    def text(self) -> str:
+        """The text with its blank."""
+        return f"{self.before}{BLANK}{self.after}"
+
+    @property
+    def sentence(self) -> str:
+        """The text as it was before the blank was made: with its pronoun, where there was one."""
+        return f"{self.before}{BLANK if self.pronoun is None else self.pronoun}{self.after}"
+
+    @property
+    def id(self) -> str:
+        """A public id that says nothing of the answer: derived from text, pronoun, query and *sorted* candidates."""
+        parts = [self.before, self.after, self.pronoun or "", self.query or "", *sorted(self.candidates)]
+        digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return digest if self.occurrence == 1 else f"{digest}.{self.occurrence}"
+
+    @property
+    def right(self) -> str | None:
+        """The right candidate itself, or None for a hidden test."""
+        return None if self.answer is None else self.candidates[self.answer]
+
+    def replace(self, **changes: Any) -> Problem:
+        """Return a copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def with_labels(self, **labels: Any) -> Problem:
+        """Return a copy with labels added."""
+        return self.replace(labels={**self.labels, **labels})
+
+    def with_order(self, order: Sequence[int]) -> Problem:
+        """Return a copy with the candidates in another order; the answer follows its candidate."""
+        answer = None if self.answer is None else list(order).index(self.answer)
+        return self.replace(candidates=tuple(self.candidates[i] for i in order), answer=answer)
+
+    @classmethod
+    def from_text(cls, text: str, candidates: Iterable[str], **rest: Any) -> Problem:
+        """Build a problem from a text with exactly one `_`."""
+        blanks = text.count(BLANK)
+        if blanks != 1:
+            raise Malformed(f"exactly one blank '{BLANK}' expected, found {blanks}", field="text")
+        before, after = text.split(BLANK)
+        return cls(before, after, tuple(candidates), **rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Where a dataset comes from and what may be done with it."""
+
+    name: str
+    title: str = ""
+    licence: str = ""
+    source: str = ""
+    version: str = ""
+    human_accuracy: float | None = None
+    citation: str = ""
+
+
+class Dataset(Sequence[Problem]):
+    """An ordered collection of problems with a card, hashable by content.
+
+    Exact repetitions get an occurrence number on the way in, so that ids are unique; a subset keeps them.
+    `notes` are things the reader had to decide or skip, one sentence each.
+    """
+
+    def __init__(self, problems: Iterable[Problem], card: Card | None = None, notes: Iterable[str] = ()) -> None:
+        self.problems: tuple[Problem, ...] = _numbered(problems)
+        self.card = card or Card("unnamed")
+        self.notes = tuple(notes)
+
+    @overload
+    def __getitem__(self, index: int) -> Problem: ...
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index: int | slice) -> Problem | Dataset:
+        if isinstance(index, slice):
+            return self.with_problems(self.problems[index])
+        return self.problems[index]
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.problems)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and self.problems == other.problems
+
+    def __hash__(self) -> int:
+        return hash(self.problems)
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.card.name!r}, {len(self)} problems, {len(self.groups)} groups)"
+
+    @cached_property
+    def content_hash(self) -> str:
+        """A hash of everything that matters in a result: ids, answers, groups and labels, in order."""
+        digest = hashlib.sha256()
+        for p in self.problems:
+            row = [p.id, list(p.candidates), p.answer, p.group, p.domain, sorted(p.labels.items())]
+            digest.update(json.dumps(row, default=str).encode())
+        return digest.hexdigest()
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[Problem, ...]]:
+        """The members of each group, in order of appearance."""
+        found: dict[str, list[Problem]] = {}
+        for problem in self.problems:
+            if problem.group is not None:
+                found.setdefault(problem.group, []).append(problem)
+        return {name: tuple(members) for name, members in found.items()}
+
+    def with_problems(self, problems: Iterable[Problem], notes: Iterable[str] = ()) -> Dataset:
+        """Return a dataset with the same card and other problems."""
+        return Dataset(problems, self.card, (*self.notes, *notes))
+
+    def filter(self, keep: Callable[[Problem], bool]) -> Dataset:
+        """Return the problems that `keep` says yes to; groups left alone stay named, ids stay the same."""
+        return self.with_problems(problem for problem in self.problems if keep(problem))
+
+
+def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Give exact repetitions the next free occurrence number; others are returned untouched."""
+    kept: list[Problem] = []
+    seen: set[tuple[object, ...]] = set()
+    last: Counter[tuple[object, ...]] = Counter()
+    for problem in problems:
+        candidates = problem.candidates
+        pair = candidates if len(candidates) == 2 and candidates[0] <= candidates[1] else tuple(sorted(candidates))
+        key = (problem.before, problem.after, problem.pronoun, problem.query, pair)
+        number = problem.occurrence
+        if (key, number) in seen:
+            number = last[key] + 1
+            problem = problem.replace(occurrence=number)
+        seen.add((key, number))
+        last[key] = max(last[key], number)
+        kept.append(problem)
+    return tuple(kept)

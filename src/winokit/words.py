@@ -1,0 +1,35 @@
+"""Words and tokens: the two ways of counting them, and the small parts of English the rules need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
+WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+# Penn-Treebank-like: contractions and possessives split off, punctuation by itself, a period only at the end of the text or
+# of a sentence. Abbreviations keep theirs.
+_ABBREVIATION = r"(?:Mrs|Mr|Ms|Dr|St|Prof|Jr|Sr|vs|Inc|Ltd|Co|etc|U\.S|a\.m|p\.m)\."
+_PTB = re.compile(
+    rf"{_ABBREVIATION}|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|re|ve|ll)\b|\.\.\.|--|\d+(?:[.,:]\d+)+|\w+(?:-\w+)+|\w+|[^\w\s]",
+    re.IGNORECASE,
+)
+
+
+def bare(name: str) -> str:
+    """A candidate without its article, lower-cased, white space folded: what counts when two mentions are compared."""
+    return ARTICLE.sub("", " ".join(name.split())).casefold()
+
+
+def ptb(text: str) -> list[str]:
+    """Penn-Treebank-like tokens: "didn't" is two, "Tom's" is two, punctuation stands alone."""
+    return _PTB.findall(text)
+
+
+def whitespace(text: str) -> list[str]:
+    """What stands between spaces."""
+    return text.split()
+
+
+TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"ptb": ptb, "whitespace": whitespace}
