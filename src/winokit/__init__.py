@@ -1,1 +1,58 @@
+"""Build, check, debias, score and audit Winograd-style benchmarks.
+
+>>> import winokit
+>>> data = winokit.load("open")
+>>> data[0].candidates
+('the terrier', 'the spaniel')
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from winokit.checks import check, find_duplicates, find_groups, find_leaks, statistics
+    from winokit.errors import WinokitError
+    from winokit.formats import write
+    from winokit.loading import load
+    from winokit.planted import synthetic
+    from winokit.problem import Card, Dataset, Problem
+
 __version__ = "0.1.0"
+__all__ = [
+    "Card",
+    "Dataset",
+    "Problem",
+    "WinokitError",
+    "check",
+    "find_duplicates",
+    "find_groups",
+    "find_leaks",
+    "load",
+    "statistics",
+    "synthetic",
+    "write",
+]
+
+# Imported when first used: `winokit --help` must not wait for SciPy.
+_HOMES = {
+    "Card": "problem",
+    "Dataset": "problem",
+    "Problem": "problem",
+    "WinokitError": "errors",
+    "check": "checks",
+    "find_duplicates": "checks",
+    "find_groups": "checks",
+    "find_leaks": "checks",
+    "load": "loading",
+    "statistics": "checks",
+    "synthetic": "planted",
+    "write": "formats",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'winokit' has no attribute {name!r}")
+    return getattr(import_module(f"winokit.{_HOMES[name]}"), name)

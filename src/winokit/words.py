@@ -8,8 +8,8 @@ from collections.abc import Callable
 ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 
-# Penn-Treebank-like: contractions and possessives split off, punctuation by itself, a period only at the end of the text or
-# of a sentence. Abbreviations keep theirs.
+# Penn-Treebank-like: contractions and possessives split off, punctuation by itself, a period only at the end of the
+# text or of a sentence. Abbreviations keep theirs.
 _ABBREVIATION = r"(?:Mrs|Mr|Ms|Dr|St|Prof|Jr|Sr|vs|Inc|Ltd|Co|etc|U\.S|a\.m|p\.m)\."
 _PTB = re.compile(
     rf"{_ABBREVIATION}|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|re|ve|ll)\b|\.\.\.|--|\d+(?:[.,:]\d+)+|\w+(?:-\w+)+|\w+|[^\w\s]",
@@ -33,3 +33,26 @@ def whitespace(text: str) -> list[str]:
 
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"ptb": ptb, "whitespace": whitespace}
+
+
+def mention_places(text: str, name: str) -> list[int]:
+    """Where a candidate occurs in a text as whole words, whatever its case and article.
+
+    >>> mention_places("The cup hit the cups.", "a cup")
+    [4]
+    """
+    text, name = text.casefold(), bare(name)
+    places, at = (
+        [],
+        text.find(name),
+    )  # a search by hand: one regular expression a candidate would be compiled 80,000 times
+    while at >= 0 and name:
+        end = at + len(name)
+        if not (at and _is_word(text[at - 1])) and not (end < len(text) and _is_word(text[end])):
+            places.append(at)
+        at = text.find(name, at + 1)
+    return places
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

@@ -1,0 +1,29 @@
+"""What is right and wrong with a dataset: twins, leaks, duplicates, the rules of twins, structure, statistics."""
+
+from winokit.checks.checkup import CHECKS, Finding, check
+from winokit.checks.duplicates import Duplicate, find_duplicates
+from winokit.checks.groups import Grouping, find_groups, with_groups
+from winokit.checks.leaks import Leak, find_leaks
+from winokit.checks.rules import Limits, Violation, broken_rules
+from winokit.checks.statistics import Statistics, statistics
+from winokit.checks.structure import Structure, structure
+
+__all__ = [
+    "CHECKS",
+    "Duplicate",
+    "Finding",
+    "Grouping",
+    "Leak",
+    "Limits",
+    "Statistics",
+    "Structure",
+    "Violation",
+    "broken_rules",
+    "check",
+    "find_duplicates",
+    "find_groups",
+    "find_leaks",
+    "statistics",
+    "structure",
+    "with_groups",
+]

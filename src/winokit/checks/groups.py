@@ -1,13 +1,14 @@
 """Which problems are twins: groups found from ids, from the order of rows, and from content, in that order of trust.
 
 WinoGrande's released files pair twins by a qID that most of train_xl has lost, WSC only by order, and a shuffled or
-re-exported file has neither. Elazar et al. (2021) pair adjacent lines by edit distance, which fails on unequal twins and cannot
-say when it is unsure. Here:
+re-exported file has neither. Elazar et al. (2021) pair adjacent lines by edit distance, which fails on unequal twins
+and cannot say when it is unsure. Here:
 
 1. Ids that came with the data are kept.
-2. If twins stand side by side in the file at all, the rows that remain are cut into singles, pairs and triplets at least cost
+2. If twins stand side by side in the file at all, the rows that remain are cut into singles, pairs and triplets at
+least cost
    (edit distance within a group against a price for staying alone), by dynamic programming.
-3. If they do not (a shuffled file), two problems are paired when each is the other's nearest by a clear margin.
+3. Of the rows still alone (all of a shuffled file), two are paired when each is the other's nearest by a clear margin.
 
 What could be a twin and is not asserted is listed as ambiguous: a wrong group is worse than a missing one.
 """
@@ -20,7 +21,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf
-from os.path import commonprefix
 
 from rapidfuzz.distance import Levenshtein
 
@@ -36,8 +36,8 @@ MARGIN = 0.1
 OTHER_CANDIDATES = 0.25
 """The same, for neighbours whose candidates are not the same (WSC has four such pairs)."""
 START = 0.2
-"""Share of the words at which neighbours with the same candidates must agree from the start, to be twins at any distance:
-DPR's differ in the whole second clause."""
+"""Share of their words that neighbours with the same candidates must have in common from the start, to be twins at any
+distance: DPR's differ in the whole second clause."""
 ALONE = 0.5
 """The price of staying alone: neighbours are paired if their distance is below two of it."""
 LARGEST_BLOCK = 400
@@ -59,19 +59,19 @@ class Grouping:
         self.evidence[evidence] += 1
 
 
-def with_groups(dataset: Dataset, *, use_ids: bool = True) -> Dataset:
-    """The dataset with groups found and named after their members; existing names stay."""
-    found = find_groups(dataset, use_ids=use_ids)
+def with_groups(dataset: Dataset, *, use_ids: bool = True, found: Grouping | None = None) -> Dataset:
+    """The dataset with groups found (or given) and named after their members; existing names stay."""
+    found = found or find_groups(dataset, use_ids=use_ids)
     problems = list(dataset)
     names: list[str | None] = [None] * len(problems)
     used: set[str] = set()
     for rows in found.groups:
         members = [problems[row] for row in rows]
         known = members[0].group if use_ids else None
-        name = known if known is not None and known not in used else group_name(members)
-        used.add(name)
+        chosen = known if known is not None and known not in used else group_name(members)
+        used.add(chosen)
         for row in rows:
-            names[row] = name
+            names[row] = chosen
     for row, name in enumerate(names):
         if problems[row].group != name:
             problems[row] = problems[row].replace(group=name)
@@ -88,31 +88,39 @@ def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping
     found = Grouping()
     taken: set[int] = set()
     if use_ids:
-        by_name: dict[tuple[str, int], list[int]] = defaultdict(list)
+        by_name: dict[str, list[int]] = defaultdict(list)
         for row, problem in enumerate(dataset):
             if problem.group is not None:
-                # A pair that a file holds twice under one id (train_xl has one) is two groups, not one of four.
-                by_name[problem.group, problem.occurrence].append(row)
-        for rows in by_name.values():
-            if len(rows) > 1:
-                found.add(rows, "ids")
-                taken.update(rows)
+                by_name[problem.group].append(row)
+        for named in by_name.values():
+            for copy in _copies(dataset, named):
+                found.add(copy, "ids")
+                taken.update(copy)
     texts = _Texts(dataset)
     near = _near(texts, [row for row in range(len(dataset)) if row not in taken])
     if _order_tells(near, texts, taken):
         for rows in _cut(texts, taken):
             found.add(rows, "order")
             taken.update(rows)
-    else:
-        for pair in _mutual(near, texts):
-            found.add(pair, "content")
-            taken.update(pair)
+    for pair in _mutual(near, taken):
+        found.add(pair, "content")
+        taken.update(pair)
     for row, rivals in near.items():
         open_rivals = tuple(other for other, _ in rivals if other not in taken)
         if row not in taken and open_rivals:
             found.ambiguous[row] = open_rivals
     found.groups.sort()
     return found
+
+
+def _copies(dataset: Sequence[Problem], rows: list[int]) -> list[list[int]]:
+    """The rows under one id as one group, or as several where a file holds the group twice (train_xl has one such)."""
+    by_copy: dict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        by_copy[dataset[row].occurrence].append(row)
+    copies = list(by_copy.values())
+    whole = len(copies) > 1 and all(len(copy) > 1 for copy in copies)
+    return copies if whole else [rows] if len(rows) > 1 else []
 
 
 class _Texts:
@@ -128,7 +136,8 @@ class _Texts:
         ]
         memo: dict[str, str] = {}
         self.keys = [
-            tuple(sorted([memo.get(c) or memo.setdefault(c, bare(c)) for c in problem.candidates])) for problem in dataset
+            tuple(sorted([memo.get(c) or memo.setdefault(c, bare(c)) for c in problem.candidates]))
+            for problem in dataset
         ]
 
     def distance(self, a: int, b: int, most: float) -> float | None:
@@ -159,7 +168,7 @@ class _Texts:
     def neighbours(self, a: int) -> float | None:
         """The distance of a row and the next, where they may be twins side by side."""
         if self.keys[a] == self.keys[a + 1]:
-            same_start = len(commonprefix([self.coded[a], self.coded[a + 1]]))
+            same_start = _common_start(self.coded[a], self.coded[a + 1])
             if same_start >= max(3, START * min(len(self.coded[a]), len(self.coded[a + 1]))):
                 distance = self.distance(a, a + 1, inf)
                 return None if distance is None else min(distance, 1.8 * ALONE)
@@ -167,6 +176,10 @@ class _Texts:
         if set(self.keys[a]) & set(self.keys[a + 1]) or _alike(self.keys[a], self.keys[a + 1]):
             return self.distance(a, a + 1, OTHER_CANDIDATES)
         return None
+
+
+def _common_start(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -204,9 +217,7 @@ def _order_tells(near: dict[int, list[tuple[int, float]]], texts: _Texts, taken:
 def _cut(texts: _Texts, taken: set[int]) -> list[tuple[int, ...]]:
     """Cut the rows, in order, into singles, pairs and triplets at least cost; return pairs and triplets."""
     count = len(texts.keys)
-    beside = [
-        None if {row, row + 1} & taken or row + 1 == count else texts.neighbours(row) for row in range(count)
-    ]
+    beside = [None if {row, row + 1} & taken or row + 1 == count else texts.neighbours(row) for row in range(count)]
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, count + 1):
         cost = best[end - 1][0]
@@ -227,11 +238,13 @@ def _cut(texts: _Texts, taken: set[int]) -> list[tuple[int, ...]]:
     return cut[::-1]
 
 
-def _mutual(near: dict[int, list[tuple[int, float]]], texts: _Texts) -> Iterable[tuple[int, int]]:
-    """Pairs in which each is the other's nearest, and nothing else comes close."""
+def _mutual(near: dict[int, list[tuple[int, float]]], taken: set[int]) -> list[tuple[int, int]]:
+    """Pairs in which each is the other's nearest, and nothing else comes close, grouped or not."""
+    pairs = []
     for row, rivals in near.items():
         other, distance = rivals[0]
-        if row < other and distance <= SURE and near[other][0][0] == row:
+        if row < other and distance <= SURE and near[other][0][0] == row and not {row, other} & taken:
             rest = [d for rival in (rivals[1:2], near[other][1:2]) for _, d in rival]
             if all(d > distance + MARGIN for d in rest):
-                yield row, other
+                pairs.append((row, other))
+    return pairs

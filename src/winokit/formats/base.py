@@ -114,9 +114,7 @@ def need_two(problem: Problem, format_name: str) -> tuple[str, str]:
     if problem.query is not None:
         raise CannotWrite(f"a yes/no judgement cannot be written as {format_name}: convert it with --as choice first")
     if len(problem.candidates) != 2:
-        raise CannotWrite(
-            f"{len(problem.candidates)} candidates where {format_name} has room for two: use --as binary"
-        )
+        raise CannotWrite(f"{len(problem.candidates)} candidates where {format_name} has room for two: use --as binary")
     return problem.candidates[0], problem.candidates[1]
 
 

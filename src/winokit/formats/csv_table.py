@@ -1,7 +1,7 @@
-"""Comma-separated values, for spreadsheets: sentence with `_`, option1, option2, …, answer 1/2/…, and what else is known.
+"""Comma-separated values, for spreadsheets: sentence with `_`, option1, option2, …, answer from 1, and the rest.
 
-Reads WinoGrande's columns too, as in published prediction files. A row without sentence and options (a summary at the end,
-as some of those files have) is no problem and is passed over with a note.
+Reads WinoGrande's columns too, as in published prediction files. A row without sentence and options (a summary at the
+end, as some of those files have) is no problem and is passed over with a note.
 """
 
 from __future__ import annotations

@@ -17,7 +17,9 @@ from winokit.formats.base import Format, Head, WriteOptions, need_answer, need_p
 from winokit.formats.source import Source
 from winokit.problem import Problem
 
-CONNECTIVE = re.compile(r"\b(?:because|since|so|but|and|although|though|after|before|when|while|if|as)\b", re.IGNORECASE)
+CONNECTIVE = re.compile(
+    r"\b(?:because|since|so|but|and|although|though|after|before|when|while|if|as)\b", re.IGNORECASE
+)
 PARTS = ("sentence", "pronoun", "candidates", "answer")
 
 
@@ -91,7 +93,7 @@ def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read(source: Source) -> Iterable[Problem]:
-    data = source.bytes()
+    data = source.raw()
     return source.each(blocks(data.decode("utf-8" if _is_utf8(data) else "latin-1")), parse)
 
 

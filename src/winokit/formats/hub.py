@@ -1,4 +1,4 @@
-"""Datasets from the Hugging Face hub, or a local folder in its layout: `hub:org/name`, `hub:org/name/config`, `hub:./folder`.
+"""Datasets from the Hugging Face hub, or a local folder in its layout: `hub:org/name[/config]`, `hub:./folder`.
 
 `#split` picks a split; without it the only split, or validation, test or train, whichever is first there.
 """

@@ -3,8 +3,8 @@
     {"card": {"name": "open", "licence": "CC0-1.0"}}
     {"text": "… because _ was full.", "candidates": ["the jug", "the cup"], "answer": 1, "pronoun": "it", "group": "g1"}
 
-`answer` is the index of the right candidate, from 0. A text that has an underscore of its own is written as `before` and `after`.
-Ids are derived on reading, never read.
+`answer` is the index of the right candidate, from 0. A text that has an underscore of its own is written as `before`
+and `after`. Ids are derived on reading, never read.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def parse_card(row: Mapping[str, Any]) -> Card:
     human = card.get("human_accuracy")
     if human is not None and (isinstance(human, bool) or not isinstance(human, (int, float))):
         raise Malformed(f"a number expected, found {fields.shown(human)}", field="human_accuracy")
-    return Card(**{key: value if key == "human_accuracy" else str(value) for key, value in card.items()})
+    texts = {key: str(value) for key, value in card.items() if key != "human_accuracy"}
+    return Card(human_accuracy=human, **texts)
 
 
 def _read(source: Source) -> Iterable[Problem]:

@@ -1,8 +1,8 @@
 """KnowRef (Emami et al., 2019): a JSON array; sentence with the [pronoun] in brackets, two candidates.
 
-In 299 of the 1,269 public test problems `correct_candidate_idx` disagrees with `correct_candidate`; the text of each says
-that the string is right, so the string is what is read. One row names the same candidate twice and one brackets two
-pronouns; both are mended here, and said in the notes.
+In 299 of the 1,269 public test problems `correct_candidate_idx` disagrees with `correct_candidate`; the text of each
+says that the string is right, so the string is what is read. One row names the same candidate twice and one brackets
+two pronouns; both are mended here, and said in the notes.
 """
 
 from __future__ import annotations
@@ -76,8 +76,10 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
         row |= {"correct_candidate": [problem.right], "correct_candidate_idx": problem.answer}
     if options.source_ids:
         row |= problem.provenance
-    return row | {key: problem.labels[key] for key in FLAGS if key in problem.labels} | (
-        {"group": problem.group} if problem.group else {}
+    return (
+        row
+        | {key: problem.labels[key] for key in FLAGS if key in problem.labels}
+        | ({"group": problem.group} if problem.group else {})
     )
 
 

@@ -1,8 +1,8 @@
 """Perturbed WSC (Abdou et al., 2020): WSC285 and seven rewritings of it, lower-cased and tokenised, as JSON lines.
 
-WinoGrande's fields plus pair_number and two flags. A qID is "q", one digit for the rewriting and the index in WSC285: it
-links each perturbed problem to its original. Where text_original.jsonl stands beside the file the link is the original's
-public id, else its index.
+WinoGrande's fields plus pair_number and two flags. A qID is "q", one digit for the rewriting and the index in WSC285:
+it links each perturbed problem to its original. Where text_original.jsonl stands beside the file the link is the
+original's public id, else its index.
 """
 
 from __future__ import annotations

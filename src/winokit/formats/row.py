@@ -9,6 +9,7 @@ from winokit.errors import Malformed
 from winokit.formats import copa, fields, jsonl, knowref, superglue_wsc, trichelair, winogrande
 from winokit.problem import Problem
 
+
 def _wsc273_row(row: Mapping[str, Any]) -> Problem:
     """WSC273 as it stands on the Hugging Face hub: text, pronoun, pronoun_loc, options, label."""
     text, pronoun, start = fields.string(row, "text"), fields.string(row, "pronoun"), fields.integer(row, "pronoun_loc")

@@ -49,13 +49,13 @@ class Source:
         """Remember something the reader had to decide, to be told to the user."""
         self.notes.append(f"{self.path}: {sentence}")
 
-    def bytes(self) -> bytes:
+    def raw(self) -> bytes:
         """The whole file, decompressed."""
         return read_bytes(self.path)
 
     def text(self, encoding: str = "utf-8") -> str:
         """The whole file as text; a byte that does not decode is named with its line."""
-        return self.decode(self.bytes(), encoding)
+        return self.decode(self.raw(), encoding)
 
     def decode(self, data: bytes, encoding: str = "utf-8", first_line: int = 1) -> str:
         """Decode bytes, naming the line of the first byte that does not fit."""
@@ -71,7 +71,7 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Number and text of each line that is not blank. Only newlines end a line: U+2028 may stand inside JSON."""
-        data = self.bytes()
+        data = self.raw()
         try:
             whole: list[str] | None = self.decode(data).split("\n")
         except Malformed:

@@ -1,4 +1,4 @@
-"""SuperGLUE-WSC (Wang et al., 2019): does span 2 (the pronoun) refer to span 1? JSON lines, indices in white-space words.
+"""SuperGLUE-WSC (Wang et al., 2019): does span 2, the pronoun, refer to span 1? JSON lines; indices count words.
 
 A row stays what it is: a yes/no judgement about `query`. `--as choice` (transforms/choice.py) merges the rows of one
 sentence into problems with candidates.
@@ -58,7 +58,9 @@ def locate(text: str, span: str, index: int) -> tuple[int, int]:
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row with both spans."""
     if problem.query is None:
-        raise CannotWrite("superglue-wsc holds yes/no judgements, and this problem offers candidates: use --as judgements")
+        raise CannotWrite(
+            "superglue-wsc holds yes/no judgements, and this problem offers candidates: use --as judgements"
+        )
     pronoun, text = need_pronoun(problem, "superglue-wsc"), problem.sentence
     index = len(problem.before.split()) - (not (problem.before or " ")[-1].isspace())
     if locate(text, pronoun, index)[0] != len(problem.before):

@@ -1,8 +1,9 @@
 """Trichelair et al. (2018)'s labels of WSC273: which problems are switchable (131), which associative (37).
 
-Two JSON arrays in different orders, so that they are joined to WSC by text *and pronoun* (one sentence occurs twice with different
-targets), never by index. `correct_answer` is the original answer; the switched sentence has the other one. One sentence of the
-switchability file (index 91) is given already switched and is joined through its candidates and pronoun clause.
+Two JSON arrays in different orders, so that they are joined to WSC by text *and pronoun* (one sentence occurs twice
+with different targets), never by index. `correct_answer` is the original answer; the switched sentence has the other
+one. One sentence of the switchability file (index 91) is given already switched and is joined through its candidates
+and pronoun clause.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """WinoBias (Zhao et al., 2018): `1 [The developer] argued with the designer because [she] did not like the design.`
 
-Brackets mark the right candidate and the pronoun. The other candidate is the other occupation in the sentence, found with
-the dataset's forty occupations; where a sentence names three, the one before the pronoun. 87 sentences bracket a second
-pronoun for the same person: the first is the blank, the others stay in the text and are remembered as a label. Whether a file is pro- or
-anti-stereotyped stands in its name.
+Brackets mark the right candidate and the pronoun. The other candidate is the other occupation in the sentence, found
+with the dataset's forty occupations; where a sentence names three, the one before the pronoun. 87 sentences bracket a
+second pronoun for the same person: the first is the blank, the others stay in the text and are remembered as a label.
+Whether a file is pro- or anti-stereotyped stands in its name.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ FEMALE = (
     "hairdresser writer housekeeper baker accountant editor librarian tailor"
 ).split()
 MALE = [
+    "construction worker",
     *"driver supervisor janitor cook mover laborer chief developer carpenter manager lawyer farmer".split(),
     *"salesperson physician guard analyst mechanic sheriff CEO".split(),
-    "construction worker",
 ]
 PRONOUNS = frozenset("he she him her his hers himself herself they them their".split())
 BRACKETS = re.compile(r"\[\s*([^\[\]]*?)\s*\]")
 OCCUPATION = re.compile(
-    r"\b(?:(?:the|a|an|some|another)\s+)?(" + "|".join(sorted(FEMALE + MALE, key=len, reverse=True)) + r")\b", re.IGNORECASE
+    r"\b(?:(?:the|a|an|some|another)\s+)?(" + "|".join(sorted(FEMALE + MALE, key=len, reverse=True)) + r")\b",
+    re.IGNORECASE,
 )
 LINE = re.compile(r"\s*(?:\d+\s+)?(.*\S)\s*")
 

@@ -1,8 +1,8 @@
 """Winogender (Rudinger et al., 2018): 720 sentences, or the 120 templates they come from, as TSV.
 
 A sentence's id, occupation.participant.answer.gender.txt, holds its answer (0 = occupation); that is the only place the
-format has for it. Where occupations-stats.tsv stands beside the file, each problem is labelled with the share of women in
-its occupation (US Bureau of Labor Statistics, which the paper's "gotcha" flags use, and Bergsma's).
+format has for it. Where occupations-stats.tsv stands beside the file, each problem is labelled with the share of
+women in its occupation (US Bureau of Labor Statistics, which the paper's "gotcha" flags use, and Bergsma's).
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def parse_template(line: str) -> Problem:
     parts = line.split("\t")
     if len(parts) != 4 or parts[2] not in ("0", "1"):
         raise Malformed(
-            f"occupation, participant, answer 0/1 and template, with tabs, expected, found {line[:60]!r}", field="answer"
+            f"occupation, participant, answer 0/1 and template, with tabs, expected, found {line[:60]!r}",
+            field="answer",
         )
     occupation, participant, answer, template = parts
     places = PLACEHOLDER.findall(template)
@@ -105,8 +106,8 @@ def _instances(templates: Iterable[Problem]) -> Iterator[Problem]:
 
 def _as_someone(participant: str) -> Callable[[str], str]:
     def change(text: str) -> str:
-        text = re.sub(rf"^The {re.escape(participant)}\b", "Someone", text)
-        return re.sub(rf"\bthe {re.escape(participant)}\b", "someone", text)
+        text = re.sub(rf"^(?:The|An?) {re.escape(participant)}\b", "Someone", text)
+        return re.sub(rf"\b(?:the|an?) {re.escape(participant)}\b", "someone", text)
 
     return change
 
@@ -130,8 +131,8 @@ def render_template(problem: Problem, options: WriteOptions) -> str:
     if case not in PRONOUNS:
         raise CannotWrite("winogender-templates needs the label 'case': NOM, POSS or ACC")
     text = f"{problem.before}${case}_PRONOUN{problem.after}"
-    for word, name in ((occupation, "$OCCUPATION"), (participant, "$PARTICIPANT")):
-        text = re.sub(rf"\b{re.escape(word)}\b", lambda _, name=name: name, text, count=1)
+    for word, name in ((occupation, r"$OCCUPATION"), (participant, r"$PARTICIPANT")):
+        text = re.sub(rf"\b{re.escape(word)}\b", name, text, count=1)
     return f"{occupation}\t{participant}\t{need_answer(problem, 'winogender-templates')}\t{text}"
 
 

@@ -78,7 +78,9 @@ def render(problem: Problem, options: WriteOptions) -> str:
     ]
     if problem.answer is not None:
         rows.append(element("correctAnswer", letters.ascii_uppercase[problem.answer]))
-    rows += [element(tag, str(value)) for tag, value in problem.provenance.items() if tag in ("source", "humanSubjects")]
+    rows += [
+        element(tag, str(value)) for tag, value in problem.provenance.items() if tag in ("source", "humanSubjects")
+    ]
     opening = element("schema", "", group=problem.group).removesuffix("</schema>")
     return "\n".join([opening, "<text>", *rows, "</schema>\n"])
 

@@ -68,7 +68,7 @@ def elements(source: Source, tag: str) -> Iterator[tuple[int, Node]]:
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     try:
-        parser.Parse(source.bytes(), True)
+        parser.Parse(source.raw(), True)
     except expat.ExpatError as error:
         broken = Malformed(f"well-formed XML expected ({expat.ErrorString(error.code)}; is the file cut off?)")
         source.reject(broken, error.lineno)

@@ -1,0 +1,89 @@
+"""Many twins with a planted, known artifact: for tests of debiasing and for showing what it does.
+
+The twins are made of parts and read so; they are not a benchmark. What they have that real data lacks is the truth: a
+share `bias` of the pairs gives its answers away through one word each, and `labels["planted"]` says which.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from winokit.problem import Card, Dataset, Problem
+
+PEOPLE = (
+    "Anna Bruno Clara David Elena Felix Greta Hugo Irene Jonas Karla Lukas Maria Nils Olga Pedro Rosa Simon Tina Viktor"
+)
+# (first clause with two people, connective, [predicate that fits the first, predicate that fits the second])
+SCENES = (
+    ("{a} lent {b} the {thing}", "because", ("did not need it that week", "had left a different one at home")),
+    ("{a} asked {b} about the {thing}", "since", ("knew almost nothing about it", "knew almost everything about it")),
+    ("{a} sold the {thing} to {b}", "after", ("had grown tired of it", "had wished for one all year")),
+    ("{a} borrowed the {thing} from {b}", "although", ("rarely asks for favors", "rarely grants favors")),
+    ("{a} hid the {thing} from {b}", "so that", ("could plan a surprise", "would be really surprised")),
+    ("{a} thanked {b} for the {thing}", "as soon as", ("unwrapped it in the kitchen", "mentioned where it came from")),
+)
+THINGS = [
+    "ladder",
+    "tent",
+    "camera",
+    "piano",
+    "kettle",
+    "wheelbarrow",
+    "bicycle",
+    "telescope",
+    "lantern",
+    "map",
+    "violin",
+    "umbrella",
+    "saddle",
+    "toolbox",
+]
+# Words that say nothing about who is meant; the planted ones go with the answer.
+NEUTRAL = "yesterday recently finally luckily again apparently quietly indoors together afterwards".split()
+PLANTED = ("honestly", "meanwhile")
+
+
+def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
+    """Make `n` twin pairs; in a share `bias` of them a word at the end goes with the answer.
+
+    >>> data = synthetic(100, bias=0.4, seed=1)
+    >>> len(data), sum(problem.labels["planted"] for problem in data)
+    (200, 80)
+    """
+    if n < 0 or not 0 <= bias <= 1:
+        raise ValueError(f"n must not be negative and bias lie between 0 and 1, found {n} and {bias}")
+    rng = np.random.default_rng(seed)
+    people = PEOPLE.split()
+    planted = np.zeros(n, dtype=bool)
+    planted[rng.permutation(n)[: round(bias * n)]] = True
+    problems: list[Problem] = []
+    for pair in range(n):
+        clause, connective, predicates = SCENES[rng.integers(len(SCENES))]
+        first, second = (people[i] for i in _same_gender(rng))
+        thing = THINGS[rng.integers(len(THINGS))]
+        start = f"{clause.format(a=first, b=second, thing=thing)} {connective} "
+        plain = NEUTRAL[rng.integers(len(NEUTRAL))]
+        candidates = (first, second) if rng.random() < 0.5 else (second, first)
+        for role in rng.permutation(2):
+            answer = candidates.index((first, second)[role])
+            word = PLANTED[answer] if planted[pair] else plain
+            problems.append(
+                Problem(
+                    start,
+                    f" {predicates[role]}, {word}.",
+                    candidates,
+                    answer,
+                    group=f"synthetic-{pair:06d}",
+                    domain="social",
+                    labels={"special_word": predicates[role], "planted": bool(planted[pair])},
+                )
+            )
+    return Dataset(
+        problems, Card(f"synthetic-{n}", f"{n} made-up twins, {bias:.0%} planted", "CC0-1.0", "generated", "1")
+    )
+
+
+def _same_gender(rng: np.random.Generator) -> tuple[int, int]:
+    """Places of two different people of one gender: women and men alternate in the list."""
+    first, second = rng.permutation(10)[:2] * 2 + rng.integers(2)
+    return int(first), int(second)

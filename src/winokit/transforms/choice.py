@@ -1,0 +1,47 @@
+"""Yes/no judgements about one pronoun (SuperGLUE-WSC) merged into one problem with the queried spans as candidates."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from winokit.problem import Dataset, Problem
+
+
+def choice(dataset: Dataset) -> Dataset:
+    """Merge the judgements of one sentence and pronoun; what cannot be merged is counted in the notes by its reason."""
+    siblings: dict[tuple[object, ...], list[Problem]] = defaultdict(list)
+    for problem in dataset:
+        alone = problem.id if problem.query is None else None
+        siblings[problem.before, problem.pronoun, problem.after, alone].append(problem)
+    made: list[Problem] = []
+    refused: Counter[str] = Counter()
+    for rows in siblings.values():
+        merged = rows[0] if rows[0].query is None else _merged(rows)
+        if isinstance(merged, Problem):
+            made.append(merged)
+        else:
+            refused[merged] += len(rows)
+    return dataset.with_problems(made, [f"{count} judgements not merged: {why}" for why, count in refused.items()])
+
+
+def _merged(rows: Sequence[Problem]) -> Problem | str:
+    """One problem from judgements about one pronoun, or why not."""
+    verdicts: dict[str, set[int | None]] = defaultdict(set)
+    spelled: dict[str, str] = {}
+    for row in rows:
+        key = (row.query or "").casefold()
+        spelled.setdefault(key, row.query or "")
+        verdicts[key].add(row.answer)
+    if any(len(answers) > 1 for answers in verdicts.values()):
+        return "the same span is judged both yes and no"
+    if len(verdicts) < 2:
+        return "only one span is asked about"
+    labelled = [answers.pop() for answers in verdicts.values()]
+    right = [index for index, answer in enumerate(labelled) if answer == 1]
+    if None not in labelled and len(right) != 1:
+        return "no span is right" if not right else "more than one span is right"
+    labels = {key: value for key, value in rows[0].labels.items() if key != "span1_index"}
+    return rows[0].replace(
+        candidates=tuple(spelled.values()), answer=right[0] if right else None, query=None, labels=labels
+    )

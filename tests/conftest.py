@@ -1,0 +1,41 @@
+"""Three twin pairs a person can check by hand, and the real datasets where they are."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from winokit.problem import Dataset, Problem
+
+REAL_DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+def real(name: str) -> Path:
+    """A file of the real datasets; the test skips where there is none."""
+    path = REAL_DATA / name
+    if not path.exists():
+        pytest.skip(f"needs the public datasets: set WINOKIT_DATA to a folder that has {name}")
+    return path
+
+
+@pytest.fixture
+def real_file() -> Callable[[str], Path]:
+    return real
+
+
+@pytest.fixture
+def twins() -> Dataset:
+    poured, thanked = "I poured water from the jug into the cup until ", "Nora thanked Ines because "
+    held = "The rope held the crate although "
+    vessels, people, things = ("the jug", "the cup"), ("Nora", "Ines"), ("the rope", "the crate")
+    return Dataset(
+        [
+            Problem(poured, " was empty.", vessels, 0, "it", group="pour"),
+            Problem(poured, " was full.", vessels, 1, "it", group="pour"),
+            Problem(thanked, " had been helped.", people, 0, "she", group="thank"),
+            Problem(thanked, " had been helpful.", people, 1, "she", group="thank"),
+            Problem(held, " was thin.", things, 0, "it", group="rope"),
+            Problem(held, " was huge.", things, 1, "it", group="rope"),
+        ]
+    )
