@@ -11,7 +11,8 @@ import numpy as np
 from winokit.problem import Card, Dataset, Problem
 
 PEOPLE = (
-    "Anna Bruno Clara David Elena Felix Greta Hugo Irene Jonas Karla Lukas Maria Nils Olga Pedro Rosa Simon Tina Viktor"
+    "Anna Brian Clara David Elena Felix Greta Hugo Irene Jacob Karla Lucas Maria Nelson Olga Pedro Rosa Simon "
+    "Tina Victor"
 )
 # (first clause with two people, connective, [predicate that fits the first, predicate that fits the second])
 SCENES = (

@@ -35,6 +35,11 @@ def whitespace(text: str) -> list[str]:
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"ptb": ptb, "whitespace": whitespace}
 
 
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts differ at most in case and punctuation."""
+    return WORD.findall(one.casefold()) == WORD.findall(other.casefold())
+
+
 def mention_places(text: str, name: str) -> list[int]:
     """Where a candidate occurs in a text as whole words, whatever its case and article.
 

@@ -42,9 +42,10 @@ def test_a_malformed_winogrande_row_is_named_and_can_be_skipped(row, says, tmp_p
 
 
 WSC = (
-    "<collection>\n<schema>\n<text><txt1>The cup fell off the tray because</txt1><pron>it</pron><txt2>was wet.</txt2></text>"
-    "\n<answers><answer>the cup</answer><answer>the tray</answer></answers><correctAnswer>A</correctAnswer>\n</schema>\n"
-    "</collection>\n"
+    "<collection>\n<schema>\n"
+    "<text><txt1>The cup fell off the tray because</txt1><pron>it</pron><txt2>was wet.</txt2></text>\n"
+    "<answers><answer>the cup</answer><answer>the tray</answer></answers><correctAnswer>A</correctAnswer>\n"
+    "</schema>\n</collection>\n"
 )
 
 
@@ -211,10 +212,14 @@ def test_every_written_text_format_survives_odd_characters(name, tmp_path):
             }
         )
         + "\n",
-        "copa": '<copa-corpus><item id="1" asks-for="cause"><p>5 &lt; 6.</p><a1>A &amp; B.</a1><a2>“C”.</a2></item></copa-corpus>',
+        "copa": (
+            '<copa-corpus><item id="1" asks-for="cause">'
+            "<p>5 &lt; 6.</p><a1>A &amp; B.</a1><a2>“C”.</a2></item></copa-corpus>"
+        ),
         "superglue-copa": '{"premise": "5 < 6.", "choice1": "A & B.", "choice2": "“C”.", "question": "cause"}\n',
         "perturbed-wsc": (
-            '{"sentence": "5 < 6 & – _ .", "option1": "a&b", "option2": "“c”", "answer": "1", "pair_number": 0, "qID": "q10"}\n'
+            '{"sentence": "5 < 6 & – _ .", "option1": "a&b", "option2": "“c”", "answer": "1", '
+            '"pair_number": 0, "qID": "q10"}\n'
         ),
     }
     first = tmp_path / "first"

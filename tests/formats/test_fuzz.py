@@ -1,4 +1,4 @@
-"""Readers never end in a traceback: real files with flipped bytes, cut ends and swapped fields give problems or one line."""
+"""Readers never end in a traceback: files with flipped bytes, cut ends, swapped fields give problems or one line."""
 
 import contextlib
 import json

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rapidfuzz.distance import Levenshtein
 
 from winokit.problem import Dataset, Problem
-from winokit.words import bare
+from winokit.words import bare, same_words
 
 SHINGLE = 4
 COMMON = 60
@@ -62,7 +62,7 @@ def _kind(a: Problem, b: Problem, *, same_file: bool, same_text: bool) -> str | 
         if a.query != b.query:
             return None
         return "contradiction" if differ else "same"
-    if same_file and ((a.group is not None and a.group == b.group) or a.sentence == b.sentence):
+    if same_file and ((a.group is not None and a.group == b.group) or same_words(a.sentence, b.sentence)):
         return None  # twins, or two blanks of one sentence
     if same_candidates and differ:
         return "twin"

@@ -25,7 +25,7 @@ from math import inf
 from rapidfuzz.distance import Levenshtein
 
 from winokit.problem import Dataset, Problem
-from winokit.words import bare
+from winokit.words import bare, same_words
 
 LOOK = 0.5
 """Token edit distance over the shorter length up to which two problems with the same candidates may be twins."""
@@ -161,7 +161,7 @@ class _Texts:
             return False
         if (p.pronoun or "").casefold() != (q.pronoun or "").casefold() or p.query != q.query:
             return False
-        if not same_text and p.pronoun is not None and p.sentence == q.sentence:
+        if not same_text and p.pronoun is not None and same_words(p.sentence, q.sentence):
             return False
         return p.right is None or q.right is None or bare(p.right) != bare(q.right)
 

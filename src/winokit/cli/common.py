@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from winokit.problem import Dataset
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
-Data = Annotated[list[str], typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)]
+Data = Annotated[list[str], typer.Argument(help=DATA_HELP, metavar="DATA", show_default=False)]
 As = Annotated[
     str | None,
     typer.Option("--as", help="Another view: binary, choice (merge yes/no judgements) or judgements.", metavar="VIEW"),

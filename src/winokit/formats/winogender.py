@@ -66,8 +66,11 @@ def parse_template(line: str) -> Problem:
     places = PLACEHOLDER.findall(template)
     if len(places) != 1:
         raise Malformed(f"exactly one pronoun placeholder expected, found {len(places)}", field="sentence")
-    text = template.replace("$OCCUPATION", occupation).replace("$PARTICIPANT", participant)
-    before, case, after = PLACEHOLDER.split(text)
+    before, case, after = PLACEHOLDER.split(template)
+    names = {"$OCCUPATION": occupation, "$PARTICIPANT": participant}
+    before, after = (
+        re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda m: names[m.group()], part) for part in (before, after)
+    )
     return Problem(
         before,
         after,

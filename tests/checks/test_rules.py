@@ -1,0 +1,102 @@
+import pytest
+
+from winokit.checks import Limits, broken_rules
+from winokit.checks.rules import (
+    anchor_present,
+    candidates_present,
+    length,
+    one_blank,
+    opposite_answers,
+    overlap,
+    same_kind,
+    texts_differ,
+    word_overlap,
+)
+
+
+@pytest.mark.parametrize(("words", "fine"), [(14, False), (15, True), (30, True), (31, False)])
+def test_a_text_has_fifteen_to_thirty_words(words, fine):
+    assert (length(" ".join(["word"] * words)) is None) == fine
+
+
+def test_a_study_can_set_its_own_length():
+    assert length("only four words here", Limits(fewest_words=3)) is None
+
+
+def test_one_blank_is_wanted():
+    assert one_blank("a _ b") is None
+    assert one_blank("none") == "exactly one blank '_' expected, found 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("The cup hit a tray because _ slid.", True),
+        ("A CUP hit the tray because _ slid.", True),
+        ("The cupboard hit the tray because _ slid.", False),
+        ("The cups hit the tray because _ slid.", False),
+    ],
+)
+def test_both_candidates_are_mentioned_as_whole_words(text, fine):
+    assert (candidates_present(text, ("the cup", "the tray")) is None) == fine
+
+
+@pytest.mark.parametrize(
+    ("candidates", "domain", "pronoun", "says"),
+    [
+        (("Nora", "Ines"), "social", "she", None),
+        (("Nora", "Paul"), "social", None, "names of two genders: Nora (female), Paul (male)"),
+        (("Nora", "Robin"), "social", "she", None),
+        (("Nora", "Ines"), "social", "he", "the pronoun 'he' does not fit Nora and Ines"),
+        (("Nora", "the cup"), None, "it", "a person (Nora) and a thing (the cup)"),
+        (("Nora", "Ines"), "physical", None, "a physical problem is about things, and Nora, Ines is a person's name"),
+        (("the plumber", "the tenant"), "social", "they", None),
+        (("the cup", "the tray"), "physical", "it", None),
+    ],
+)
+def test_candidates_are_two_people_of_one_gender_or_two_things(candidates, domain, pronoun, says):
+    assert same_kind(candidates, domain, pronoun) == says
+
+
+def test_the_anchor_word_stands_in_both_texts():
+    assert anchor_present(["a Cup here", "the cup there"], "cup") is None
+    assert (
+        anchor_present(["a cup here", "cupboards there"], "cup") == "the anchor word 'cup' is missing in 1 of the texts"
+    )
+
+
+def test_overlap_counts_repeated_words_over_the_longer_text():
+    assert word_overlap("a a b", "a b b b") == 0.5
+    assert overlap("a b c d e f g h i j", "a b c d e f g x y z") is None
+    assert overlap("a b c d e f g h i j", "a b c d e f x y z w") == (
+        "at least 70% of the words in common expected, found 60%"
+    )
+
+
+def test_the_measured_overlap_of_winogrande_twins_comes_out(real_file):
+    """Train_l: minimum .68, mean .917, two pairs below .7: the definition the data fit."""
+    from winokit.loading import load
+
+    pairs = load(real_file("winogrande/train_l.jsonl")).groups.values()
+    shares = [word_overlap(one.text, other.text) for one, other in pairs]
+    assert sum(share < 0.7 for share in shares) == 2
+    assert min(shares) == pytest.approx(0.68, abs=0.005)
+    assert sum(shares) / len(shares) == pytest.approx(0.917, abs=0.0005)
+
+
+def test_twins_differ_in_text_and_answer():
+    assert texts_differ("a  b", "a b") == "the texts are identical"
+    assert opposite_answers(["the cup", "The cup"]) == "all have the answer 'the cup'; twins need opposite answers"
+    assert opposite_answers(["the cup", None]) is None
+
+
+def test_a_group_is_judged_as_a_whole(twins):
+    broken = broken_rules(twins[:2], [0, 1], Limits(fewest_words=5))
+    assert broken == []
+    same = [twins[0], twins[0].replace(answer=0)]
+    assert {violation.rule for violation in broken_rules(same, [4, 5])} == {
+        "length",
+        "texts_differ",
+        "opposite_answers",
+    }
+    assert {violation.rows for violation in broken_rules(same, [4, 5])} == {(4,), (5,), (4, 5)}

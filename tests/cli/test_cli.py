@@ -1,0 +1,167 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from winokit.cli.main import app, main
+
+runner = CliRunner()
+
+
+def run(*arguments):
+    """The command in this process, through the same door as the shell."""
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+def shell(*arguments, **more):
+    """The command as a process of its own."""
+    command = [sys.executable, "-m", "winokit", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **more)
+
+
+def test_version_and_help():
+    assert shell("--version").stdout.startswith("winokit 0.")
+    assert "stats" in run("--help").output
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys; from winokit.cli.main import app; "
+        "print([name for name in ('numpy', 'scipy', 'rapidfuzz', 'datasets', 'rich.table') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_stats_prints_a_table_and_json():
+    assert "open" in run("stats", "open").output
+    (row,) = json.loads(run("stats", "open", "--json").output)
+    assert {"dataset", "problems", "groups", "single", "mean_words", "vocabulary"} <= set(row)
+    assert (row["dataset"], row["problems"], row["groups"], row["single"]) == ("open", 428, 214, 0)
+
+
+def test_stats_of_a_folder_counts_every_dataset_in_it(real_file):
+    rows = json.loads(run("stats", real_file("README.md").parent, "--json").stdout)
+    counts = {row["dataset"]: row["problems"] for row in rows}
+    assert counts["winogrande/train_xl"] == 40_398
+    assert counts["wsc"] == 285
+    assert counts["knowref/knowref_test"] == 1_269
+    assert len(rows) == 42
+
+
+def test_stats_takes_labels_and_views(real_file):
+    wsc = f"wsc273:{real_file('wsc/WSCollection.xml')}"
+    labels = [real_file(f"trichelair/WSC_{kind}_label.json") for kind in ("switched", "associative")]
+    (row,) = json.loads(run("stats", wsc, "--labels", labels[0], "--labels", labels[1], "--json").stdout)
+    assert row["labels"] == {"switchable": 131, "associative": 37}
+    (row,) = json.loads(run("stats", real_file("pdp/PDPChallenge2016.xml"), "--as", "binary", "--json").stdout)
+    assert row["problems"] == 80
+
+
+def test_check_returns_0_when_nothing_is_found_and_1_when_something_is(real_file):
+    clean = run("check", "open")
+    assert clean.exit_code == 0
+    assert clean.output.endswith("nothing found\n")
+    leaky = run("check", real_file("winogrande/dev.jsonl"), "--only", "leaks")
+    assert leaky.exit_code == 1
+    assert "the last character of qID goes with the answer in 1,267 of 1,267" in leaky.output
+
+
+def test_check_json_has_rows_for_scripts(real_file):
+    findings = json.loads(run("check", real_file("wsc/WSCollection.xml"), "--json").stdout)
+    assert {finding["check"] for finding in findings} == {"groups", "leaks", "rules", "structure"}
+    structure = next(finding for finding in findings if finding["check"] == "structure")
+    assert structure["details"]["groups"] == 142
+
+
+def test_check_compares_files_with_each_other(twins, tmp_path):
+    from winokit.formats import write
+
+    write(twins[:1], tmp_path / "train.jsonl")
+    write(twins[1:2], tmp_path / "dev.jsonl")
+    result = run("check", tmp_path / "train.jsonl", tmp_path / "dev.jsonl", "--only", "duplicates")
+    assert result.exit_code == 1
+    assert "1 pair of problems are nearly the same, with the other answer" in result.output
+
+
+def test_convert_writes_what_can_be_read_again(tmp_path):
+    result = run("convert", "open", tmp_path / "open.xml", "--to", "wsc")
+    assert result.exit_code == 0
+    assert "428 problems written to" in result.output
+    (row,) = json.loads(run("stats", tmp_path / "open.xml", "--json").output)
+    assert (row["problems"], row["groups"]) == (428, 214)
+
+
+def test_convert_says_in_json_what_it_left_out(real_file, tmp_path):
+    pdp = real_file("pdp/PDPChallenge2016.xml")
+    strict = shell("convert", pdp, tmp_path / "out.jsonl", "--to", "winogrande")
+    assert strict.returncode == 2
+    assert "3 candidates where winogrande has room for two: use --as binary" in strict.stderr
+    lenient = json.loads(run("convert", pdp, tmp_path / "o.jsonl", "--to", "winogrande", "--lenient", "--json").stdout)
+    assert (lenient["problems"], len(lenient["skipped"])) == (45, 15)
+
+
+def test_datasets_lists_licences_and_formats():
+    listed = {entry["name"]: entry for entry in json.loads(run("datasets", "--json").output)}
+    assert listed["winogrande"]["licence"] == "CC BY"
+    assert listed["wsc273"]["human_accuracy"] == 0.921
+    assert "winogrande" in run("datasets").output
+    assert "XML: txt1, pron, txt2" in run("datasets", "--formats").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["stats", "opne"], "winokit: No dataset or file named 'opne'. Did you mean 'open'? Known: open.\n"),
+        (["stats", "nowhere/data.jsonl"], "winokit: nowhere/data.jsonl: no such file\n"),
+        (["stats", "xml:data"], "No format named 'xml'"),
+        (["stats", "open", "--tokens", "letters"], "No way to count tokens named 'letters'"),
+        (["stats", "open", "--as", "binry"], "Did you mean 'binary'?"),
+        (["check", "open", "--only", "leks"], "Did you mean 'leaks'?"),
+        (["convert", "open", "out", "--to", "wino"], "No format named 'wino'"),
+        (["convert", "open", "/proc/none/out"], "cannot be written"),
+        (["stats"], "Missing argument"),
+        (["nothing"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, says, tmp_path):
+    result = shell(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_malformed_file_is_one_line_naming_file_line_and_field(tmp_path):
+    (tmp_path / "data.jsonl").write_text('{"sentence": "no blank", "option1": "a", "option2": "b"}\n')
+    result = shell("stats", "data.jsonl", cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr == "winokit: data.jsonl:1: field 'sentence': exactly one blank '_' expected, found 0\n"
+
+
+def test_lenient_skips_counts_and_reports(tmp_path):
+    good = '{"sentence": "a _ b", "option1": "a", "option2": "b"}\n'
+    (tmp_path / "data.jsonl").write_text(good + "broken\n")
+    result = shell("stats", "data.jsonl", "--lenient", "--json", cwd=tmp_path)
+    assert json.loads(result.stdout)[0]["problems"] == 1
+    assert "skipped 1 malformed record" in result.stderr
+
+
+def test_no_colours_when_piped():
+    assert "\x1b" not in shell("check", "open").stdout
+
+
+def test_an_interrupt_returns_130(monkeypatch):
+    monkeypatch.setattr("winokit.cli.main.app", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 130
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = f"{sys.executable} -m winokit stats open --json | head -c 5; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=os.environ)
+    assert (result.returncode, result.stderr) == (0, "")
