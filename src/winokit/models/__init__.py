@@ -1,0 +1,1 @@
+"""Text in, numbers out; models know nothing of Winograd schemas."""

@@ -1,0 +1,167 @@
+"""What we ask of a model: requests, answers, and the one method that turns the first into the second.
+
+Models know nothing of Winograd schemas: they see texts and spans. A scoring (`winokit.scoring`) turns a problem into
+requests and answers into scores. A model says which requests it can answer (`can`), so that a scoring asked of the
+wrong kind of model can say which ones fit; and what determines its answers (`fingerprint`), so that they can be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from winokit.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """How likely is `text` after `context`? Answered with `Pieces` of `text`.
+
+    The boundary is that of lm-evaluation-harness: spaces at the end of the context move to the text, the whole is
+    tokenised, and the tokens beyond those of the context alone are scored.
+    """
+
+    context: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """How likely is `text` between `before` and `after`, all its pieces masked at once? Answered with `Pieces` of `text`."""
+
+    before: str
+    text: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class PseudoLikelihood:
+    """How likely is each token of `text[start:end]`, masked by itself? Answered with `Pieces` of `text`.
+
+    With `within_word`, later pieces of the same word are masked too (Kauf and Ivanova, 2023).
+    """
+
+    text: str
+    start: int
+    end: int
+    within_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """How much does `source` attend to each target span? Answered with an array [target, layer, head]."""
+
+    text: str
+    source: tuple[int, int]
+    targets: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Which of `options` answers the prompt? Answered with a `Reply`.
+
+    `options` are what a reply may say ("A", "B", or the candidates themselves); `aliases` are other ways to say each.
+    """
+
+    prompt: str
+    options: tuple[str, ...]
+    aliases: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """A vector for the text: the `mean` over tokens, the `first` token, or the mean over a `span`."""
+
+    text: str
+    pooling: str = "mean"
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """A number for each candidate by the model's own rule: fine-tuned models, Python functions, retrieval."""
+
+    before: str
+    after: str
+    candidates: tuple[str, ...]
+    pronoun: str | None = None
+
+
+Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | Embed | Choose
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One token: where it stands in the scored text, and its log-probability (natural logarithm)."""
+
+    start: int
+    end: int
+    logprob: float
+
+
+Pieces: TypeAlias = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back from an `Ask`: log-probabilities of the options where the model gives them, else the option it
+    chose (None for a refusal or an unreadable answer), and the raw text.
+    """
+
+    logprobs: tuple[float, ...] | None
+    choice: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What came back from a `Choose`: a number for each candidate, or None for an abstention."""
+
+    values: tuple[float, ...] | None
+
+
+Answer: TypeAlias = Pieces | Reply | Scores | npt.NDArray[np.float32]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that answers requests."""
+
+    @property
+    def spec(self) -> str:
+        """How the user named it."""
+
+    @property
+    def kind(self) -> str:
+        """`causal`, `masked`, `seq2seq`, `chat` or `any`."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that determines its answers: weights, revision, precision, template."""
+
+    @property
+    def can(self) -> frozenset[type]:
+        """The requests it can answer."""
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Answer requests in whatever order suits, yielding (index, answer) as soon as each is known."""
+
+
+class TooLong(BadInput):
+    """A text has more tokens than the model can read."""
+
+    def __init__(self, text: str, tokens: int, most: int) -> None:
+        shown = text if len(text) <= 60 else f"{text[:57]}…"
+        super().__init__(f"{tokens} tokens where the model reads {most} at most: {shown!r}")
+
+
+class NothingToScore(BadInput):
+    """A text that the tokenizer turns into no token at all."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"the tokenizer makes no token of {text!r}, so that it has no probability")
