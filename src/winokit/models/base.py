@@ -31,7 +31,10 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How likely is `text` between `before` and `after`, all its pieces masked at once? Answered with `Pieces` of `text`."""
+    """How likely is `text` between `before` and `after`, all its pieces masked at once?
+
+    Answered with `Pieces` of `text`.
+    """
 
     before: str
     text: str
@@ -109,8 +112,10 @@ Pieces: TypeAlias = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back from an `Ask`: log-probabilities of the options where the model gives them, else the option it
-    chose (None for a refusal or an unreadable answer), and the raw text.
+    """What came back from an `Ask`.
+
+    Log-probabilities of the options where the model gives them, else the option it chose (None for a refusal or an
+    unreadable answer), and the raw text.
     """
 
     logprobs: tuple[float, ...] | None
