@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import winokit
-from winokit.cli import check, convert, datasets, stats
+from winokit.cli import check, convert, datasets, embed, score, stats
 from winokit.errors import WinokitError
 
 app = typer.Typer(
@@ -28,6 +28,8 @@ app.command()(stats.stats)
 app.command()(check.check)
 app.command()(convert.convert)
 app.command()(datasets.datasets)
+app.command()(score.score)
+app.command()(embed.embed)
 
 
 def _version(wanted: bool) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from winokit.catalogue import CATALOGUE
 from winokit.errors import BadInput, CannotWrite
+from winokit.files import write_whole
 from winokit.formats import winogrande
 from winokit.formats.base import FORMATS, Format, Head, WriteOptions, lone_groups_dropped
 from winokit.formats.source import Source
@@ -104,16 +104,9 @@ def write(
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file through a temporary one, so that a reader never sees half of it."""
+    """Write a file, compressed if its name says so."""
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     elif path.suffix == ".xz":
         data = lzma.compress(data)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None
+    write_whole(path, data)

@@ -1,0 +1,36 @@
+"""Model + problem -> score per candidate. One short file a scoring."""
+
+from winokit.scoring import (  # noqa: F401  (importing a module registers its scoring)
+    ask,
+    attention,
+    full,
+    masked_candidate,
+    own,
+    partial,
+    pronoun,
+    pseudo_likelihood,
+    special_word,
+)
+from winokit.scoring.base import DEFAULTS, SCORINGS, Scoring, Setting, choose_scoring, default_scoring
+from winokit.scoring.cache import Cache, default_path
+from winokit.scoring.features import embed
+from winokit.scoring.planner import answer_all
+from winokit.scoring.scorer import Plan, Prediction, close_calls, score, write_predictions
+
+__all__ = [
+    "DEFAULTS",
+    "SCORINGS",
+    "Cache",
+    "Plan",
+    "Prediction",
+    "Scoring",
+    "Setting",
+    "answer_all",
+    "choose_scoring",
+    "close_calls",
+    "default_path",
+    "default_scoring",
+    "embed",
+    "score",
+    "write_predictions",
+]

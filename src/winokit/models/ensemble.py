@@ -1,0 +1,96 @@
+"""Several models as one: `ensemble:SPEC+SPEC` (Trinh and Le, 2018).
+
+`combine=probability`, the default, is Trinh and Le's: the arithmetic mean over models of each word's probability,
+then the product over words. Words, since models may cut them into different tokens: a word's probability is the
+product of its tokens'. `combine=logprob` takes the mean of log-probabilities. `combine=vote` lets each model predict
+by itself and counts votes; that is done where predictions are made (scoring/scorer.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from winokit.errors import BadInput, UnknownName
+from winokit.models.base import (
+    Answer,
+    Choose,
+    Continuation,
+    Fill,
+    Model,
+    Piece,
+    Pieces,
+    PseudoLikelihood,
+    Request,
+    Scores,
+)
+from winokit.models.registry import Spec, load_model
+
+COMBINE = ("probability", "logprob", "vote")
+WORD = re.compile(r"\s*\S+")
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class Ensemble:
+    """Models that answer together."""
+
+    def __init__(self, spec: str, members: Sequence[Model], combine: str = "probability") -> None:
+        if combine not in COMBINE:
+            raise UnknownName("way to combine", combine, COMBINE)
+        self.spec, self.members, self.combine = spec, members, combine
+        kinds = {member.kind for member in members}
+        self.kind = kinds.pop() if len(kinds) == 1 else "any"
+        shared = frozenset.intersection(*(member.can for member in members))
+        self.can = shared if combine == "vote" else shared & {Continuation, Fill, PseudoLikelihood, Choose}
+        if not self.can:
+            raise BadInput(f"{spec}: the models answer nothing in common that could be combined")
+
+    @property
+    def fingerprint(self) -> str:
+        """The members' fingerprints and how they are combined."""
+        return f"ensemble {self.combine} " + " + ".join(member.fingerprint for member in self.members)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Answer each request when the last member has answered it."""
+        answers: list[list[Answer]] = [[] for _ in requests]
+        for member in self.members:
+            for index, answer in member.answer(requests):
+                answers[index].append(answer)
+                if len(answers[index]) == len(self.members):
+                    yield index, self._combined(requests[index], answers[index])
+
+    def _combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
+        if isinstance(request, Choose):
+            given = [answer.values for answer in answers if isinstance(answer, Scores) and answer.values is not None]
+            return Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)
+        text = getattr(request, "text", "")
+        words = [match.span() for match in WORD.finditer(text)]
+        logprobs = np.array([[_word_logprob(answer, span) for span in words] for answer in answers])
+        mean = _log_mean_exp(logprobs) if self.combine == "probability" else logprobs.mean(axis=0)
+        return tuple(Piece(start, end, float(value)) for (start, end), value in zip(words, mean, strict=True))
+
+
+def _word_logprob(answer: Answer, span: tuple[int, int]) -> float:
+    """Summed log-probability of the pieces that start within a word; white space before a word belongs to it."""
+    found: Pieces = answer if isinstance(answer, tuple) else ()
+    return float(sum(piece.logprob for piece in found if span[0] <= piece.start < span[1]))
+
+
+def _log_mean_exp(logprobs: Floats) -> Floats:
+    """Logarithm of the mean over models of probabilities, computed without underflow."""
+    highest = logprobs.max(axis=0)
+    mean: Floats = highest + np.log(np.exp(logprobs - highest).mean(axis=0))
+    return mean
+
+
+def load(spec: Spec) -> Ensemble:
+    """Load `ensemble:SPEC+SPEC?combine=…`; the members' own options cannot be given here."""
+    options = spec.only("combine")
+    names = [name for name in spec.place_or_fail("two or more models with + between them").split("+") if name]
+    if len(names) < 2:
+        raise BadInput(f"{spec}: two or more models with + between them expected")
+    return Ensemble(str(spec), [load_model(name) for name in names], options.get("combine", "probability"))

@@ -1,0 +1,113 @@
+"""Your own scorer: `python:module:function`, called as function(before, after, candidates, pronoun).
+
+It returns a number for each candidate, the highest for its choice, or None to abstain. The module is looked for in the
+working directory first. Answers are kept as long as the function's source file stays the same; what that file imports
+or reads is not watched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from math import isfinite
+from pathlib import Path
+from types import ModuleType
+
+from winokit.errors import BadInput
+from winokit.models.base import Answer, Choose, Request, Scores
+from winokit.models.registry import Spec
+
+
+def load(spec: Spec) -> PythonFunction:
+    """The function that the SPEC names."""
+    spec.only()
+    module_name, _, name = spec.place_or_fail("module:function").partition(":")
+    if not module_name or not name:
+        raise BadInput(f"{spec}: python:module:function expected")
+    module = _module(str(spec), module_name)
+    function = getattr(module, name, None)
+    if not callable(function):
+        found = "no function" if function is None else f"a {type(function).__name__}, not a function,"
+        raise BadInput(f"{spec}: module {module_name!r} has {found} named {name!r}")
+    return PythonFunction(str(spec), function, _sources(str(spec), module, function))
+
+
+class PythonFunction:
+    """A model that is a function."""
+
+    kind = "any"
+    can: frozenset[type] = frozenset({Choose})
+
+    def __init__(self, spec: str, function: Callable[..., object], sources: Sequence[Path]) -> None:
+        self.spec = spec
+        self._function = function
+        digest = hashlib.blake2b(digest_size=16)
+        for source in sources:
+            digest.update(source.read_bytes())
+        self.fingerprint = f"{spec}#{digest.hexdigest()}"
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Call the function, in the order asked."""
+        for index, request in enumerate(requests):
+            if not isinstance(request, Choose):
+                raise BadInput(f"{self.spec}: a Python function chooses; it cannot answer {type(request).__name__}")
+            yield index, self._choose(request)
+
+    def _choose(self, request: Choose) -> Scores:
+        try:
+            returned = self._function(request.before, request.after, request.candidates, request.pronoun)
+        except Exception as error:
+            raise BadInput(f"{self.spec} failed with {_said(error)} on {request.before + '_' + request.after!r}") from error
+        return Scores(None if returned is None else self._numbers(returned, request))
+
+    def _numbers(self, returned: object, request: Choose) -> tuple[float, ...]:
+        """What came back as one finite number a candidate."""
+        try:
+            numbers = tuple(float(number) for number in returned)  # type: ignore[attr-defined]
+        except (TypeError, ValueError):
+            numbers = ()
+        if len(numbers) != len(request.candidates) or not all(isfinite(number) for number in numbers):
+            shown = repr(returned).replace("\n", " ")
+            raise BadInput(
+                f"{self.spec} must return {len(request.candidates)} numbers, one a candidate, or None; "
+                f"it returned {shown if len(shown) <= 60 else shown[:57] + '…'} on {request.before + '_' + request.after!r}"
+            )
+        return numbers
+
+
+def _module(spec: str, name: str) -> ModuleType:
+    """The module, from the working directory or from where Python looks anyway.
+
+    The directory stays on the path: a function may import its neighbours when it is called.
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        beside = "" if error.name and (name + ".").startswith(error.name + ".") else f", which {name!r} imports"
+        raise BadInput(f"{spec}: no module named {error.name!r}{beside}; Python looked in {here} first") from None
+    except Exception as error:
+        raise BadInput(f"{spec}: importing {name!r} failed with {_said(error)}") from error
+
+
+def _sources(spec: str, module: ModuleType, function: Callable[..., object]) -> list[Path]:
+    """The files of the module and of the function, which may have been defined elsewhere."""
+    try:
+        defined = inspect.getsourcefile(inspect.unwrap(function))
+    except TypeError:  # an object that can be called
+        defined = None
+    names = {name for name in (module.__file__, defined) if name}
+    if not names:
+        raise BadInput(f"{spec} has no source file, so that nothing would tell when its answers change")
+    return sorted(Path(name) for name in names)
+
+
+def _said(error: Exception) -> str:
+    """An exception in one line."""
+    said = " ".join(str(error).split())
+    return type(error).__name__ + (f" ({said})" if said else "")

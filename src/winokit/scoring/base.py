@@ -1,0 +1,99 @@
+"""What a scoring is: problem to requests, answers to a score per candidate.
+
+Asking comes before answering: all requests of all problems are collected first, so that the planner can drop
+repetitions and ask the model once. A scoring that cannot judge a problem says why, and the problem becomes an
+abstention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from winokit.errors import BadInput, UnknownName
+from winokit.models.base import Answer, Model, Piece, Request
+from winokit.problem import Problem
+from winokit.registry import Registry
+
+
+class Abstain(Exception):
+    """A scoring cannot judge a problem, and why; the problem counts as not answered."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a scoring may need to know beside the problem."""
+
+    kind: str = "any"
+    """The model's kind: `ask` words its questions for it."""
+    substitution: str = "auto"
+    twins: Sequence[Problem] = ()
+    """The other members of the problem's group."""
+    shots: Sequence[Problem] = ()
+    """Solved problems to put before it."""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """One way to score. `ask` gives the requests of a problem, `judge` turns their answers into scores."""
+
+    name: str
+    about: str
+    needs: tuple[type, ...]
+    """The requests it makes: a model that cannot answer them does not fit."""
+    ask: Callable[[Problem, Setting], tuple[Request, ...]]
+    judge: Callable[[Problem, Setting, Sequence[Answer]], tuple[float, ...]]
+    takes_shots: bool = False
+    options: tuple[str, ...] = ()
+
+
+SCORINGS: Registry[Scoring] = Registry("scoring")
+DEFAULTS = {"causal": "partial", "masked": "masked-candidate", "seq2seq": "ask", "chat": "ask", "any": "own"}
+
+
+def register(scoring: Scoring) -> Scoring:
+    """Add a scoring to the registry."""
+    return SCORINGS.register(scoring.name)(scoring)
+
+
+def choose_scoring(name: str | None, model: Model) -> tuple[Scoring, Mapping[str, str]]:
+    """The scoring of that name with its options (`masked-candidate?reduce=sum`), or the default of the model's kind.
+
+    A model that cannot answer what the scoring asks is told which scorings fit.
+    """
+    head, _, query = (name or default_scoring(model)).partition("?")
+    scoring, options = SCORINGS[head], dict(parse_qsl(query, keep_blank_values=True))
+    for option in options:
+        if option not in scoring.options:
+            raise UnknownName(f"option of scoring {head!r}", option, scoring.options)
+    if not fits(scoring, model):
+        fitting = ", ".join(other.name for other in SCORINGS.values() if fits(other, model)) or "none"
+        raise BadInput(f"scoring {head!r} does not fit {model.spec!r}, a {model.kind} model; these do: {fitting}")
+    return scoring, options
+
+
+def default_scoring(model: Model) -> str:
+    """What a model is scored with unless asked otherwise."""
+    preferred = DEFAULTS.get(model.kind, "own")
+    if fits(SCORINGS[preferred], model):
+        return preferred
+    return next((scoring.name for scoring in SCORINGS.values() if fits(scoring, model)), preferred)
+
+
+def fits(scoring: Scoring, model: Model) -> bool:
+    """Whether a model can answer everything a scoring asks, in one of the ways it can ask."""
+    return any(need in model.can for need in scoring.needs)
+
+
+def pieces(answer: Answer) -> tuple[Piece, ...]:
+    """An answer that must be pieces."""
+    if not isinstance(answer, tuple):
+        raise TypeError(f"pieces expected, found {type(answer).__name__}")
+    return answer
+
+
+def total(answer: Answer) -> float:
+    """Summed log-probability of an answer's pieces."""
+    return float(sum(piece.logprob for piece in pieces(answer)))

@@ -1,0 +1,113 @@
+"""Answers kept on disk, so that nothing is asked twice and a killed run goes on where it stopped.
+
+One SQLite file in WAL mode; an answer is written the moment it is known, under a key made of everything that
+determines it: the model's fingerprint and the request to the letter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from winokit.errors import BadInput
+from winokit.models.base import Answer, Piece, Reply, Request, Scores
+
+CHUNK = 500
+
+
+def default_path() -> Path:
+    """Where answers are kept unless told otherwise: $WINOKIT_CACHE, else the user's cache folder."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("WINOKIT_CACHE") or folder / "winokit" / "answers.sqlite")
+
+
+class Cache:
+    """Answers by key. With no path they are kept in memory and forgotten."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=30)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        except (sqlite3.Error, OSError) as error:
+            raise BadInput(f"{path}: cannot be used as a cache ({error}); name another with --cache") from None
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def find(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
+        """The answers that are known."""
+        wanted, found = list(keys), {}
+        for start in range(0, len(wanted), CHUNK):
+            some = wanted[start : start + CHUNK]
+            marks = ",".join("?" * len(some))
+            for key, value in self._db.execute(f"SELECT key, value FROM answers WHERE key IN ({marks})", some):
+                found[bytes(key)] = decode(value)
+        return found
+
+    def keep(self, key: bytes, answer: Answer) -> None:
+        """Write an answer; it is on disk when this returns."""
+        self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
+
+
+def key_of(fingerprint: str, request: Request) -> bytes:
+    """What an answer is kept under."""
+    fields = [getattr(request, field.name) for field in dataclasses.fields(request)]
+    told = json.dumps([fingerprint, type(request).__name__, fields], ensure_ascii=True)
+    return hashlib.blake2b(told.encode(), digest_size=16).digest()
+
+
+def encode(answer: Answer) -> bytes:
+    """An answer as bytes; the first says what it is."""
+    if isinstance(answer, np.ndarray):
+        out = io.BytesIO()
+        np.save(out, answer, allow_pickle=False)
+        return b"A" + out.getvalue()
+    if isinstance(answer, Reply):
+        return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text]).encode()
+    if isinstance(answer, Scores):
+        return b"S" + json.dumps(answer.values).encode()
+    return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()
+
+
+def decode(data: bytes) -> Answer:
+    """An answer from bytes."""
+    kind, body = data[:1], data[1:]
+    if kind == b"A":
+        array: Answer = np.load(io.BytesIO(body), allow_pickle=False)
+        return array
+    value = json.loads(body)
+    if kind == b"R":
+        logprobs, choice, text = value
+        return Reply(None if logprobs is None else tuple(logprobs), choice, text)
+    if kind == b"S":
+        return Scores(None if value is None else tuple(value))
+    return tuple(Piece(start, end, logprob) for start, end, logprob in value)
+
+
+def known(cache: Cache, fingerprint: str, requests: Iterable[Request]) -> Mapping[Request, Answer]:
+    """The answers to requests that the cache has."""
+    keys = {key_of(fingerprint, request): request for request in requests}
+    return {keys[key]: answer for key, answer in cache.find(keys).items()}

@@ -1,0 +1,31 @@
+"""A model's own scores: fine-tuned models, Python functions, retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from winokit.models.base import Answer, Choose, Request, Scores
+from winokit.problem import Problem
+from winokit.scoring.base import Abstain, Scoring, Setting, register
+
+
+def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
+    """The problem's parts as they are."""
+    return (Choose(problem.before, problem.after, problem.candidates, problem.pronoun),)
+
+
+def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """What the model gave."""
+    (answer,) = answers
+    if not isinstance(answer, Scores):
+        raise TypeError(f"scores expected, found {type(answer).__name__}")
+    if answer.values is None:
+        raise Abstain("the model abstained")
+    if len(answer.values) != len(problem.candidates):
+        raise Abstain(f"{len(answer.values)} scores for {len(problem.candidates)} candidates")
+    return answer.values
+
+
+register(
+    Scoring("own", "the model's own scores (fine-tuned models, Python functions, retrieval)", (Choose,), ask, judge)
+)

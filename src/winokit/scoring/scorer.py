@@ -1,0 +1,164 @@
+"""Model + dataset + scoring -> a prediction for each problem."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from winokit.errors import BadInput
+from winokit.files import write_whole
+from winokit.models.base import Answer, Model, Request
+from winokit.models.ensemble import Ensemble
+from winokit.problem import Dataset, Problem
+from winokit.scoring.base import Abstain, Scoring, Setting, choose_scoring
+from winokit.scoring.cache import Cache
+from winokit.scoring.planner import Progress, answer_all
+from winokit.scoring.shots import choose_shots
+
+CLOSE = 1e-4
+"""A margin below which another batch size could turn a prediction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One row of predictions.jsonl. `prediction` is a candidate's index, None for an abstention; `why` says why."""
+
+    id: str
+    variant: str
+    model: str
+    scoring: str
+    scores: tuple[float, ...] | None
+    prediction: int | None
+    answer: int | None
+    why: str | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """How far the best score is ahead of the next."""
+        if self.scores is None:
+            return None
+        best, second = sorted(self.scores, reverse=True)[:2]
+        return best - second
+
+    def to_json(self) -> dict[str, Any]:
+        """The row; `why` is left out where there is nothing to explain."""
+        row = {name: getattr(self, name) for name in self.__slots__}
+        return row if self.why is not None else {name: value for name, value in row.items() if name != "why"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to score: everything but the data and the model."""
+
+    scoring: str | None = None
+    """A scoring's name with its options, or None for the default of the model's kind."""
+    substitution: str = "auto"
+    shots: int = 0
+    shots_from: Sequence[Problem] | None = None
+    seed: int = 0
+    variant: str = "original"
+
+
+def score(
+    dataset: Dataset,
+    model: Model,
+    plan: Plan | None = None,
+    *,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> list[Prediction]:
+    """Score every problem of a dataset."""
+    plan, cache = plan or Plan(), cache or Cache()
+    if isinstance(model, Ensemble) and model.combine == "vote":
+        return _voted(model, [score(dataset, member, plan, cache=cache, progress=progress) for member in model.members])
+    scoring, options = choose_scoring(plan.scoring, model)
+    if plan.shots and not scoring.takes_shots:
+        raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
+    shots = choose_shots(plan.shots_from or dataset, dataset, plan.shots, plan.seed)
+    settings = [
+        Setting(model.kind, plan.substitution, _twins(dataset, problem), some, options)
+        for problem, some in zip(dataset, shots, strict=True)
+    ]
+    asked = [_asked(scoring, problem, setting) for problem, setting in zip(dataset, settings, strict=True)]
+    wanted = [request for requests in asked if not isinstance(requests, str) for request in requests]
+    answers = answer_all(model, wanted, cache, progress)
+    name = scoring_name(scoring, plan, options)
+    return [
+        _predicted(problem, scoring, setting, requests, answers, (plan.variant, model.spec, name))
+        for problem, setting, requests in zip(dataset, settings, asked, strict=True)
+    ]
+
+
+def _voted(ensemble: Ensemble, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
+    """One prediction a problem from those of several models: shares of the votes as scores, abstentions not counted."""
+    made = []
+    for votes in zip(*ballots, strict=True):
+        first = votes[0]
+        cast = [vote.prediction for vote in votes if vote.prediction is not None]
+        named = (first.id, first.variant, ensemble.spec, first.scoring)
+        sizes = [len(vote.scores) for vote in votes if vote.scores is not None]
+        if not cast or not sizes:
+            made.append(Prediction(*named, None, None, first.answer, "no model answered"))
+            continue
+        shares = tuple(cast.count(index) / len(cast) for index in range(sizes[0]))
+        made.append(_decided(named, shares, first.answer))
+    return made
+
+
+def _decided(named: tuple[str, str, str, str], scores: tuple[float, ...], answer: int | None) -> Prediction:
+    """The candidate with the highest score; a tie is an abstention that says so."""
+    best = [index for index, value in enumerate(scores) if value == max(scores)]
+    tie = len(best) > 1
+    return Prediction(*named, scores, None if tie else best[0], answer, "a tie" if tie else None)
+
+
+def scoring_name(scoring: Scoring, plan: Plan, options: Mapping[str, str]) -> str:
+    """The scoring as a row names it: with whatever of its options and of the plan changes the scores."""
+    more = dict(options) | ({"shots": str(plan.shots)} if plan.shots else {})
+    more |= {"substitution": plan.substitution} if plan.substitution != "auto" else {}
+    return scoring.name + ("?" + "&".join(f"{key}={value}" for key, value in more.items()) if more else "")
+
+
+def _twins(dataset: Dataset, problem: Problem) -> tuple[Problem, ...]:
+    if problem.group is None:
+        return ()
+    return tuple(other for other in dataset.groups[problem.group] if other is not problem)
+
+
+def _asked(scoring: Scoring, problem: Problem, setting: Setting) -> tuple[Request, ...] | str:
+    """The requests of a problem, or why it is an abstention."""
+    try:
+        return scoring.ask(problem, setting)
+    except Abstain as why:
+        return str(why)
+
+
+def _predicted(
+    problem: Problem,
+    scoring: Scoring,
+    setting: Setting,
+    requests: tuple[Request, ...] | str,
+    answers: Mapping[Request, Answer],
+    named: tuple[str, str, str],
+) -> Prediction:
+    if isinstance(requests, str):
+        return Prediction(problem.id, *named, None, None, problem.answer, requests)
+    try:
+        scores = scoring.judge(problem, setting, [answers[request] for request in requests])
+    except Abstain as why:
+        return Prediction(problem.id, *named, None, None, problem.answer, str(why))
+    return _decided((problem.id, *named), scores, problem.answer)
+
+
+def close_calls(predictions: Iterable[Prediction]) -> int:
+    """How many predictions rest on a margin that another batch size could turn."""
+    return sum(p.margin is not None and p.margin < CLOSE for p in predictions)
+
+
+def write_predictions(predictions: Iterable[Prediction], path: Path) -> None:
+    """Write predictions.jsonl, whole or not at all."""
+    rows = "".join(json.dumps(prediction.to_json(), ensure_ascii=False) + "\n" for prediction in predictions)
+    write_whole(path, rows.encode())
