@@ -15,7 +15,7 @@ from winokit.scoring.base import DEFAULTS, SCORINGS, Scoring, Setting, choose_sc
 from winokit.scoring.cache import Cache, default_path
 from winokit.scoring.features import embed
 from winokit.scoring.planner import answer_all
-from winokit.scoring.scorer import Plan, Prediction, close_calls, score, write_predictions
+from winokit.scoring.scorer import Plan, Prediction, close_calls, score, score_variants, write_predictions
 
 __all__ = [
     "DEFAULTS",
@@ -32,5 +32,6 @@ __all__ = [
     "default_scoring",
     "embed",
     "score",
+    "score_variants",
     "write_predictions",
 ]

@@ -59,7 +59,6 @@ class Plan:
     shots: int = 0
     shots_from: Sequence[Problem] | None = None
     seed: int = 0
-    variant: str = "original"
 
 
 def score(
@@ -71,25 +70,43 @@ def score(
     progress: Progress | None = None,
 ) -> list[Prediction]:
     """Score every problem of a dataset."""
+    return score_variants({"original": dataset}, model, plan, cache=cache, progress=progress)
+
+
+def score_variants(
+    variants: Mapping[str, Dataset],
+    model: Model,
+    plan: Plan | None = None,
+    *,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> list[Prediction]:
+    """Score several variants of a dataset in one pass: the model is asked once for all of them.
+
+    A variant's problem has its original's id in `provenance["of"]`, and its row carries that.
+    """
     plan, cache = plan or Plan(), cache or Cache()
     if isinstance(model, Ensemble) and model.combine == "vote":
-        return _voted(model, [score(dataset, member, plan, cache=cache, progress=progress) for member in model.members])
+        return _voted(model, [score_variants(variants, m, plan, cache=cache, progress=progress) for m in model.members])
     scoring, options = choose_scoring(plan.scoring, model)
     if plan.shots and not scoring.takes_shots:
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
-    shots = choose_shots(plan.shots_from or dataset, dataset, plan.shots, plan.seed)
-    settings = [
-        Setting(model.kind, plan.substitution, _twins(dataset, problem), some, options)
-        for problem, some in zip(dataset, shots, strict=True)
-    ]
-    asked = [_asked(scoring, problem, setting) for problem, setting in zip(dataset, settings, strict=True)]
-    wanted = [request for requests in asked if not isinstance(requests, str) for request in requests]
-    answers = answer_all(model, wanted, cache, progress)
     name = scoring_name(scoring, plan, options)
-    return [
-        _predicted(problem, scoring, setting, requests, answers, (plan.variant, model.spec, name))
-        for problem, setting, requests in zip(dataset, settings, asked, strict=True)
+    questions = [
+        _Question(problem, setting, _asked(scoring, problem, setting), (variant, model.spec, name))
+        for variant, dataset in variants.items()
+        for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
+    wanted = (request for question in questions for request in question.requests if question.why is None)
+    answers = answer_all(model, wanted, cache, progress)
+    return [question.predicted(scoring, answers) for question in questions]
+
+
+def _settings(dataset: Dataset, kind: str, plan: Plan, options: Mapping[str, str]) -> Iterable[tuple[Problem, Setting]]:
+    """Each problem with its twins and shots."""
+    shots = choose_shots(plan.shots_from or dataset, dataset, plan.shots, plan.seed)
+    for problem, some in zip(dataset, shots, strict=True):
+        yield problem, Setting(kind, plan.substitution, _twins(dataset, problem), some, options)
 
 
 def _voted(ensemble: Ensemble, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
@@ -136,21 +153,26 @@ def _asked(scoring: Scoring, problem: Problem, setting: Setting) -> tuple[Reques
         return str(why)
 
 
-def _predicted(
-    problem: Problem,
-    scoring: Scoring,
-    setting: Setting,
-    requests: tuple[Request, ...] | str,
-    answers: Mapping[Request, Answer],
-    named: tuple[str, str, str],
-) -> Prediction:
-    if isinstance(requests, str):
-        return Prediction(problem.id, *named, None, None, problem.answer, requests)
-    try:
-        scores = scoring.judge(problem, setting, [answers[request] for request in requests])
-    except Abstain as why:
-        return Prediction(problem.id, *named, None, None, problem.answer, str(why))
-    return _decided((problem.id, *named), scores, problem.answer)
+class _Question:
+    """A problem on its way from requests to prediction."""
+
+    def __init__(
+        self, problem: Problem, setting: Setting, asked: tuple[Request, ...] | str, named: tuple[str, str, str]
+    ) -> None:
+        self.problem, self.setting = problem, setting
+        self.requests, self.why = ((), asked) if isinstance(asked, str) else (asked, None)
+        self.named = (str(problem.provenance.get("of", problem.id)), *named)
+
+    def predicted(self, scoring: Scoring, answers: Mapping[Request, Answer]) -> Prediction:
+        """The prediction, once everything is answered."""
+        why = self.why
+        if why is None:
+            try:
+                scores = scoring.judge(self.problem, self.setting, [answers[request] for request in self.requests])
+                return _decided(self.named, scores, self.problem.answer)
+            except Abstain as refusal:
+                why = str(refusal)
+        return Prediction(*self.named, None, None, self.problem.answer, why)
 
 
 def close_calls(predictions: Iterable[Prediction]) -> int:

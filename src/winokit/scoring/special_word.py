@@ -9,7 +9,6 @@ candidate c is that of the special word that would make c right.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from winokit.models.base import Answer, Continuation, Fill, Request
 from winokit.problem import Problem
@@ -20,13 +19,13 @@ from winokit.transforms.special_word import special_word_problem
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """The requests of the special-word problem."""
-    made, setting = _made(problem, setting), _as_written(setting)
+    made = _made(problem, setting)
     return masked_candidate.ask(made, setting) if _fills(setting) else partial.ask(made, setting)
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Scores of the candidates: the special word's own for the right one, the twin's for the other."""
-    made, setting = _made(problem, setting), _as_written(setting)
+    made = _made(problem, setting)
     own, others = (masked_candidate.judge if _fills(setting) else partial.judge)(made, setting, answers)
     return tuple(own if index == problem.answer else others for index in range(len(problem.candidates)))
 
@@ -34,11 +33,6 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
 def _fills(setting: Setting) -> bool:
     """Whether the special word itself is scored, as masked models can, or what follows it."""
     return setting.kind in ("masked", "any")
-
-
-def _as_written(setting: Setting) -> Setting:
-    """Special words go back to where they stood, with no space before a full stop."""
-    return replace(setting, substitution="natural")
 
 
 def _made(problem: Problem, setting: Setting) -> Problem:

@@ -40,7 +40,14 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
         head = filled.after[: len(filled.after) - from_end - len(own)]
         before, after = filled.before + filled.candidate + head, tail
     return Problem(
-        before, after, (own, other), 0, group=problem.group, domain=problem.domain, provenance={"of": problem.id}
+        before,
+        after,
+        (own, other),
+        0,
+        group=problem.group,
+        domain=problem.domain,
+        labels={"substitution": "natural"},
+        provenance={"of": problem.id},
     )
 
 

@@ -57,9 +57,15 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
     """
     if style not in STYLES:
         raise UnknownName("style of substitution", style, STYLES)
-    if style == "literal" or (style == "auto" and problem.pronoun is None and "asks_for" not in problem.labels):
-        return _literal(problem, candidate)
-    return _natural(problem, candidate)
+    if style == "auto":
+        style = "natural" if is_natural(problem) else "literal"
+    return _natural(problem, candidate) if style == "natural" else _literal(problem, candidate)
+
+
+def is_natural(problem: Problem) -> bool:
+    """Whether the blank was made from running text: from a pronoun, a clause (COPA), or by one of our transforms."""
+    labelled = "asks_for" in problem.labels or problem.labels.get("substitution") == "natural"
+    return problem.pronoun is not None or labelled
 
 
 def _literal(problem: Problem, candidate: str) -> Filled:

@@ -1,0 +1,1 @@
+"""The one place where data, scorer and protocol meet."""

@@ -1,0 +1,112 @@
+"""A run: a folder with `predictions.jsonl`, `results.json` and `report/`.
+
+Rows are flat, so that one line of pandas or jq reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from winokit.errors import BadInput
+from winokit.files import write_whole
+from winokit.formats import WriteOptions, jsonl, read, write
+from winokit.problem import Dataset
+from winokit.scoring import Prediction, write_predictions
+
+RESULTS, PREDICTIONS, PROBLEMS = "results.json", "predictions.jsonl", "problems.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number with its uncertainty and what chance would give. `n` is what it was computed on."""
+
+    dataset: str
+    model: str
+    scoring: str
+    formalization: str | None
+    protocol: str
+    subset: str
+    metric: str
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    note: str | None = None
+    """How to read it, where that is not plain: "labels judged automatically", "by construction"."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Problems that a protocol could not use, and why."""
+
+    protocol: str
+    subset: str
+    why: str
+    n: int
+
+
+@dataclass
+class Run:
+    """The outcome of an audit."""
+
+    settings: dict[str, Any]
+    """Versions, seeds, settings, hashes."""
+    metrics: list[Metric]
+    predictions: list[Prediction]
+    dataset: Dataset
+    variants: Mapping[str, Dataset] = field(default_factory=dict)
+    """The problems of each variant; each carries the id of its original in provenance["of"]."""
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def find(self, protocol: str, subset: str, metric: str, model: str | None = None) -> Metric | None:
+        """The row of that name, of one model where there are several."""
+        for row in self.metrics:
+            if (row.protocol, row.subset, row.metric) == (protocol, subset, metric) and model in (None, row.model):
+                return row
+        return None
+
+    def save(self, folder: Path) -> None:
+        """Write the run into a folder; each file is written whole."""
+        write_predictions(self.predictions, folder / PREDICTIONS)
+        write(self.dataset, folder / PROBLEMS, "jsonl")
+        for name, variant in self.variants.items():
+            rows = [jsonl.render(p, WriteOptions(source_ids=True)) for p in variant]
+            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            write_whole(folder / "variants" / f"{name}.jsonl", text.encode())
+        results = {
+            "run": self.settings,
+            "metrics": [asdict(row) for row in self.metrics],
+            "left_out": [asdict(row) for row in self.left_out],
+        }
+        write_whole(folder / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
+
+    @classmethod
+    def load(cls, folder: Path) -> Run:
+        """Read a run back from its folder."""
+        try:
+            results = json.loads((folder / RESULTS).read_text("utf-8"))
+            metrics = [Metric(**{f.name: row.get(f.name) for f in fields(Metric)}) for row in results["metrics"]]
+            left_out = [LeftOut(**row) for row in results.get("left_out", [])]
+            predictions = [_prediction(json.loads(line)) for line in _lines(folder / PREDICTIONS)]
+            settings = results["run"]
+        except FileNotFoundError as error:
+            raise BadInput(f"{folder}: no run there ({Path(str(error.filename)).name} is missing)") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadInput(f"{folder}: not a run that can be read ({error})") from None
+        variants = {path.stem: read(path, "jsonl") for path in sorted((folder / "variants").glob("*.jsonl"))}
+        return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out)
+
+
+def _lines(path: Path) -> Sequence[str]:
+    return [line for line in path.read_text("utf-8").split("\n") if line]
+
+
+def _prediction(row: Mapping[str, Any]) -> Prediction:
+    scores = row["scores"]
+    known = {name: row.get(name) for name in ("id", "variant", "model", "scoring", "prediction", "answer", "why")}
+    return Prediction(scores=None if scores is None else tuple(scores), **known)  # type: ignore[arg-type]
