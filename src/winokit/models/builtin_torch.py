@@ -1,0 +1,170 @@
+"""The built-in model as a torch `BertForMaskedLM`, so that training works offline too; needs the `hf` extra.
+
+The weights are those of the ONNX file, `(u8 - 128) * scale`, read from it directly: the package has one copy of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from winokit.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from transformers import BertForMaskedLM, PreTrainedTokenizerFast
+
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+FOLDER = files("winokit") / "data" / "minilm-mlm"
+LAYERS, HEADS, LONGEST = 6, 12, 512
+
+# Field numbers and element types, from onnx.proto.
+GRAPH, INITIALIZER = 7, 5
+DIMS, DATA_TYPE, NAME, RAW_DATA = 1, 2, 8, 9
+DTYPES = {1: "<f4", 2: "u1", 7: "<i8", 10: "<f2"}
+
+
+def torch_model() -> BertForMaskedLM:
+    """The built-in model in torch, in evaluation mode, its decoder tied to the word embedding.
+
+    Dropout is BERT's usual 0.1 when training, although the model itself was trained without.
+    """
+    torch, transformers = _import("torch"), _import("transformers")
+    weights = state(initializers((FOLDER / "model_int8.onnx").read_bytes()))
+    words, width = weights["bert.embeddings.word_embeddings.weight"].shape
+    config = transformers.BertConfig(
+        vocab_size=words,
+        hidden_size=width,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=len(weights["bert.encoder.layer.0.intermediate.dense.bias"]),
+        max_position_embeddings=LONGEST,
+    )
+    # The random weights that are about to be overwritten must not move the caller's random numbers on.
+    with torch.random.fork_rng(devices=[]):
+        model = transformers.BertForMaskedLM(config)
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+    ready: BertForMaskedLM = model.eval()
+    return ready
+
+
+def torch_tokenizer() -> PreTrainedTokenizerFast:
+    """The tokenizer of the built-in model, as transformers has it."""
+    from tokenizers import Tokenizer
+
+    tokenizer: PreTrainedTokenizerFast = _import("transformers").PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8")),
+        model_max_length=LONGEST,
+        model_input_names=["input_ids", "attention_mask"],
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+    return tokenizer
+
+
+def _import(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtra("the built-in model in torch", "hf") from error
+
+
+def state(stored: Arrays) -> Arrays:
+    """The weights under the names of transformers, as float32."""
+    words = _expanded(stored["word_embeddings_u8"], stored["word_embeddings_scale"])
+    positions = stored["positions_f16"].astype(np.float32)
+    weights: Arrays = {
+        "bert.embeddings.word_embeddings.weight": words,
+        "bert.embeddings.position_embeddings.weight": positions,
+        # The file has the first token type added to the positions already, and no text here has a second.
+        "bert.embeddings.token_type_embeddings.weight": np.zeros((2, words.shape[1]), np.float32),
+        "cls.predictions.bias": stored["decoder.bias"],
+        "cls.predictions.decoder.weight": words,
+        "cls.predictions.decoder.bias": stored["decoder.bias"],
+    }
+    weights |= _norm(stored, "bert.embeddings.LayerNorm")
+    for layer in range(LAYERS):
+        weights |= _layer(stored, f"bert.encoder.layer.{layer}.")
+    weights |= _linear(stored, "cls.predictions.transform.dense", ["cls.predictions.transform.dense"])
+    weights |= _norm(stored, "cls.predictions.transform.LayerNorm")
+    return weights
+
+
+def _layer(stored: Arrays, layer: str) -> Arrays:
+    attended = [f"{layer}attention.self.{part}" for part in ("query", "key", "value")]
+    return {
+        **_linear(stored, f"{layer}qkv", attended),
+        **_linear(stored, f"{layer}attn_out", [f"{layer}attention.output.dense"]),
+        **_norm(stored, f"{layer}attention.output.LayerNorm"),
+        **_linear(stored, f"{layer}ffn_in", [f"{layer}intermediate.dense"]),
+        **_linear(stored, f"{layer}ffn_out", [f"{layer}output.dense"]),
+        **_norm(stored, f"{layer}output.LayerNorm"),
+    }
+
+
+def _linear(stored: Arrays, name: str, parts: list[str]) -> Arrays:
+    """One or more linear layers that are stored side by side; the file is input-major, torch output-major."""
+    weight = np.ascontiguousarray(_expanded(stored[f"{name}.weight_u8"], stored[f"{name}.scale"]).T)
+    weights = zip(parts, np.split(weight, len(parts)), strict=True)
+    biases = zip(parts, np.split(stored[f"{name}.bias"], len(parts)), strict=True)
+    return {f"{part}.weight": rows for part, rows in weights} | {f"{part}.bias": bias for part, bias in biases}
+
+
+def _norm(stored: Arrays, name: str) -> Arrays:
+    return {f"{name}.weight": stored[f"{name}.w"], f"{name}.bias": stored[f"{name}.b"]}
+
+
+def _expanded(stored: npt.NDArray[np.uint8], scale: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    return (stored.astype(np.float32) - 128) * scale
+
+
+def initializers(model: bytes) -> Arrays:
+    """The constants of an ONNX file, by name.
+
+    It reads the few protobuf fields that matter: the `onnx` package would be a dependency for this alone.
+    """
+    graphs = [value for number, value in _fields(memoryview(model)) if number == GRAPH]
+    return dict(_tensor(value) for graph in graphs for number, value in _fields(graph) if number == INITIALIZER)
+
+
+def _tensor(message: memoryview) -> tuple[str, npt.NDArray[Any]]:
+    fields = list(_fields(message))
+    shape = [value for number, value in fields if number == DIMS]
+    one = dict(fields)
+    array = np.frombuffer(one[RAW_DATA], DTYPES[one[DATA_TYPE]]).reshape(shape)
+    return str(one[NAME], "utf-8"), array.copy()
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, Any]]:
+    """The fields of a protobuf message: number, and an int or the bytes of a string, an array or another message."""
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        value, at = _varint(message, at)
+        match tag & 7:
+            case 0:
+                yield tag >> 3, value
+            case 2:
+                yield tag >> 3, message[at : at + value]
+                at += value
+            case kind:
+                raise ValueError(f"wire type {kind} is not among those of a graph and its tensors")
+
+
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
+    """An integer in base 128, least digit first, and where the next field begins."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
