@@ -1,1 +1,7 @@
 """The one place where data, scorer and protocol meet."""
+
+from winokit.auditing.audit import Settings, audit
+from winokit.auditing.protocols import PROTOCOLS
+from winokit.auditing.run import LeftOut, Metric, Run
+
+__all__ = ["PROTOCOLS", "LeftOut", "Metric", "Run", "Settings", "audit"]

@@ -60,7 +60,9 @@ class PythonFunction:
         try:
             returned = self._function(request.before, request.after, request.candidates, request.pronoun)
         except Exception as error:
-            raise BadInput(f"{self.spec} failed with {_said(error)} on {request.before + '_' + request.after!r}") from error
+            raise BadInput(
+                f"{self.spec} failed with {_said(error)} on {request.before + '_' + request.after!r}"
+            ) from error
         return Scores(None if returned is None else self._numbers(returned, request))
 
     def _numbers(self, returned: object, request: Choose) -> tuple[float, ...]:
@@ -70,11 +72,8 @@ class PythonFunction:
         except (TypeError, ValueError):
             numbers = ()
         if len(numbers) != len(request.candidates) or not all(isfinite(number) for number in numbers):
-            shown = repr(returned).replace("\n", " ")
-            raise BadInput(
-                f"{self.spec} must return {len(request.candidates)} numbers, one a candidate, or None; "
-                f"it returned {shown if len(shown) <= 60 else shown[:57] + '…'} on {request.before + '_' + request.after!r}"
-            )
+            wanted = f"{len(request.candidates)} numbers, one a candidate, or None"
+            raise BadInput(f"{self.spec} must return {wanted}; it returned {_short(returned)} on {_shown(request)}")
         return numbers
 
 
@@ -101,7 +100,7 @@ def _sources(spec: str, module: ModuleType, function: Callable[..., object]) -> 
         defined = inspect.getsourcefile(inspect.unwrap(function))
     except TypeError:  # an object that can be called
         defined = None
-    names = {name for name in (module.__file__, defined) if name}
+    names = {name for name in (getattr(module, "__file__", None), defined) if name}
     if not names:
         raise BadInput(f"{spec} has no source file, so that nothing would tell when its answers change")
     return sorted(Path(name) for name in names)
@@ -111,3 +110,13 @@ def _said(error: Exception) -> str:
     """An exception in one line."""
     said = " ".join(str(error).split())
     return type(error).__name__ + (f" ({said})" if said else "")
+
+
+def _shown(request: Choose) -> str:
+    return _short(f"{request.before}_{request.after}")
+
+
+def _short(thing: object) -> str:
+    """A thing in one line of moderate length."""
+    shown = " ".join(repr(thing).split())
+    return shown if len(shown) <= 80 else f"{shown[:79]}…"

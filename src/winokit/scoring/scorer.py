@@ -160,7 +160,8 @@ class _Question:
         self, problem: Problem, setting: Setting, asked: tuple[Request, ...] | str, named: tuple[str, str, str]
     ) -> None:
         self.problem, self.setting = problem, setting
-        self.requests, self.why = ((), asked) if isinstance(asked, str) else (asked, None)
+        self.requests: tuple[Request, ...] = () if isinstance(asked, str) else asked
+        self.why: str | None = asked if isinstance(asked, str) else None
         self.named = (str(problem.provenance.get("of", problem.id)), *named)
 
     def predicted(self, scoring: Scoring, answers: Mapping[Request, Answer]) -> Prediction:

@@ -1,0 +1,178 @@
+"""The audit: what is this score worth? Data, scorer and protocols meet here and nowhere else."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import winokit
+from winokit.auditing.protocols import PROTOCOLS
+from winokit.auditing.protocols.stability import PERTURBED
+from winokit.auditing.run import Metric, Run
+from winokit.auditing.sheet import ORIGINAL, Sheet
+from winokit.auditing.variants import Variant, make_variants
+from winokit.errors import BadInput, UnknownName
+from winokit.loading import load
+from winokit.models.base import Model
+from winokit.models.registry import load_model
+from winokit.predictions import read_predictions
+from winokit.problem import Dataset
+from winokit.scoring import Cache, Plan, Prediction, score_variants
+from winokit.scoring.planner import Progress
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to audit: everything but the data and the models."""
+
+    protocols: Sequence[str] = tuple(PROTOCOLS)
+    scorings: Sequence[str | None] = (None,)
+    substitution: str = "auto"
+    shots: int = 0
+    seed: int = 0
+    draws: int = 2000
+    perturbed: Sequence[str] = field(default_factory=tuple)
+    """Perturbed versions of the dataset, linked to it by their labels."""
+
+
+def audit(
+    data: str | Path | Dataset = "open",
+    model: str | Model | Sequence[str | Model] | None = None,
+    *,
+    scoring: str | Sequence[str] | None = None,
+    predictions: Sequence[str | Path] = (),
+    settings: Settings | None = None,
+    limit: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Audit models, or predictions that already exist, on a dataset, with every protocol the data allows.
+
+    With no arguments at all, the built-in model on the bundled twins.
+    """
+    settings = settings or Settings()
+    if scoring is not None:
+        settings = replace(settings, scorings=(scoring,) if isinstance(scoring, str) else tuple(scoring))
+    for name in settings.protocols:
+        if name.partition("@")[0] not in PROTOCOLS:
+            raise UnknownName("protocol", name, PROTOCOLS)
+    dataset = (data if isinstance(data, Dataset) else load(data))[:limit]
+    models = _models(model, default=not predictions)
+    variants = {**make_variants(dataset), **_perturbed(dataset, settings.perturbed)}
+    rows = [
+        row
+        for one in models
+        for name in settings.scorings
+        for row in _scored(dataset, variants, one, name, settings, cache, progress)
+    ]
+    for path in predictions:
+        for read in read_predictions(Path(path), dataset):
+            rows += read.predictions
+    if not rows:
+        raise BadInput("nothing to audit: no model and no predictions")
+    return _judged(dataset, variants, rows, settings, _about(dataset, models, predictions, settings))
+
+
+def _models(model: str | Model | Sequence[str | Model] | None, *, default: bool) -> list[Model]:
+    if model is None:
+        return [load_model("builtin")] if default else []
+    several = [model] if isinstance(model, (str, Model)) else list(model)
+    return [load_model(one) if isinstance(one, str) else one for one in several]
+
+
+def _scored(
+    dataset: Dataset,
+    variants: Mapping[str, Variant],
+    model: Model,
+    scoring: str | None,
+    settings: Settings,
+    cache: Cache | None,
+    progress: Progress | None,
+) -> list[Prediction]:
+    plan = Plan(scoring, settings.substitution, settings.shots, seed=settings.seed)
+    everything = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
+    return score_variants(everything, model, plan, cache=cache, progress=progress)
+
+
+def _judged(
+    dataset: Dataset,
+    variants: Mapping[str, Variant],
+    predictions: Sequence[Prediction],
+    settings: Settings,
+    about: dict[str, Any],
+) -> Run:
+    """Every protocol on every model and scoring."""
+    named: dict[tuple[str, str], dict[str, dict[str, Prediction]]] = {}
+    for prediction in predictions:
+        by_variant = named.setdefault((prediction.model, prediction.scoring), {})
+        by_variant.setdefault(prediction.variant, {})[prediction.id] = prediction
+    metrics: list[Metric] = []
+    left_out = []
+    for (model, scoring), by_variant in named.items():
+        for wanted in settings.protocols:
+            protocol, _, subset = wanted.partition("@")
+            sheet = Sheet(
+                _subset(dataset, subset), by_variant, variants, model, scoring, seed=settings.seed, draws=settings.draws
+            )
+            metrics += [_renamed(row, subset) for row in PROTOCOLS[protocol](sheet)]
+            left_out += [one for one in sheet.left_out if one not in left_out]
+    problems = {name: variant.problems for name, variant in variants.items() if name != "reversed"}
+    return Run(about, metrics, list(predictions), dataset, problems, left_out)
+
+
+def _subset(dataset: Dataset, name: str) -> Dataset:
+    """The problems a protocol is asked on: all, those with a label, or without it (`artifacts@non_associative`)."""
+    if not name:
+        return dataset
+    label, wanted = (name.removeprefix("non_"), False) if name.startswith("non_") else (name, True)
+    known = {key for problem in dataset for key, value in problem.labels.items() if isinstance(value, bool)}
+    if label not in known:
+        raise UnknownName("subset", name, [*known, *(f"non_{key}" for key in known)])
+    return dataset.filter(lambda problem: problem.labels.get(label) is wanted)
+
+
+def _renamed(row: Metric, subset: str) -> Metric:
+    return replace(row, subset=f"{row.subset}@{subset}") if subset else row
+
+
+def _perturbed(dataset: Dataset, names: Sequence[str]) -> dict[str, Variant]:
+    """Perturbed datasets as variants of this one, joined by the original's id."""
+    known = {problem.id: problem for problem in dataset}
+    found: dict[str, Variant] = {}
+    for name in names:
+        for problem in load(name):
+            original = known.get(str(problem.labels.get("original")))
+            key = f"{PERTURBED}{problem.labels.get('perturbation', 'unnamed')}"
+            variant = found.setdefault(key, Variant(key, Dataset([])))
+            if original is None:
+                variant.refused[problem.id] = "its original is not in the dataset"
+            else:
+                linked = problem.replace(provenance={"of": original.id}, group=original.group)
+                variant.problems = variant.problems.with_problems([*variant.problems, linked])
+    return found
+
+
+def _about(
+    dataset: Dataset, models: Sequence[Model], predictions: Sequence[str | Path], settings: Settings
+) -> dict[str, Any]:
+    """What would be needed to do it again."""
+    return {
+        "winokit": winokit.__version__,
+        "python": platform.python_version(),
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "dataset": dataset.card.name,
+        "dataset_hash": dataset.content_hash,
+        "licence": dataset.card.licence,
+        "problems": len(dataset),
+        "models": {model.spec: model.fingerprint for model in models},
+        "predictions": [Path(path).name for path in predictions],
+        "protocols": list(settings.protocols),
+        "seed": settings.seed,
+        "draws": settings.draws,
+        "substitution": settings.substitution,
+        "shots": settings.shots,
+    }

@@ -1,0 +1,25 @@
+"""Stability (Abdou et al., 2020): is a perturbed problem answered like its original?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from winokit.auditing.run import Metric
+from winokit.auditing.sheet import Sheet, clusters, original_id
+
+PERTURBED = "perturbed."
+
+
+def stability(sheet: Sheet) -> Iterable[Metric]:
+    """For each perturbation: accuracy, accuracy of the originals, and the share of predictions that stay the same."""
+    originals = {one.problem.id: one for one in sheet.graded()}
+    for variant in sheet.variants:
+        if not variant.startswith(PERTURBED) or variant not in sheet.predictions:
+            continue
+        subset = variant.removeprefix(PERTURBED)
+        graded = sheet.graded(variant)
+        pairs = [(one, originals[original_id(one.problem)]) for one in graded if original_id(one.problem) in originals]
+        yield from sheet.accuracy("stability", subset, graded)
+        yield from sheet.accuracy("stability", subset, [original for _, original in pairs], "original_accuracy")
+        same = [float(one.prediction.prediction == original.prediction.prediction) for one, original in pairs]
+        yield from sheet.mean(("stability", subset, "stability"), same, clusters(one for one, _ in pairs))

@@ -1,0 +1,83 @@
+"""The rewritings a dataset is audited on: which problems each could be made for, and why others were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from winokit.problem import Dataset, Problem
+from winokit.transforms import local_context, looks_switchable, no_cands, part_sent, special_word_problem, switch
+
+ARTIFACTS = ("no-cands", "part-sent", "local-context")
+LABELLED, JUDGED = "labels", "judged automatically"
+
+
+@dataclass
+class Variant:
+    """The problems of one variant, and for each problem without one the reason."""
+
+    name: str
+    problems: Dataset
+    refused: dict[str, str] = field(default_factory=dict)
+    note: str | None = None
+
+
+def make_variants(dataset: Dataset) -> dict[str, Variant]:
+    """Every variant that can be made of at least one problem."""
+    choices = dataset.filter(lambda problem: problem.query is None)
+    makers: Mapping[str, Callable[[Problem], Problem | str]] = {
+        "no-cands": no_cands,
+        "part-sent": part_sent,
+        "local-context": local_context,
+        "special-word": _special_word_of(choices),
+    }
+    variants = {name: _made(name, choices, make) for name, make in makers.items()}
+    variants["switched"] = _switched(choices)
+    variants["reversed"] = _made("reversed", choices, _backwards)
+    return {name: variant for name, variant in variants.items() if len(variant.problems)}
+
+
+def _made(name: str, problems: Iterable[Problem], make: Callable[[Problem], Problem | str]) -> Variant:
+    made: list[Problem] = []
+    refused: dict[str, str] = {}
+    for problem in problems:
+        outcome = make(problem)
+        if isinstance(outcome, str):
+            refused[problem.id] = outcome
+        else:
+            made.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
+    return Variant(name, Dataset(made), refused)
+
+
+def _switched(problems: Dataset) -> Variant:
+    """Candidates changed places, where that makes sense: by label where there is one, else by a careful judgement."""
+    labelled = any("switchable" in problem.labels for problem in problems)
+
+    def make(problem: Problem) -> Problem | str:
+        if labelled:
+            if not problem.labels.get("switchable"):
+                return "labelled not switchable" if "switchable" in problem.labels else "no label"
+        else:
+            why_not = looks_switchable(problem)
+            if why_not is not None:
+                return why_not
+        return switch(problem)
+
+    variant = _made("switched", problems, make)
+    variant.note = f"switchable: {LABELLED if labelled else JUDGED}"
+    return variant
+
+
+def _special_word_of(dataset: Dataset) -> Callable[[Problem], Problem | str]:
+    def make(problem: Problem) -> Problem | str:
+        twins = [] if problem.group is None else [p for p in dataset.groups[problem.group] if p is not problem]
+        if len(twins) != 1:
+            return "no twin" if not twins else "more than one twin"
+        return special_word_problem(problem, twins[0])
+
+    return make
+
+
+def _backwards(problem: Problem) -> Problem:
+    """The candidates offered in the opposite order."""
+    return problem.with_order(tuple(reversed(range(len(problem.candidates)))))

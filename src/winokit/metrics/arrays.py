@@ -1,0 +1,103 @@
+"""Sequences as arrays: choices with -1 for an abstention, flags, values, and groups as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import count
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.errors import BadInput
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+Choices: TypeAlias = Sequence[int | None] | NDArray[np.integer[Any]]
+"""One candidate index a problem, None for an abstention."""
+Counts: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
+Flags: TypeAlias = Sequence[bool] | BoolArray
+Values: TypeAlias = Sequence[float] | NDArray[Any]
+Groups: TypeAlias = Sequence[Hashable | None] | NDArray[Any]
+"""One group id a problem, None for a problem alone."""
+
+ABSTAINED = -1
+
+
+def as_choices(predictions: Choices) -> IntArray:
+    """Predictions as numbers, abstentions as -1."""
+    found = np.fromiter((ABSTAINED if p is None else _index(p) for p in predictions), np.int64, len(predictions))
+    return _some(found, "predictions")
+
+
+def _index(choice: int | np.integer[Any]) -> int:
+    if choice < 0 or choice != int(choice):
+        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {choice}")
+    return int(choice)
+
+
+def as_answers(answers: Counts) -> IntArray:
+    """Answers as numbers; a hidden one is refused."""
+    hidden = sum(answer is None for answer in answers)
+    if hidden:
+        raise BadInput(f"{hidden} of {len(answers)} problems have no answer: leave them out of the metric")
+    found = _some(np.asarray(answers, np.int64), "answers")
+    if found.min() < 0:
+        raise BadInput(f"an answer is a candidate's index, found {found.min()}")
+    return found
+
+
+def as_candidates(candidates: Counts) -> IntArray:
+    """Numbers of candidates, two or more each."""
+    found = _some(np.asarray(candidates, np.int64), "problems")
+    if found.min() < 2:
+        raise BadInput(f"two or more candidates a problem expected, found {found.min()}")
+    return found
+
+
+def as_flags(flags: Flags) -> BoolArray:
+    """Yes or no for each problem; numbers other than 0 and 1 are refused, since they are no flags."""
+    found = np.asarray(flags)
+    if found.dtype != np.bool_ and not np.isin(found, (0, 1)).all():
+        raise BadInput("a flag a problem expected, true or false")
+    return _some(found.astype(np.bool_), "problems")
+
+
+def as_values(values: Values) -> FloatArray:
+    """One finite number for each problem."""
+    found = _some(np.asarray(values, np.float64), "problems")
+    if not np.isfinite(found).all():
+        raise BadInput(f"{(~np.isfinite(found)).sum()} of {len(found)} values are no finite numbers")
+    return found
+
+
+def _some(found: NDArray[Any], what: str) -> NDArray[Any]:
+    if not len(found):
+        raise BadInput(f"a metric of no {what} has no value")
+    return found
+
+
+def same_length(**columns: Any) -> None:
+    """Refuse columns that cannot belong to the same problems."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise BadInput("as many of each expected: " + ", ".join(f"{n} {name}" for name, n in lengths.items()))
+
+
+def clusters(groups: Groups) -> IntArray:
+    """Groups as numbers from 0, one cluster each; a problem alone is a cluster of its own.
+
+    Numbers in an array are taken as clusters already, and quickly: where many intervals are asked of the same problems,
+    number the groups once and pass the numbers.
+
+    >>> clusters(["a", None, "a", None]).tolist()
+    [0, 1, 0, 2]
+    """
+    if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
+        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    named = dict.fromkeys(group for group in groups if group is not None)
+    numbers = {group: number for number, group in enumerate(named)}
+    free = count(len(numbers))
+    return np.fromiter((next(free) if group is None else numbers[group] for group in groups), np.int64, len(groups))

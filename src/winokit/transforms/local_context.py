@@ -1,0 +1,37 @@
+"""The words next to the blank: local-context.
+
+A baseline of Sakaguchi et al., "WinoGrande: An Adversarial Winograd Schema Challenge at Scale" (2019),
+https://arxiv.org/abs/1907.10641.
+
+The input is w[t-2] to the end: two words before the blank, the blank, and all that follows. Words are what stands
+between spaces. No code was released. `paper` keeps every problem; by `default` those are refused in which the blank
+stands among the first words, so that nothing would be cut and the whole problem would count as local context.
+"""
+
+from __future__ import annotations
+
+import re
+
+from winokit.errors import UnknownName
+from winokit.problem import Problem
+
+STYLES = ("default", "paper")
+TWO_WORDS = re.compile(r"\S+\s+\S+\s*$")
+
+
+def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
+    """The problem from two words before its blank to the end of the text, or why not.
+
+    >>> cup = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
+    >>> local_context(cup).text
+    'tray because _ was loose.'
+    """
+    if style not in STYLES:
+        raise UnknownName("style of local context", style, STYLES)
+    if problem.query is not None:
+        return "a yes/no judgement asks about what would be cut"
+    near = TWO_WORDS.search(problem.before)
+    kept = near.group() if near else problem.before
+    if style == "default" and kept == problem.before.lstrip():
+        return "the blank stands among the first words, so that nothing would be cut"
+    return problem.replace(before=kept, provenance={"of": problem.id})
