@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +12,14 @@ from typing import Any
 import winokit
 from winokit.auditing.protocols import PROTOCOLS
 from winokit.auditing.protocols.stability import PERTURBED
-from winokit.auditing.run import Metric, Run
+from winokit.auditing.run import LeftOut, Metric, Run
 from winokit.auditing.sheet import ORIGINAL, Sheet
 from winokit.auditing.variants import Variant, make_variants
 from winokit.errors import BadInput, UnknownName
 from winokit.loading import load
 from winokit.models.base import Model
 from winokit.models.registry import load_model
-from winokit.predictions import read_predictions
+from winokit.predictions import Read, read_predictions
 from winokit.problem import Dataset
 from winokit.scoring import Cache, Plan, Prediction, score_variants
 from winokit.scoring.planner import Progress
@@ -60,8 +60,8 @@ def audit(
     for name in settings.protocols:
         if name.partition("@")[0] not in PROTOCOLS:
             raise UnknownName("protocol", name, PROTOCOLS)
-    dataset = (data if isinstance(data, Dataset) else load(data))[:limit]
-    models = _models(model, default=not predictions)
+    whole = data if isinstance(data, Dataset) else load(data)
+    dataset, models = whole[:limit], _models(model, default=not predictions)
     variants = {**make_variants(dataset), **_perturbed(dataset, settings.perturbed)}
     rows = [
         row
@@ -69,12 +69,24 @@ def audit(
         for name in settings.scorings
         for row in _scored(dataset, variants, one, name, settings, cache, progress)
     ]
-    for path in predictions:
-        for read in read_predictions(Path(path), dataset):
-            rows += read.predictions
+    reads = [read for path in predictions for read in read_predictions(path, whole)]
+    wanted = {problem.id for problem in dataset}
+    rows += [prediction for read in reads for prediction in read.predictions if prediction.id in wanted]
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
-    return _judged(dataset, variants, rows, settings, _about(dataset, models, predictions, settings))
+    run = _judged(dataset, variants, rows, settings, _about(dataset, models, predictions, settings))
+    run.settings["notes"] = [*dataset.notes, *(f"{read.model}: {note}" for read in reads for note in read.notes)]
+    run.left_out[:0] = _unmatched(reads)
+    return run
+
+
+def _unmatched(reads: Iterable[Read]) -> list[LeftOut]:
+    """Rows of prediction files that belong to no problem; never guessed, always told."""
+    return [
+        LeftOut("predictions", f"{read.model} ({read.scoring})", f"the first: {read.unmatched[0]}", len(read.unmatched))
+        for read in reads
+        if read.unmatched
+    ]
 
 
 def _models(model: str | Model | Sequence[str | Model] | None, *, default: bool) -> list[Model]:

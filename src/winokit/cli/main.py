@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import winokit
-from winokit.cli import check, convert, datasets, embed, score, stats
+from winokit.cli import audit, check, convert, datasets, embed, score, stats
 from winokit.errors import WinokitError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(audit.audit)
 app.command()(stats.stats)
 app.command()(check.check)
 app.command()(convert.convert)

@@ -1,0 +1,46 @@
+"""What every reader hands over: one row of somebody's predictions, in that file's own terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ORIGINAL = "original"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One prediction as its file states it. Indices and scores follow the row's own order of candidates."""
+
+    place: str
+    """Where it stands, for messages: "line 12", "sample 3"."""
+    model: str
+    scoring: str
+    variant: str = ORIGINAL
+    hits: tuple[int, ...] = ()
+    """Places in the dataset of the problem it is about; several for exact repetitions, none where it matches none."""
+    reason: str = ""
+    """Why it matches none, or why nothing can be taken from it."""
+    candidates: tuple[str, ...] | None = None
+    """The candidates in the row's order; None where the file knows only the dataset's."""
+    scores: tuple[float, ...] | None = None
+    prediction: int | None = None
+    why: str | None = None
+    """Why it is an abstention."""
+    gold: int | None = None
+    """The right answer according to the file, to be compared with the dataset's."""
+    verdict: bool | None = None
+    """Whether the file itself says that the prediction is right."""
+
+
+def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:
+    """The place of the highest score, or None and why nobody can tell.
+
+    >>> decide([-3.0, -2.5]), decide([-2.0, -2.0])
+    ((1, None), (None, 'a tie'))
+    """
+    if any(math.isnan(score) for score in scores):
+        return None, "a score is not a number"
+    best = [place for place, score in enumerate(scores) if score == max(scores)]
+    return (None, "a tie") if len(best) > 1 else (best[0], None)
