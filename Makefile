@@ -5,10 +5,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test test-all lint format docs bench dist clean
 
-# See it work: statistics and checks of the bundled twins
+# See it work: statistics, checks and an audit of the built-in model on the bundled twins
 demo: .venv/.base
 	$(BIN)/winokit stats open
 	$(BIN)/winokit check open
+	$(BIN)/winokit audit
 
 # All quick tests; real datasets are found through WINOKIT_DATA, else in ../shared/data
 test: .venv/.dev

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-VERBS = ("stats", "check", "convert", "datasets", "score", "embed")
+VERBS = ("audit", "compare", "report", "stats", "check", "convert", "datasets", "score", "embed")
 PAGE = Path(__file__).parent / "cli.md"
 
 

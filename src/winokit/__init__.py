@@ -12,24 +12,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from winokit.auditing import Run, audit
     from winokit.checks import check, find_duplicates, find_groups, find_leaks, statistics
     from winokit.errors import WinokitError
     from winokit.formats import write
     from winokit.loading import load
+    from winokit.models.registry import load_model
     from winokit.planted import synthetic
     from winokit.problem import Card, Dataset, Problem
+    from winokit.scoring import score
 
 __version__ = "0.1.0"
 __all__ = [
     "Card",
     "Dataset",
     "Problem",
+    "Run",
     "WinokitError",
+    "audit",
     "check",
     "find_duplicates",
     "find_groups",
     "find_leaks",
     "load",
+    "load_model",
+    "score",
     "statistics",
     "synthetic",
     "write",
@@ -40,12 +47,16 @@ _HOMES = {
     "Card": "problem",
     "Dataset": "problem",
     "Problem": "problem",
+    "Run": "auditing",
     "WinokitError": "errors",
+    "audit": "auditing",
     "check": "checks",
     "find_duplicates": "checks",
     "find_groups": "checks",
     "find_leaks": "checks",
     "load": "loading",
+    "load_model": "models.registry",
+    "score": "scoring",
     "statistics": "checks",
     "synthetic": "planted",
     "write": "formats",

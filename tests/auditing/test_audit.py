@@ -160,6 +160,21 @@ def test_perturbed_versions_are_joined_to_their_originals(real_file):
     assert run.find("strict", "complete", "group_accuracy").n == 142
 
 
+def test_naturalness_cuts_the_problems_into_thirds_by_surprisal():
+    run = audit("open", RandomModel(), scoring="own", settings=Settings(protocols=("naturalness",), draws=100))
+    sizes = [run.find("naturalness", third, "accuracy").n for third in ("likely", "middling", "unlikely")]
+    assert (sum(sizes), max(sizes) - min(sizes)) == (428, 1)
+    assert run.find("naturalness", "all", "surprisal_per_word").value > 0
+
+
+def test_naturalness_of_a_masked_model_is_computed_only_when_asked_for_by_name():
+    few = load("open")[:4]
+    everything, asked = audit(few, "builtin", settings=QUICK), Settings(protocols=("naturalness",), draws=100)
+    assert everything.find("naturalness", "likely", "accuracy") is None
+    assert any(one.protocol == "naturalness" and "masked" in one.why for one in everything.left_out)
+    assert audit(few, "builtin", settings=asked).find("naturalness", "likely", "accuracy") is not None
+
+
 def test_any_protocol_can_be_asked_on_a_subset():
     run = audit("open", RandomModel(), settings=Settings(protocols=("accuracy@non_associative",), draws=100))
     row = run.find("accuracy", "all@non_associative", "accuracy")

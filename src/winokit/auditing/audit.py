@@ -11,6 +11,7 @@ from typing import Any
 
 import winokit
 from winokit.auditing.protocols import PROTOCOLS
+from winokit.auditing.protocols.naturalness import surprisal
 from winokit.auditing.protocols.stability import PERTURBED
 from winokit.auditing.run import LeftOut, Metric, Run
 from winokit.auditing.sheet import ORIGINAL, Sheet
@@ -74,7 +75,9 @@ def audit(
     rows += [prediction for read in reads for prediction in read.predictions if prediction.id in wanted]
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
-    run = _judged(dataset, variants, rows, settings, _about(dataset, models, predictions, settings))
+    odd = {one.spec: _surprisal(dataset, one, settings, cache) for one in models}
+    about = _about(dataset, models, predictions, settings)
+    run = _judged(dataset, variants, rows, odd, settings, about)
     run.settings["notes"] = [*dataset.notes, *(f"{read.model}: {note}" for read in reads for note in read.notes)]
     run.left_out[:0] = _unmatched(reads)
     return run
@@ -110,10 +113,19 @@ def _scored(
     return score_variants(everything, model, plan, cache=cache, progress=progress)
 
 
+def _surprisal(dataset: Dataset, model: Model, settings: Settings, cache: Cache | None) -> Mapping[str, float]:
+    """How odd each text is to the model, where a protocol asks and it is cheap to tell or was asked for by name."""
+    wanted = [name.partition("@")[0] for name in settings.protocols]
+    if "naturalness" not in wanted:
+        return {}
+    return surprisal(dataset, model, cache or Cache(), masked_too=len(wanted) < len(PROTOCOLS))
+
+
 def _judged(
     dataset: Dataset,
     variants: Mapping[str, Variant],
     predictions: Sequence[Prediction],
+    odd: Mapping[str, Mapping[str, float]],
     settings: Settings,
     about: dict[str, Any],
 ) -> Run:
@@ -127,9 +139,9 @@ def _judged(
     for (model, scoring), by_variant in named.items():
         for wanted in settings.protocols:
             protocol, _, subset = wanted.partition("@")
-            sheet = Sheet(
-                _subset(dataset, subset), by_variant, variants, model, scoring, seed=settings.seed, draws=settings.draws
-            )
+            some = _subset(dataset, subset)
+            sheet = Sheet(some, by_variant, variants, model, scoring, seed=settings.seed, draws=settings.draws)
+            sheet.surprisal = odd.get(model, {})
             metrics += [_renamed(row, subset) for row in PROTOCOLS[protocol](sheet)]
             left_out += [one for one in sheet.left_out if one not in left_out]
     problems = {name: variant.problems for name, variant in variants.items() if name != "reversed"}

@@ -52,6 +52,8 @@ class Sheet:
     formalization: str | None = None
     seed: int = 0
     draws: int = 1000
+    surprisal: Mapping[str, float] = field(default_factory=dict)
+    """Per-word surprisal of each solved text, by problem id, where it is known."""
     left_out: list[LeftOut] = field(default_factory=list)
 
     def graded(self, variant: str = ORIGINAL) -> list[Graded]:

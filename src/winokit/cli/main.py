@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import winokit
-from winokit.cli import audit, check, convert, datasets, embed, score, stats
+from winokit.cli import audit, check, compare, convert, datasets, embed, report, score, stats
 from winokit.errors import WinokitError
 
 app = typer.Typer(
@@ -25,6 +25,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(audit.audit)
+app.command()(compare.compare)
+app.command()(report.report)
 app.command()(stats.stats)
 app.command()(check.check)
 app.command()(convert.convert)

@@ -10,6 +10,7 @@ from winokit.auditing.protocols.gender import gender
 from winokit.auditing.protocols.groups import groups
 from winokit.auditing.protocols.length import length
 from winokit.auditing.protocols.luck import luck
+from winokit.auditing.protocols.naturalness import naturalness
 from winokit.auditing.protocols.position import position
 from winokit.auditing.protocols.stability import stability
 from winokit.auditing.protocols.strict import strict
@@ -32,5 +33,6 @@ PROTOCOLS: Mapping[str, Callable[[Sheet], Iterable[Metric]]] = {
     "length": length,
     "stability": stability,
     "strict": strict,
+    "naturalness": naturalness,
     "luck": luck,
 }

@@ -1,0 +1,18 @@
+"""`winokit report`: write a run's report anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="RUN", show_default=False)],
+) -> None:
+    """Write the report of a run anew."""
+    from winokit.auditing import Run
+    from winokit.report import write_report
+
+    typer.echo(f"report: {write_report(Run.load(run), run / 'report')}")
