@@ -1,6 +1,6 @@
 """The one place where data, scorer and protocol meet."""
 
-from winokit.auditing.audit import Settings, audit
+from winokit.auditing.auditor import Settings, audit
 from winokit.auditing.protocols import PROTOCOLS
 from winokit.auditing.run import LeftOut, Metric, Run
 
