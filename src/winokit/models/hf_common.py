@@ -1,0 +1,245 @@
+"""What the `hf:` models share: settings, loading, what identifies them, and what to do when memory runs out."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from textwrap import shorten
+from typing import Any, TypeVar
+
+import torch
+import transformers
+
+from winokit.errors import BadInput, MissingExtra, UnknownName
+from winokit.models.registry import Spec
+
+KINDS = ("causal", "masked", "seq2seq")
+DTYPES = ("auto", "bfloat16", "float16", "float32")
+OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget")
+HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a model is to be loaded and run, as the SPEC says and with its defaults filled in."""
+
+    place: str
+    kind: str | None  # until `hf.load` has looked at the configuration
+    dtype: str
+    device: str
+    revision: str | None = None
+    adapter: str | None = None
+    gguf_file: str | None = None
+    budget: int | None = None
+
+    @classmethod
+    def of(cls, spec: Spec) -> Settings:
+        """Read the options of a SPEC, each checked."""
+        options = spec.only(*OPTIONS)
+        device = _device(options.get("device"))
+        return cls(
+            place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
+            kind=_one_of("kind of hf: model", options.get("kind"), KINDS),
+            dtype=_one_of("dtype", options.get("dtype"), DTYPES) or ("float32" if device == "cpu" else "auto"),
+            device=device,
+            revision=options.get("revision"),
+            adapter=options.get("adapter"),
+            gguf_file=options.get("gguf_file"),
+            budget=_positive("budget", options.get("budget")),
+        )
+
+    @property
+    def folder(self) -> Path | None:
+        """The model's folder, or None for a model on the hub."""
+        path = Path(self.place)
+        return path if path.is_dir() else None
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The arguments of `from_pretrained` that say which files are meant."""
+        source = {"revision": self.revision, "gguf_file": self.gguf_file}
+        return {name: value for name, value in source.items() if value is not None}
+
+
+def load_config(settings: Settings) -> Any:
+    """The model's configuration."""
+    return _fetch(transformers.AutoConfig.from_pretrained, settings)
+
+
+def load_tokenizer(settings: Settings) -> Any:
+    """The model's tokenizer, which must be one that knows where in the text each token stands."""
+    tokenizer = _fetch(transformers.AutoTokenizer.from_pretrained, settings)
+    if not tokenizer.is_fast:
+        raise BadInput(
+            f"{settings.place}: {type(tokenizer).__name__} cannot say where tokens stand; a fast one is needed"
+        )
+    return tokenizer
+
+
+def load_weights(auto_class: Any, settings: Settings, **options: Any) -> Any:
+    """The model itself, its adapter merged, on its device, ready to be asked.
+
+    A part that the folder has no weights for (the head, where a model was saved with another) would be random numbers.
+    """
+    dtype = "auto" if settings.dtype == "auto" else getattr(torch, settings.dtype)
+    model, told = _fetch(auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **options)
+    if told["missing_keys"]:
+        missing = sorted(told["missing_keys"])
+        raise BadInput(f"{settings.place}: no weights for {missing[0]}, so that it is not a {settings.kind} model")
+    if settings.adapter is not None:
+        model = _with_adapter(model, settings.adapter)
+    if getattr(model, "hf_device_map", None) is None:
+        model = model.to(settings.device)
+    return model.eval()
+
+
+def fingerprint(settings: Settings) -> str:
+    """What determines the answers: the content of a local folder, or the commit of a hub model; dtype and adapter."""
+    if settings.folder is not None:
+        weights = _contents(settings.folder, settings.gguf_file)
+    else:
+        weights = f"{settings.place}@{load_config(settings)._commit_hash or settings.revision or 'main'}"
+        weights += f"/{settings.gguf_file}" if settings.gguf_file else ""
+    adapter = f" adapter={_contents(Path(settings.adapter))}" if settings.adapter else ""
+    return f"hf {settings.kind} {weights} dtype={settings.dtype}{adapter}"
+
+
+def halving(run: Callable[[Sequence[T]], Sequence[R]], batch: Sequence[T]) -> list[R]:
+    """The results of `run` on the batch, in its halves (and theirs) where memory does not hold the whole."""
+    try:
+        return list(run(batch))
+    except RuntimeError as error:  # torch.OutOfMemoryError is one
+        if not out_of_memory(error):
+            raise
+        if len(batch) == 1:
+            raise BadInput(
+                "out of memory with a single text: choose a smaller model, dtype=bfloat16 or another device"
+            ) from error
+    # Outside of the except clause, so that the failed run's tensors, which its traceback holds, are gone.
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    middle = len(batch) // 2
+    return halving(run, batch[:middle]) + halving(run, batch[middle:])
+
+
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether this is torch saying that memory ran out; backends other than CUDA say so in words only."""
+    said = str(error).lower()
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in said or "can't allocate memory" in said
+
+
+def _fetch(from_pretrained: Callable[..., T], settings: Settings, **options: Any) -> T:
+    """Call a `from_pretrained` without its chatter, its complaints put in one line."""
+    try:
+        with _quiet():
+            return from_pretrained(settings.place, **settings.source, **options)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        said = shorten(str(error), 200, placeholder=" …")
+        if settings.folder is None and isinstance(error, OSError):
+            raise BadInput(
+                f"{settings.place}: no such model folder, and the hub could not be reached: {said}"
+            ) from error
+        raise BadInput(f"{settings.place}: cannot be loaded: {said}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers and the hub from writing between our own lines."""
+    bars: Any = transformers.utils.logging
+    shown = bars.is_progress_bar_enabled()
+    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if shown:
+            bars.enable_progress_bar()
+
+
+def _with_adapter(model: Any, folder: str) -> Any:
+    """The model with the weights of a LoRA added to its own."""
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise MissingExtra("adapter=", "hf") from None
+    if not (Path(folder) / "adapter_config.json").exists():
+        raise BadInput(f"adapter {folder}: no such folder, or no adapter_config.json in it")
+    try:
+        merged = PeftModel.from_pretrained(model, folder)
+        return merged.merge_and_unload()
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise BadInput(
+            f"adapter {folder}: does not fit the model: {shorten(str(error), 200, placeholder=' …')}"
+        ) from error
+
+
+def _contents(folder: Path, gguf_file: str | None = None) -> str:
+    """A hash of everything in a model's folder that has a say: configuration, tokenizer, weights."""
+    weights = (
+        [folder / gguf_file] if gguf_file else sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
+    )
+    small = sorted(path for pattern in SMALL_FILES for path in folder.glob(pattern))
+    whole = hashlib.sha256()
+    for path in [*small, *weights]:
+        stat = path.stat()
+        whole.update(f"{path.name} {_content(path, stat.st_size, stat.st_mtime_ns)}\n".encode())
+    return whole.hexdigest()
+
+
+@cache
+def _content(path: Path, size: int, changed: int) -> str:
+    """A hash of a file's bytes, kept in memory while its size and time of change stay."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _place(place: str) -> str:
+    """A folder's path or a hub name, as transformers wants it."""
+    path = Path(place).expanduser()
+    if path.is_dir():
+        return str(path)
+    if not HUB_NAME.fullmatch(place):
+        raise BadInput(f"{place}: no such model folder, and not a name on the hub either")
+    return place
+
+
+def _device(name: str | None) -> str:
+    """The device asked for, which must be there, or the best there is."""
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name is None:
+        return next(device for device, available in there.items() if available)
+    if not there.get(name.partition(":")[0], True):
+        raise BadInput(f"device {name!r}: not on this machine; use device=cpu")
+    try:
+        return str(torch.device(name))
+    except RuntimeError as error:
+        raise UnknownName("device", name, there) from error
+
+
+def _one_of(what: str, value: str | None, known: tuple[str, ...]) -> str | None:
+    if value is not None and value not in known:
+        raise UnknownName(what, value, known)
+    return value
+
+
+def _positive(what: str, value: str | None) -> int | None:
+    if value is None:
+        return None
+    if not value.isdecimal() or int(value) == 0:
+        raise BadInput(f"{what}: a number of tokens expected, found {value!r}")
+    return int(value)

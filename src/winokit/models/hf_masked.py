@@ -1,0 +1,248 @@
+"""Masked language models of Hugging Face: BERT, RoBERTa, ALBERT, DeBERTa, ModernBERT, DistilBERT, ELECTRA's generator.
+
+- `Fill` masks every token of the filled words at once (Kocijan et al., 2019; Abdou et al., 2020).
+- `PseudoLikelihood` masks one token at a time (Salazar et al., 2020, https://arxiv.org/abs/1910.14659); `within_word`
+  also masks the later pieces of its word (Kauf and Ivanova, 2023, https://arxiv.org/abs/2305.10588).
+- `Attention` is what the maximum attention score of Klein and Nabi (2019, https://arxiv.org/abs/1905.13497) is made of:
+  for each layer and head, the attention that the source's tokens (mean over them) pay to the target's tokens (max over
+  them). This reduction over several tokens was not checked against the authors' code.
+- `Embed` pools the last hidden states; the mean is over all tokens, [CLS] and [SEP] included, as sentence encoders do.
+
+Candidates of equally many pieces leave the same masked text behind, and it is read once. Logits at every position would
+be most of the work of a small model, so the body hands only the masked positions to the head. That this changes nothing
+is checked when a model is loaded, and so is padding, which some families do not ignore (FNet, ConvBERT): those read
+texts of one length at a time. `plan` says which ways are taken.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import transformers
+
+from winokit.errors import BadInput
+from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
+from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
+from winokit.models.masked_plan import Gaze, Guess, Plan, Pool, assembled, planned, whole_text
+from winokit.models.packing import packed
+from winokit.models.reading import Ids, read
+from winokit.models.registry import Spec
+
+WINDOW = 1024
+"""Requests planned together: enough to pack well, few enough that their masked copies fit in memory."""
+BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 16384
+"""Padded tokens of a batch, where the SPEC does not say."""
+ATTENTION_BUDGET = 1 << 17
+"""Rows times squared length of a batch whose attention is kept: 200 MB where layers times heads is 384."""
+PROBE = ("The cup fell.", "Nora put the cup on the table, and it fell.")
+"""Read when a model is loaded, to see what may be left out or put together without a change."""
+
+Vector: TypeAlias = npt.NDArray[np.float32]
+W = TypeVar("W")
+R = TypeVar("R")
+
+
+def load(spec: Spec, settings: Settings) -> MaskedModel:
+    """Load tokenizer and weights."""
+    tokenizer = load_tokenizer(settings)
+    if tokenizer.mask_token_id is None:
+        raise BadInput(f"{settings.place}: its tokenizer has no mask token, so that nothing can be masked")
+    return MaskedModel(str(spec), settings, tokenizer, load_weights(transformers.AutoModelForMaskedLM, settings))
+
+
+class MaskedModel:
+    """A masked language model, loaded."""
+
+    kind = "masked"
+    can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Attention, Embed})
+
+    def __init__(self, spec: str, settings: Settings, tokenizer: Any, model: Any) -> None:
+        self.spec = spec
+        self.settings = settings
+        self.tokenizer = tokenizer
+        self.model = model
+        self.longest = most_tokens(model)
+        on_cpu = model.device.type == "cpu"
+        self.budget = settings.budget or (BUDGET_ON_CPU if on_cpu else BUDGET_ELSEWHERE)
+        self.gathers = self._head_takes_positions()
+        self.pads = self._padding_is_ignored()
+
+    @property
+    def plan(self) -> str:
+        """How texts are read."""
+        where = "logits where masked" if self.gathers else "logits everywhere"
+        return where if self.pads else f"{where}, texts of one length a batch"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Weights, tokenizer, precision."""
+        return fingerprint(self.settings)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Answer requests, window by window and in each the longest texts first."""
+        indexed = list(enumerate(requests))
+        windows = [dict(indexed[start : start + WINDOW]) for start in range(0, len(indexed), WINDOW)]
+        # A text that cannot be scored is told of before the work begins, not when its window is reached.
+        for window in windows[1:]:
+            self._plan(window)
+        for window in windows:
+            plan = self._plan(window)
+            yield from assembled(plan.guesses, self._run(self._logprobs, plan.guesses, self.budget))
+            yield from self._run(self._attention, plan.gazes, ATTENTION_BUDGET, power=2)
+            yield from self._run(self._vectors, plan.pools, self.budget)
+
+    def _plan(self, requests: Mapping[int, Request]) -> Plan:
+        readings = read(self.tokenizer, [whole_text(request) for request in requests.values()], self.longest)
+        return planned(requests, readings, self.tokenizer.mask_token_id)
+
+    def _run(
+        self,
+        run: Callable[[Sequence[tuple[Ids, list[W]]]], Sequence[list[R]]],
+        wanted: Mapping[Ids, list[W]],
+        budget: int,
+        power: int = 1,
+    ) -> Iterator[R]:
+        """What `run` finds in each text, batch by batch; a text of n tokens costs n to the `power` of the budget."""
+        alike: dict[int, list[tuple[Ids, list[W]]]] = defaultdict(list)
+        for item in wanted.items():
+            alike[0 if self.pads else len(item[0])].append(item)
+        for items in alike.values():
+            for batch in packed([len(ids) ** power for ids, _ in items], budget):
+                with torch.inference_mode():
+                    results = halving(run, [items[at] for at in batch])
+                for found in results:
+                    yield from found
+
+    def _logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
+        """Each guess with its log-probability."""
+        asked = sorted({(row, guess.position) for row, (_, wanted) in enumerate(batch) for guess in wanted})
+        logits = self._logits([ids for ids, _ in batch], asked, gather=self.gathers).float()
+        totals = logits.logsumexp(-1)
+        order = {place: at for at, place in enumerate(asked)}
+        at = [order[row, guess.position] for row, (_, wanted) in enumerate(batch) for guess in wanted]
+        tokens = [guess.token for _, wanted in batch for guess in wanted]
+        values = iter((logits[at, tokens] - totals[at]).tolist())
+        return [[(guess, next(values)) for guess in wanted] for _, wanted in batch]
+
+    def _attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
+        """Each request with what its source pays to each target, by layer and head."""
+        with eager(self.model):
+            layers = self.model.base_model(**self._padded([ids for ids, _ in batch]), output_attentions=True).attentions
+        length = max(len(ids) for ids, _ in batch)
+        if not layers or layers[0] is None or layers[0].shape[-2:] != (length, length):
+            raise BadInput(f"{self.spec}: {type(self.model).__name__} does not tell what each token pays to each")
+        answers = []
+        for row, (_, gazes) in enumerate(batch):
+            paid = torch.stack([layer[row] for layer in layers]).float()
+            answers.append([(gaze.request, reduced(paid, gaze)) for gaze in gazes])
+        return answers
+
+    def _vectors(self, batch: Sequence[tuple[Ids, list[Pool]]]) -> list[list[tuple[int, Vector]]]:
+        """Each request with the mean of its hidden states."""
+        hidden = self.model.base_model(**self._padded([ids for ids, _ in batch])).last_hidden_state
+        return [
+            [(pool.request, hidden[row, pool.positions].float().mean(0).cpu().numpy()) for pool in pools]
+            for row, (_, pools) in enumerate(batch)
+        ]
+
+    def _logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
+        """Logits at the (row, column) pairs asked for."""
+        rows, columns = ([place[axis] for place in asked] for axis in (0, 1))
+        found: torch.Tensor
+        if gather:
+            with only_at(self.model.base_model, rows, columns):
+                found = self.model(**self._padded(texts)).logits[0]
+        else:
+            found = self.model(**self._padded(texts)).logits[rows, columns]
+        return found
+
+    def _padded(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
+        ids = torch.full((len(texts), max(map(len, texts))), self.tokenizer.pad_token_id or 0)
+        attended = torch.zeros_like(ids)
+        for row, text in enumerate(texts):
+            ids[row, : len(text)] = torch.tensor(text)
+            attended[row, : len(text)] = 1
+        return {"input_ids": ids.to(self.model.device), "attention_mask": attended.to(self.model.device)}
+
+    def _head_takes_positions(self) -> bool:
+        """Whether the head, given some positions only, says of them what it says among all.
+
+        A head that looks at more than one position, or a body that is not where we look for it, would not.
+        """
+        texts = self._probe()
+        asked = [(row, column) for row, text in enumerate(texts) for column in range(0, len(text), 2)]
+        with torch.inference_mode():
+            every = self._logits(texts, asked, gather=False)
+            try:
+                some = self._logits(texts, asked, gather=True)
+            except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+                if isinstance(error, RuntimeError) and out_of_memory(error):
+                    raise
+                return False
+        return same(some, every)
+
+    def _padding_is_ignored(self) -> bool:
+        """Whether a text gets the same logits alone and beside a longer one."""
+        texts = self._probe()
+        asked = [(0, column) for column in range(len(texts[0]))]
+        with torch.inference_mode():
+            alone, beside = (self._logits(batch, asked, gather=self.gathers) for batch in (texts[:1], texts))
+        return same(alone, beside)
+
+    def _probe(self) -> list[Ids]:
+        return [tuple(ids[: self.longest]) for ids in self.tokenizer(list(PROBE)).input_ids]
+
+
+def same(some: torch.Tensor, others: torch.Tensor) -> bool:
+    """Whether two computations of logits differ by no more than rounding."""
+    rounding = 1e-4 if others.dtype == torch.float32 else 0.02 * others.abs().max().item()
+    return some.shape == others.shape and torch.allclose(some.float(), others.float(), rtol=0, atol=rounding)
+
+
+def most_tokens(model: Any) -> int:
+    """How many tokens the model has positions for; RoBERTa's first stand unused, up to that of the padding."""
+    table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
+    if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
+        return table.num_embeddings - table.padding_idx - 1
+    return getattr(model.config, "max_position_embeddings", None) or sys.maxsize
+
+
+def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
+    """[target, layer, head] from [layer, head, from, to]: mean over the source's tokens, max over a target's."""
+    by_source = paid[:, :, gaze.source].mean(2)
+    array: Vector = torch.stack([by_source[:, :, target].amax(-1) for target in gaze.targets]).cpu().numpy()
+    return array
+
+
+@contextmanager
+def only_at(body: torch.nn.Module, rows: Sequence[int], columns: Sequence[int]) -> Iterator[None]:
+    """Meanwhile the body hands on only the hidden states at these rows and columns, as one text of that many tokens."""
+
+    def gather(module: torch.nn.Module, arguments: Any, output: Any) -> Any:
+        output.last_hidden_state = output.last_hidden_state[rows, columns].unsqueeze(0)
+        return output
+
+    handle = body.register_forward_hook(gather)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def eager(model: Any) -> Iterator[None]:
+    """Meanwhile the model computes attention in the plain way, since the faster ones never write it down."""
+    usual = model.config._attn_implementation
+    model.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(usual)

@@ -1,0 +1,161 @@
+"""Several runs side by side: models by protocols, paired differences, and what is left of them after correction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from winokit.auditing.run import Metric, Run
+from winokit.metrics import Comparison, holm
+from winokit.report.figures import Figure, draw_forest, forest_height, write_figures
+from winokit.report.findings import SMALL
+from winokit.report.plots import Forest, difference_forest, forest
+from winokit.report.protocols import TITLES
+from winokit.report.scorers import Scorer, owner, scorers
+from winokit.report.wording import join, plural, points, probability
+from winokit.report.write import INDEX, write_page
+
+Comparisons = Mapping[tuple[str, str, str], Comparison]
+"""By the names of the first and the second run and what was compared: accuracy, group_accuracy …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One paired test, with its p-value corrected for the number of tests on the page."""
+
+    first: str
+    second: str
+    measure: str
+    found: Comparison
+    p_corrected: float
+
+    @property
+    def measure_title(self) -> str:
+        """What was compared, in the middle of a sentence."""
+        return measure_title(self.measure)
+
+    @property
+    def ahead(self) -> str | None:
+        """The better of the two, where correction leaves a difference."""
+        if self.p_corrected >= SMALL or self.found.difference == 0:
+            return None
+        return self.first if self.found.difference > 0 else self.second
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePage:
+    """Everything the page shows."""
+
+    columns: tuple[Scorer, ...]
+    datasets: tuple[tuple[str, str, int], ...]
+    """Each run's name, dataset and number of problems."""
+    same_data: bool
+    sentences: tuple[str, ...]
+    forest: Forest
+    differences: Forest
+    pairs: tuple[Pair, ...]
+
+
+def write_comparison(runs: Mapping[str, Run], comparisons: Comparisons, folder: Path) -> Path:
+    """Write the page that compares runs into a folder and return it."""
+    page = comparison_of(runs, comparisons)
+    figures = write_figures(_figures(page), folder / "figures")
+    write_page(folder / INDEX, "compare.html.j2", page=page, figures=figures)
+    return folder / INDEX
+
+
+def comparison_of(runs: Mapping[str, Run], comparisons: Comparisons) -> ComparePage:
+    """What the page of several runs shows."""
+    columns, rows = _side_by_side(runs)
+    pairs = paired(comparisons)
+    return ComparePage(
+        columns=columns,
+        datasets=tuple((name, run.dataset.card.name, len(run.dataset)) for name, run in runs.items()),
+        same_data=len({run.dataset.content_hash for run in runs.values()}) == 1,
+        sentences=tuple(_sentences(pairs)),
+        forest=forest(rows, columns),
+        differences=_differences(pairs),
+        pairs=tuple(pairs),
+    )
+
+
+def paired(comparisons: Comparisons) -> list[Pair]:
+    """The tests with Holm's correction over all of them; the p-values are those of the bootstrap over groups."""
+    corrected = holm([found.p_bootstrap for found in comparisons.values()])
+    return [Pair(*names, found, p) for (names, found), p in zip(comparisons.items(), corrected, strict=True)]
+
+
+def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Metric]]:
+    """A column for each scorer of each run, and all rows under the names of their columns."""
+    columns: list[Scorer] = []
+    rows: list[Metric] = []
+    for name, run in runs.items():
+        known = scorers(run)
+        for scorer in known:
+            column = name if len(known) == 1 else f"{name} · {scorer.name}"
+            columns.append(replace(scorer, model=column, name=column))
+            rows += [replace(row, model=column) for row in run.metrics if owner(row, known) == scorer]
+    return tuple(columns), rows
+
+
+def _sentences(pairs: Sequence[Pair]) -> Iterator[str]:
+    """What may be said of each measure, best news first."""
+    many = f" after correction for {plural(len(pairs), 'test')}" if len(pairs) > 1 else ""
+    for measure in dict.fromkeys(pair.measure for pair in pairs):
+        some = [pair for pair in pairs if pair.measure == measure]
+        for pair in some:
+            if pair.ahead is not None:
+                behind = pair.second if pair.ahead == pair.first else pair.first
+                size = points(abs(pair.found.difference)).removeprefix("+")
+                yield (
+                    f"{pair.ahead} is ahead of {behind} by {size} points of {measure_title(measure)} "
+                    f"({_p(pair.p_corrected)}{many})."
+                )
+        alike = [f"{pair.first} and {pair.second}" for pair in some if pair.ahead is None]
+        if alike:
+            yield f"Not told apart by {measure_title(measure)}: {join(alike)}."
+
+
+def _p(value: float) -> str:
+    said = probability(value).replace(" ", "\u00a0")
+    return f"p\u00a0{said}" if said.startswith("<") else f"p\u00a0=\u00a0{said}"
+
+
+def measure_title(measure: str) -> str:
+    """What was compared, in the middle of a sentence."""
+    known = {"accuracy": "accuracy", "group_accuracy": "group accuracy"}
+    plain = {metric: title for (_, _, metric), title in TITLES.items()}
+    return known.get(measure) or plain.get(measure, measure.replace("_", " ")).lower()
+
+
+def _differences(pairs: Sequence[Pair]) -> Forest:
+    rows = [
+        Metric(
+            dataset="",
+            model="",
+            scoring="",
+            formalization=None,
+            protocol=measure_title(pair.measure),
+            subset=f"{pair.first} − {pair.second}",
+            metric="difference",
+            value=pair.found.difference,
+            n=pair.found.n,
+            low=pair.found.interval.low,
+            high=pair.found.interval.high,
+        )
+        for pair in pairs
+    ]
+    return difference_forest(rows, [Scorer("", "", None, "")], titled=lambda row: row.subset)
+
+
+def _figures(page: ComparePage) -> dict[str, Figure]:
+    names = [column.name for column in page.columns]
+    found = {}
+    if page.forest.blocks:
+        found["forest"] = Figure([lambda ax: draw_forest(ax, page.forest, names)], 7.5, forest_height(page.forest))
+    if page.differences.blocks:
+        found["differences"] = Figure(
+            [lambda ax: draw_forest(ax, page.differences, [])], 7.5, forest_height(page.differences)
+        )
+    return found

@@ -1,0 +1,202 @@
+"""Exactly what a report shows, as plain data: the template lays it out and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from winokit.auditing.run import LeftOut, Metric, Run
+from winokit.problem import Card
+from winokit.report import plots
+from winokit.report.findings import Rows
+from winokit.report.protocols import ABOUT, Source, about, base, place, title
+from winokit.report.published import Fact, published
+from winokit.report.scorers import Scorer, borrowed, owner, scorers
+from winokit.report.verdict import Verdict, verdict
+from winokit.report.wording import kind, say, say_chance, say_interval
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One of the few numbers at the top."""
+
+    label: str
+    row: Metric
+    stands: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A scorer, the verdict on it and its main numbers."""
+
+    scorer: Scorer
+    verdict: Verdict
+    tiles: tuple[Tile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One line of a published table: our own row, or a fact."""
+
+    system: str
+    value: float
+    kind: str
+    ours: Metric | None = None
+    fact: Fact | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """Ours and theirs for one metric, best first."""
+
+    title: str
+    low: float
+    chance: float | None
+    lines: tuple[Beside, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """One row of results.json as the table of all numbers says it."""
+
+    row: Metric
+    protocol: str
+    title: str
+    scorer: str
+    value: str
+    interval: str
+    chance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole page."""
+
+    dataset: str
+    card: Card
+    n: int
+    groups: int
+    scorers: tuple[Scorer, ...]
+    judged: tuple[Judged, ...]
+    forest: plots.Forest
+    finer: plots.Forest
+    stacks: tuple[plots.Stack, ...]
+    switching: plots.Forest
+    switched: tuple[plots.Switched, ...]
+    artifacts: plots.Forest
+    differences: plots.Forest
+    histograms: tuple[plots.Histogram, ...]
+    confusions: tuple[plots.Confusion, ...]
+    published: tuple[PublishedTable, ...]
+    numbers: tuple[Numbered, ...]
+    left_out: tuple[tuple[str, LeftOut], ...]
+    settings: tuple[tuple[str, str], ...]
+    citations: tuple[tuple[str, tuple[Source, ...]], ...]
+    sources: tuple[Source, ...]
+    notes: tuple[str, ...]
+
+
+def report_of(run: Run) -> Report:
+    """Everything the page of a run shows."""
+    known = scorers(run)
+    return Report(
+        dataset=run.metrics[0].dataset if run.metrics else run.dataset.card.name,
+        card=run.dataset.card,
+        n=len(run.dataset),
+        groups=len(run.dataset.groups),
+        scorers=known,
+        judged=tuple(_judged(run, scorer, known) for scorer in known),
+        forest=plots.forest(run.metrics, known),
+        finer=plots.forest(run.metrics, known, fine=True),
+        stacks=plots.stacks(run, known),
+        switching=plots.forest(run.metrics, known, "switching"),
+        switched=plots.switch_tables(run, known),
+        artifacts=plots.forest(run.metrics, known, "artifacts"),
+        differences=plots.difference_forest(run.metrics, known),
+        histograms=plots.histograms(run, known),
+        confusions=plots.confusions(run, known),
+        published=tuple(_published(run, known)),
+        numbers=tuple(_numbered(row, known) for row in sorted(run.metrics, key=place)),
+        left_out=tuple((about(row.protocol).title, row) for row in run.left_out if row.n),
+        settings=tuple(_flat(run.settings)),
+        citations=tuple(_citations(run)),
+        sources=tuple(dict.fromkeys(source for _, sources in _citations(run) for source in sources)),
+        notes=run.dataset.notes,
+    )
+
+
+def _judged(run: Run, scorer: Scorer, known: Sequence[Scorer]) -> Judged:
+    rows = [row for row in run.metrics if owner(row, known) == scorer]
+    return Judged(scorer, verdict(rows), tuple(_tiles(rows)))
+
+
+def _tiles(metrics: Sequence[Metric]) -> Iterator[Tile]:
+    """Accuracy, whole groups, consistency, and the artifact baseline furthest above chance."""
+    rows = Rows(metrics)
+    wanted = (
+        ("Accuracy", rows.find("accuracy", "all")),
+        ("Whole groups right", rows.find("groups", "complete", "group_accuracy")),
+        ("Answer follows a switch", rows.find("switching", "switchable", "consistency")),
+    )
+    yield from (Tile(label, row, plots.stands(row)) for label, row in wanted if row is not None)
+    baselines = [row for row in metrics if row.protocol == "artifacts" and row.metric == "accuracy"]
+    if baselines:
+        best = max(baselines, key=lambda row: row.value - (row.chance or 0))
+        yield Tile(f"Baseline {best.subset}", best, plots.stands(best))
+
+
+def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
+    """Tables of what is published for this dataset, where the run has the row too, else accuracy alone."""
+    tables: dict[tuple[str, str, str], list[Fact]] = {}
+    for fact in published(run.dataset.card.name):
+        tables.setdefault((fact.protocol, fact.subset, fact.metric), []).append(fact)
+    for name, facts in tables.items():
+        ours = [row for row in run.metrics if (row.protocol, row.subset, row.metric) == name]
+        if not ours and name != ("accuracy", "all", "accuracy"):
+            continue
+        sort = kind(name[2], 0.5)
+        lines = [Beside(_whose(row, known), row.value, sort, ours=row) for row in ours]
+        lines += [Beside(fact.system, fact.value, sort, fact=fact) for fact in facts]
+        heading = f"{about(name[0]).title}: {_heading(name)}"
+        low = -1.0 if any(line.value < 0 for line in lines) else 0.0
+        chance = next((row.chance for row in ours), None)
+        yield PublishedTable(heading, low, chance, tuple(sorted(lines, key=lambda line: -line.value)))
+
+
+def _heading(name: tuple[str, str, str]) -> str:
+    named = title(Metric("", "", "", None, *name, value=0.0, n=0))
+    return named[0].lower() + named[1:]
+
+
+def _whose(row: Metric, known: Sequence[Scorer]) -> str:
+    scorer = owner(row, known)
+    if scorer is None:
+        return row.model
+    scoring = borrowed(row, scorer)
+    return f"{scorer.name} · {scoring}" if scoring else scorer.name
+
+
+def _numbered(row: Metric, known: Sequence[Scorer]) -> Numbered:
+    return Numbered(
+        row, about(row.protocol).title, title(row), _whose(row, known), say(row), say_interval(row), say_chance(row)
+    )
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested settings as lines of dotted names."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, (list, tuple)):
+            yield f"{prefix}{name}", ", ".join(str(part) for part in value) or "none"
+        else:
+            yield f"{prefix}{name}", "none" if value is None else str(value)
+
+
+def _citations(run: Run) -> Iterator[tuple[str, tuple[Source, ...]]]:
+    """For each protocol that was run, whom to cite for it."""
+    used = {base(row.protocol) for row in run.metrics}
+    for name, entry in ABOUT.items():
+        if name in used:
+            yield entry.title, entry.sources

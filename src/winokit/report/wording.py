@@ -1,0 +1,131 @@
+"""How a number is said: percentages to one decimal, points with a sign, counts with commas.
+
+The page shows the rounded form and carries the exact value of `results.json` beside it.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from winokit.auditing.run import Metric
+
+SHARE, POINTS, SIZE, PROBABILITY, COUNT, NUMBER = "share", "points", "size", "probability", "count", "number"
+
+SHARES = {
+    *("consistency", "order_invariance", "stability", "one_right", "none_right", "same_option", "abstained"),
+    *("majority", "majority_class", "f1"),
+}
+DIFFERENCES = {"delta", "pro_minus_anti", "gap", "difference", "drop"}
+NOTHING = "–"
+PER_CENT = "\u00a0%"
+"""With a space that does not break."""
+
+
+def kind(metric: str, chance: float | None = None, value: float = 0.0) -> str:
+    """What sort of number a metric is; one that nobody has heard of is a share where it has a chance level."""
+    name = metric.lower()
+    if name.startswith("p_"):
+        return PROBABILITY
+    if name.startswith("n_"):
+        return COUNT
+    if name.startswith("absolute_"):
+        return SIZE
+    if name in DIFFERENCES or name.endswith(("_minus_anti", "_delta", "_gap", "_drop", "_difference")):
+        return POINTS
+    if name in SHARES or name.endswith(("accuracy", "_share", "_rate", "consistency")) or name.startswith("share_"):
+        return SHARE
+    return SHARE if chance is not None and 0 <= value <= 1 else NUMBER
+
+
+def kind_of(row: Metric) -> str:
+    """What sort of number a row holds."""
+    return kind(row.metric, row.chance, row.value)
+
+
+def percent(value: float | None, places: int = 1) -> str:
+    r"""A share as a percentage.
+
+    >>> percent(0.7624309392265194)
+    '76.2\xa0%'
+    """
+    return f"{100 * value:.{places}f}{PER_CENT}" if value is not None and isfinite(value) else NOTHING
+
+
+def points(value: float | None) -> str:
+    """A difference of two shares in percentage points, with its sign.
+
+    >>> points(-0.175), points(0.0)
+    ('−17.5', '0.0')
+    """
+    if value is None or not isfinite(value):
+        return NOTHING
+    rounded = f"{abs(100 * value):.1f}"
+    sign = "" if float(rounded) == 0 else "−" if value < 0 else "+"
+    return sign + rounded
+
+
+def size(value: float | None) -> str:
+    """A difference of two shares in percentage points, whichever way it goes."""
+    return points(None if value is None else abs(value)).removeprefix("+")
+
+
+def probability(value: float | None) -> str:
+    """A probability, never said to be nought.
+
+    >>> probability(0.0449), probability(3e-9)
+    ('0.045', '< 0.001')
+    """
+    if value is None or not isfinite(value):
+        return NOTHING
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def count(value: float | None) -> str:
+    """A whole number with commas."""
+    if value is None or not isfinite(value):
+        return "no number" if value is not None else NOTHING
+    return f"{round(value):,}"
+
+
+def number(value: float | None) -> str:
+    """Any other number to three significant digits."""
+    return f"{value:.3g}" if value is not None and isfinite(value) else NOTHING
+
+
+SAY = {SHARE: percent, POINTS: points, SIZE: size, PROBABILITY: probability, COUNT: count, NUMBER: number}
+
+
+def say(row: Metric) -> str:
+    """The value of a row."""
+    return SAY[kind_of(row)](row.value)
+
+
+def say_chance(row: Metric) -> str:
+    """What chance would give, in the row's own kind."""
+    return NOTHING if row.chance is None else SAY[kind_of(row)](row.chance)
+
+
+def say_interval(row: Metric) -> str:
+    """The interval in brackets, without repeating the per cent sign."""
+    if row.low is None or row.high is None:
+        return ""
+    low, high = (SAY[kind_of(row)](end).removesuffix(PER_CENT) for end in (row.low, row.high))
+    return f"[{low}, {high}]"
+
+
+def join(parts: list[str], last: str = "and") -> str:
+    """Words in a row, as a person would list them.
+
+    >>> join(["a", "b", "c"])
+    'a, b and c'
+    """
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """A count and its noun.
+
+    >>> plural(1, "group"), plural(1267, "problem")
+    ('1 group', '1,267 problems')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
