@@ -121,6 +121,12 @@ def test_parsed_answers_count_and_contradictions_are_ties():
     assert (contradict.prediction, contradict.why) == (None, "a tie")
 
 
+def test_log_probabilities_and_votes_are_never_averaged():
+    first, second = lettered("the cup", "the tray"), lettered("the tray", "the cup")
+    mixed = scored({first: Reply((-0.1, -3.0), None, "A"), second: Reply(None, 1, "B")}, "ask", kind="chat")
+    assert mixed.scores == (1.0, 0.0)
+
+
 def test_refusals_are_abstentions_that_keep_the_raw_text():
     first, second = lettered("the cup", "the tray"), lettered("the tray", "the cup")
     made = scored({first: Reply(None, None, "I'd rather not."), second: Reply(None, None, "No.")}, "ask", kind="chat")

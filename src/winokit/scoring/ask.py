@@ -33,31 +33,31 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Mean over the orders of each candidate's log-probability, or of the answers that name it."""
     count = len(problem.candidates)
-    votes = []
-    for order, answer in zip(_orders(count), answers, strict=False):
-        values = _values(answer, count)
-        if values is not None:
-            votes.append([values[order.index(index)] for index in range(count)])
-    if not votes:
-        raise Abstain(f"no readable answer: {' / '.join(_text(answer) for answer in answers)[:200]!r}")
-    return tuple(float(mean) for mean in np.mean(votes, axis=0))
+    replies = [(order, _reply(answer)) for order, answer in zip(_orders(count), answers, strict=False)]
+    readable = [(order, reply) for order, reply in replies if reply.logprobs is not None or reply.choice is not None]
+    if not readable:
+        raise Abstain(f"no readable answer: {' / '.join(reply.text for _, reply in replies)[:200]!r}")
+    # Log-probabilities and votes have different scales: where one order has no log-probabilities, both vote.
+    by_vote = any(reply.logprobs is None for _, reply in readable)
+    values = [(order, _votes(reply, count) if by_vote else list(reply.logprobs or ())) for order, reply in readable]
+    return tuple(float(np.mean([given[order.index(index)] for order, given in values])) for index in range(count))
+
+
+def _votes(reply: Reply, count: int) -> list[float]:
+    """1 for the option chosen, 0 for the others."""
+    chosen = reply.choice if reply.logprobs is None else int(np.argmax(reply.logprobs))
+    return [float(index == chosen) for index in range(count)]
+
+
+def _reply(answer: Answer) -> Reply:
+    if not isinstance(answer, Reply):
+        raise TypeError(f"a reply expected, found {type(answer).__name__}")
+    return answer
 
 
 def _orders(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The candidates as they are, and backwards."""
     return tuple(range(count)), tuple(reversed(range(count)))
-
-
-def _values(answer: Answer, count: int) -> list[float] | None:
-    if not isinstance(answer, Reply):
-        raise TypeError(f"a reply expected, found {type(answer).__name__}")
-    if answer.logprobs is not None:
-        return list(answer.logprobs)
-    return None if answer.choice is None else [float(index == answer.choice) for index in range(count)]
-
-
-def _text(answer: Answer) -> str:
-    return answer.text if isinstance(answer, Reply) else ""
 
 
 def _lettered(problem: Problem, order: Sequence[int], setting: Setting) -> Ask:

@@ -1,0 +1,286 @@
+"""Chat models behind an OpenAI-compatible server: `chat:MODEL@URL` (OpenAI, vLLM, llama.cpp, Ollama and others).
+
+Without a URL it is OPENAI_BASE_URL, or OpenAI itself. The key comes from OPENAI_API_KEY, or from the variable that the
+option key_env names, and is never shown. An answer is the option that the reply names (`choice_in`); where the server
+tells the log-probabilities of its tokens, they say how sure it was of each option (`option_logprobs`).
+
+Replies may take 512 tokens, since models that reason spend them before the answer; others stop after a letter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from winokit.errors import BadInput, UnknownName
+from winokit.models.base import Answer, Ask, Reply, Request
+from winokit.models.chat_client import ChatClient, Completion, Manners, Messages, Token
+from winokit.models.registry import Spec
+
+OPENAI = "https://api.openai.com/v1"
+TOP_LOGPROBS = 20
+"""Alternatives asked for at each token: the most that OpenAI gives."""
+READING = 1
+"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+
+THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+ORNAMENTS = re.compile(r"\\(?:boxed|text)\{|[*`$}]")
+AROUND = " \t\n.,:;!?()[]\"'“”‘’"
+PROSE = {"yes", "no", "true", "false"}
+"""Options that a sentence may hold without meaning them."""
+NEGATED = re.compile(
+    r"(?:\bnot|n['’]t|\bneither|\bnor|\brather than|\binstead of)\s+(?:the\s+|an?\s+)?\Z", re.IGNORECASE
+)
+UNSURE = re.compile(
+    r"\b(?:sorry|unclear|ambiguous|impossible|neither|either|both|unable to|as an AI|not (?:sure|clear|enough|possible)"
+    r"|(?:cannot|can['’]t|could not|couldn['’]t|do not|don['’]t) (?:be )?(?:tell|say|know|determined?|decided?|answer"
+    r"|choose|help|assist|provide|comply))\b",
+    re.IGNORECASE,
+)
+
+
+def load(spec: Spec) -> ChatModel:
+    """The model of a server, as the SPEC names both. Nothing is sent yet."""
+    given = spec.only(
+        *("concurrency", "timeout", "retries", "delay", "temperature", "max_tokens", "logprobs", "system", "seed"),
+        "key_env",
+    )
+    name, url = _name_and_url(spec)
+    logprobs = given.get("logprobs", "auto")
+    if logprobs not in ("auto", "on", "off"):
+        raise UnknownName("value of option logprobs", logprobs, ("auto", "on", "off"))
+    manners = Manners(
+        concurrency=int(_number(spec, "concurrency", 8, least=1, whole=True)),
+        timeout=_number(spec, "timeout", 60, least=0.001),
+        retries=int(_number(spec, "retries", 6, whole=True)),
+        delay=_number(spec, "delay", 1),
+    )
+    settings: dict[str, str | float] = {
+        "model": name,
+        "temperature": _number(spec, "temperature", 0),
+        "max_tokens": int(_number(spec, "max_tokens", 512, least=1, whole=True)),
+    }
+    if "seed" in given:
+        settings["seed"] = int(_number(spec, "seed", 0, whole=True))
+    if logprobs != "off":
+        settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+    client = ChatClient(url, _key(spec), settings, manners, needs_logprobs=logprobs == "on")
+    return ChatModel(str(spec), client, given.get("system", ""))
+
+
+class ChatModel:
+    """A model that is talked to."""
+
+    kind = "chat"
+    can: frozenset[type] = frozenset({Ask})
+
+    def __init__(self, spec: str, client: ChatClient, system: str = "") -> None:
+        self.spec = spec
+        self._client = client
+        self._system = system
+        self._cut = 0
+        determining = {"url": client.url, "system": system, "reading": READING, **client.settings}
+        self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
+
+    @property
+    def plan(self) -> str:
+        """How answers are read, and what had to be changed for this server, as far as is known by now."""
+        how = "by log-probabilities" if "logprobs" in self._client.settings else "by parsed answers"
+        notes = [how, *self._client.notes]
+        if self._cut:
+            notes.append(f"{self._cut} replies ended without a text when their tokens were spent: raise max_tokens")
+        return "; ".join(notes)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Ask all, several at once, yielding replies as they come."""
+        asks = [self._ask(request) for request in requests]
+        for index, completion in self._client.complete([self._messages(ask) for ask in asks]):
+            self._cut += completion.cut and not completion.text
+            yield index, reply(asks[index], completion)
+
+    def _ask(self, request: Request) -> Ask:
+        if not isinstance(request, Ask):
+            raise BadInput(f"{self.spec}: a chat model is asked; it cannot answer {type(request).__name__}")
+        return request
+
+    def _messages(self, ask: Ask) -> Messages:
+        system = [{"role": "system", "content": self._system}] if self._system else []
+        return [*system, {"role": "user", "content": ask.prompt}]
+
+
+def reply(ask: Ask, completion: Completion) -> Reply:
+    """What a completion says, with log-probabilities where it tells them; a refusal chooses nothing."""
+    choice = None if completion.refused else choice_in(completion.text, ask.options, ask.aliases)
+    if choice is None:
+        return Reply(None, None, completion.text)
+    return Reply(option_logprobs(completion.tokens or (), ask.options, choice), choice, completion.text)
+
+
+def choice_in(text: str, options: Sequence[str], aliases: Sequence[Sequence[str]] = ()) -> int | None:
+    """Which option a reply chooses, or None where it chooses none or it is not clear which.
+
+    In this order: the reply is the option; "the answer is B"; it begins with the option and punctuation; one option
+    stands in parentheses; it ends with the only option it names; it names the alias of exactly one option, is sure
+    of itself, and does not say "not".
+
+    >>> choice_in("**B**, since it was full.", ("A", "B"), (("the jug",), ("the cup",)))
+    1
+    """
+    said = ORNAMENTS.sub("", THOUGHTS.sub("", text)).strip()
+    names = _Names(options, aliases)
+    exact = names.owners.get(said.strip(AROUND).lower())
+    if exact is not None or not names.owners:
+        return exact
+    for found in (names.declared(said), names.leading(said), names.bracketed(said), names.closing(said)):
+        if found:
+            return found.pop() if len(found) == 1 else None
+    found = names.mentioned(said)
+    return found.pop() if len(found) == 1 and not UNSURE.search(said) else None
+
+
+class _Names:
+    """Every way to say each option, and the options that a text says in one place or another.
+
+    Letters count as they are written, other names in any case; of names within names ("the cup", "the cup holder") the
+    longest counts. A name that two options share says neither.
+    """
+
+    def __init__(self, options: Sequence[str], aliases: Sequence[Sequence[str]]) -> None:
+        self.owners: dict[str, int] = {}
+        shared, written = set(), set()
+        for index, option in enumerate(options):
+            for name in (option, *(aliases[index] if index < len(aliases) else ())):
+                bare = name.strip(AROUND)
+                if bare and self.owners.setdefault(bare.lower(), index) != index:
+                    shared.add(bare.lower())
+                written.add(bare)
+        for name in shared:
+            del self.owners[name]
+        longest_first = sorted((name for name in written if name.lower() in self.owners), key=len, reverse=True)
+        self._any = "|".join(re.escape(name) if len(name) == 1 else f"(?i:{re.escape(name)})" for name in longest_first)
+
+    def declared(self, said: str) -> set[int]:
+        """Options after "the answer is", "Choice:" and the like."""
+        told = r"(?i:\b(?:answer|option|choice)(?:\s+is|\s+would\s+be|\s*[:=])[\s:]*(?:option\s+|choice\s+)?)"
+        return self._found(rf"{told}[(\[\"'“‘]*({self._any})(?!\w)", said)
+
+    def leading(self, said: str) -> set[int]:
+        """The option before the first punctuation, and any other that is said right after it or listed below it.
+
+        "B is right" begins with its answer; "the jug was poured out" need not.
+        """
+        start = r"(?:(?:option|choice)\s+)?[(\[\"'“‘]*"
+        stop = r"(?=[)\]\"”.:,;!?\n]|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b|(?<=\b\w)\s+(?:is|was)\b)"
+        first = re.match(rf"{start}({self._any}){stop}", said, re.IGNORECASE)
+        if not first or first[1].lower() not in self.owners:
+            return set()
+        rest = said[first.end(1) :]
+        beside = self._found(rf"\A[\s,/.:()\[\]]*(?:or\s+|and\s+|&\s*)?({self._any})(?!\w)", rest)
+        below = self._found(rf"\n\s*[(\[]?({self._any})[.:)\]]\s", rest)
+        return {self.owners[first[1].lower()]} | beside | below
+
+    def bracketed(self, said: str) -> set[int]:
+        """Options in parentheses."""
+        return self._found(rf"[(\[]({self._any})[)\]]", said)
+
+    def closing(self, said: str) -> set[int]:
+        """The option that ends a text, if it is the only one in it and the text is sure of it."""
+        last = self._found(rf"(?<!\w)({self._any})\W*\Z", said)
+        alone = last == self._found(rf"(?<!\w)({self._any})(?!\w)", said)
+        return last if alone and not UNSURE.search(said) else set()
+
+    def mentioned(self, said: str) -> set[int]:
+        """Options that a text names by a word which means nothing else."""
+        return self._found(rf"(?<!\w)({self._any})(?!\w)", said, lambda name: len(name) > 1 and name not in PROSE)
+
+    def _found(self, pattern: str, said: str, counts: Callable[[str], bool] = bool) -> set[int]:
+        """Owners of the names that a pattern finds, unless they are denied.
+
+        A few letters equal a name's to the pattern and not in lower case (ſ and s): such a name is nobody's.
+        """
+        return {
+            self.owners[match[1].lower()]
+            for match in re.finditer(pattern, said)
+            if match[1].lower() in self.owners
+            and counts(match[1].lower())
+            and not NEGATED.search(said[: match.start(1)])
+        }
+
+
+def option_logprobs(tokens: Sequence[Token], options: Sequence[str], choice: int) -> tuple[float, ...] | None:
+    """Log-probability of each option at the token that says the chosen one, or None where no token shows it.
+
+    An option's probability is that of all listed tokens that begin it and no other ("B", " b", "(B"). One that is not
+    listed gets the smallest that is, which it cannot exceed.
+    """
+    wanted = [option.lower() for option in options]
+    text = "".join(token.text for token in tokens).lower()
+    place = 0
+    for token in tokens:
+        rest = text[place:].lstrip(AROUND + "*`")
+        place += len(token.text)
+        says_it = rest.startswith(wanted[choice]) and not rest[len(wanted[choice]) :][:1].isalnum()
+        if says_it and _begun(token.text, wanted) == choice:
+            listed = [(_begun(name, wanted), value) for name, value in token.alternatives if isfinite(value)]
+            return _masses(listed, len(options)) if len(listed) > 1 else None
+    return None
+
+
+def _begun(token: str, wanted: Sequence[str]) -> int | None:
+    """The one option that a token begins, if any."""
+    bare = token.strip(AROUND + "*`").lower()
+    begun = [index for index, option in enumerate(wanted) if bare and option.startswith(bare)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def _masses(listed: Sequence[tuple[int | None, float]], options: int) -> tuple[float, ...]:
+    smallest = min(value for _, value in listed)
+    groups = [[value for owner, value in listed if owner == option] or [smallest] for option in range(options)]
+    return tuple(float(np.logaddexp.reduce(group)) for group in groups)
+
+
+def _name_and_url(spec: Spec) -> tuple[str, str]:
+    """Model and server, split at the last '@'."""
+    place = spec.place_or_fail("MODEL@URL")
+    name, at, url = place.rpartition("@")
+    if not at:
+        name, url = place, os.environ.get("OPENAI_BASE_URL") or OPENAI
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        sound = False
+    if not name or not sound:
+        raise BadInput(f"chat: MODEL@URL with a URL such as http://localhost:8000/v1 expected, found {url!r} for a URL")
+    if "@" in parts.netloc or parts.query:
+        raise BadInput("chat: a URL without user, password or query expected; a key belongs in OPENAI_API_KEY")
+    return name, url
+
+
+def _key(spec: Spec) -> str | None:
+    """The key from the environment; an empty key_env sends none. The name is not repeated: some put the key there."""
+    name = spec.options.get("key_env", "OPENAI_API_KEY")
+    key = os.environ.get(name, "").strip() if name else ""
+    if not key and spec.options.get("key_env"):
+        raise BadInput("chat: option key_env: no environment variable of that name is set")
+    if not (key.isascii() and key.isprintable()):
+        raise BadInput("chat: the API key has characters that no HTTP header can carry")
+    return key or None
+
+
+def _number(spec: Spec, name: str, default: float, *, least: float = 0, whole: bool = False) -> float:
+    given = spec.options.get(name, str(default))
+    try:
+        number = float(given)
+    except ValueError:
+        number = -1
+    if not isfinite(number) or number < least or (whole and number != int(number)):
+        kind = "a whole number" if whole else "a number"
+        raise BadInput(f"chat: option {name}: {kind} of at least {least:g} expected, found {given!r}")
+    return number

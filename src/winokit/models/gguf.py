@@ -1,0 +1,217 @@
+"""Quantised models of llama.cpp: `gguf:FILE`, with options n_ctx, n_threads and n_gpu_layers as llama.cpp has them.
+
+Requests are sorted by their tokens, and what one shares with the one before it from the start stays in the key-value
+cache: twins and candidates cost little more than their last words. Logits are computed only where they are read.
+
+llama.cpp multiplies quantised weights with activations that it quantises too, so that its numbers differ from those of
+the same weights dequantised; see tests/models/test_gguf.py for how much.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winokit.errors import BadInput, MissingExtra
+from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Reply, Request, TooLong
+from winokit.models.registry import Spec
+
+DEFAULTS = {"n_ctx": 2048, "n_threads": os.cpu_count() or 1, "n_gpu_layers": 0}
+BATCH = 512
+"""Tokens read at once."""
+
+
+def load(spec: Spec) -> GgufModel:
+    """The model in the file that the SPEC names."""
+    options = {name: _whole_number(spec, name, default) for name, default in DEFAULTS.items()}
+    spec.only(*DEFAULTS)
+    path = Path(spec.place_or_fail("FILE.gguf"))
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file")
+    with path.open("rb") as file:
+        if file.read(4) != b"GGUF":
+            raise BadInput(f"{path}: not a GGUF file (it does not begin with 'GGUF')")
+    try:
+        import llama_cpp
+    except ImportError:
+        raise MissingExtra("a GGUF model", "gguf") from None
+    try:
+        # Texts are read in batches, for which llama.cpp counts threads separately.
+        llama = llama_cpp.Llama(
+            str(path), n_batch=BATCH, n_threads_batch=options["n_threads"], verbose=False, **options
+        )
+    except (ValueError, RuntimeError) as error:
+        raise BadInput(f"{path}: llama.cpp cannot load it: {' '.join(str(error).split())}") from None
+    return GgufModel(str(spec), path, _Reader(llama_cpp, llama), options["n_gpu_layers"])
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One text to read: which request (and which of its options) it is for, its tokens, the first one scored."""
+
+    index: int
+    option: int
+    text: str
+    tokens: tuple[int, ...]
+    first: int
+
+
+class GgufModel:
+    """A causal language model in llama.cpp."""
+
+    kind = "causal"
+    can: frozenset[type] = frozenset({Continuation, Ask})
+
+    def __init__(self, spec: str, path: Path, reader: _Reader, gpu_layers: int) -> None:
+        self.spec = spec
+        self._reader = reader
+        with path.open("rb") as file:
+            self.fingerprint = f"gguf:{hashlib.file_digest(file, 'sha256').hexdigest()}:gpu{gpu_layers}"
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Score in the order of tokens, so that neighbours share what they begin with."""
+        jobs = [job for index, request in enumerate(requests) for job in self._jobs(index, request)]
+        read: dict[int, dict[int, Pieces]] = defaultdict(dict)
+        for job in sorted(jobs, key=lambda job: job.tokens):
+            read[job.index][job.option] = self._pieces(job)
+            request = requests[job.index]
+            if not isinstance(request, Ask):
+                yield job.index, read.pop(job.index)[0]
+            elif len(read[job.index]) == len(request.options):
+                yield job.index, _reply(read.pop(job.index))
+
+    def _jobs(self, index: int, request: Request) -> Iterator[_Job]:
+        match request:
+            case Continuation():
+                yield self._job(index, 0, request)
+            case Ask():
+                # An answer is a word of its own; where the prompt ends in a space, the border rule moves that one.
+                space = "" if request.prompt[-1:].isspace() else " "
+                for option, said in enumerate(request.options):
+                    yield self._job(index, option, Continuation(request.prompt, space + said))
+            case _:
+                raise BadInput(f"{self.spec}: a causal model reads on; it cannot answer {type(request).__name__}")
+
+    def _job(self, index: int, option: int, request: Continuation) -> _Job:
+        """The tokens of a continuation, split as lm-evaluation-harness splits them."""
+        context = self._reader.tokens(request.context.rstrip())
+        scored = self._reader.tokens(request.context + request.text)[len(context) :]
+        if not scored:
+            raise NothingToScore(request.text)
+        mark = self._reader.mark if context else (self._reader.start,)
+        before = (*mark, *context)
+        tokens = (*before, *scored)
+        if len(tokens) - 1 > self._reader.longest:
+            raise TooLong(request.context + request.text, len(tokens) - 1, self._reader.longest)
+        return _Job(index, option, request.text, tokens, len(before))
+
+    def _pieces(self, job: _Job) -> Pieces:
+        scored = job.tokens[job.first :]
+        logprobs = self._reader.logprobs(job.tokens, job.first)
+        borders = _borders(job.text, [self._reader.spelling(token) for token in scored])
+        return tuple(
+            Piece(start, end, float(logprob))
+            for start, end, logprob in zip(borders, borders[1:], logprobs, strict=False)
+        )
+
+
+class _Reader:
+    """llama.cpp with the tokens it read last still in its cache."""
+
+    def __init__(self, library: Any, llama: Any) -> None:
+        self._library, self._llama = library, llama
+        self._memory = library.llama_get_memory(llama.ctx)
+        self._batch = library.llama_batch_init(BATCH, 0, 1)
+        self._cached: tuple[int, ...] = ()
+        self.longest: int = min(llama.n_ctx(), library.llama_model_n_ctx_train(llama.model))
+        self.start: int = llama.token_bos() if llama.token_bos() >= 0 else llama.token_eos()
+        """What stands before a text that has no context."""
+        wants_mark = library.llama_vocab_get_add_bos(library.llama_model_get_vocab(llama.model))
+        self.mark = (self.start,) if wants_mark else ()
+        """What stands before any text, if the model was trained so."""
+
+    def __del__(self) -> None:
+        self._library.llama_batch_free(self._batch)
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a text and nothing else."""
+        found: list[int] = self._llama.tokenize(text.encode(), add_bos=False, special=False) if text else []
+        return found
+
+    def spelling(self, token: int) -> bytes:
+        """What a token stands for."""
+        spelt: bytes = self._llama.detokenize([token])
+        return spelt
+
+    def logprobs(self, tokens: tuple[int, ...], first: int) -> npt.NDArray[np.float64]:
+        """Log-probability of each token from `first` on, given all before it."""
+        inputs = tokens[:-1]
+        kept = min(_common_start(self._cached, inputs), first - 1)
+        if not self._library.llama_memory_seq_rm(self._memory, 0, kept, -1):
+            # A recurrent model cannot forget half of what it read.
+            self._library.llama_memory_clear(self._memory, True)
+            kept = 0
+        self._cached = ()  # nothing is known to be cached until the reading has succeeded
+        parts = [
+            self._read(inputs[start : start + BATCH], start, first - 1) for start in range(kept, len(inputs), BATCH)
+        ]
+        self._cached = inputs
+        logits = np.concatenate(parts)
+        highest = logits.max(axis=1, keepdims=True)
+        total = np.log(np.exp(logits - highest).sum(axis=1, dtype=np.float64)) + highest[:, 0]
+        return np.asarray(logits[np.arange(len(logits)), tokens[first:]] - total, np.float64)
+
+    def _read(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
+        """Read tokens at positions from `start`; logits of the positions from `wanted` on."""
+        batch = self._batch
+        batch.n_tokens = len(tokens)
+        for place, token in enumerate(tokens):
+            batch.token[place], batch.pos[place] = token, start + place
+            batch.n_seq_id[place], batch.seq_id[place][0] = 1, 0
+            batch.logits[place] = start + place >= wanted
+        status = self._library.llama_decode(self._llama.ctx, batch)
+        if status != 0:
+            raise BadInput(f"llama.cpp failed to read {len(tokens)} tokens (status {status}): try a larger n_ctx")
+        rows, columns = min(len(tokens), max(start + len(tokens) - wanted, 0)), self._llama.n_vocab()
+        if rows == 0:
+            return np.empty((0, columns), np.float32)
+        # A copy, since llama.cpp writes the next logits to the same place.
+        return np.ctypeslib.as_array(self._library.llama_get_logits(self._llama.ctx), (rows, columns)).copy()
+
+
+def _borders(text: str, spellings: Sequence[bytes]) -> list[int]:
+    """Where tokens begin and end in a text, counted from its end, for its first token may begin before it.
+
+    A token may hold part of a character's bytes; its border is then that of the character.
+    """
+    raw = text.encode()
+    places = [len(raw)]
+    for spelling in reversed(spellings):
+        places.append(max(places[-1] - len(spelling), 0))
+    return [len(raw[:place].decode(errors="ignore")) for place in reversed(places)]
+
+
+def _reply(read: dict[int, Pieces]) -> Reply:
+    """Summed log-probabilities of the options; nothing is said, so that there is no text."""
+    totals = tuple(sum(piece.logprob for piece in read[option]) for option in sorted(read))
+    return Reply(totals, int(np.argmax(totals)), "")
+
+
+def _common_start(one: Sequence[int], other: Sequence[int]) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _whole_number(spec: Spec, name: str, default: int) -> int:
+    given = spec.options.get(name, str(default))
+    try:
+        return int(given)
+    except ValueError:
+        raise BadInput(f"gguf: option {name}: a whole number expected, found {given!r}") from None

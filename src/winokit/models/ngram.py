@@ -1,0 +1,171 @@
+r"""N-gram language models: `ngram:FILE`, an ARPA file or a KenLM binary.
+
+Words are those of Trinh and Le's "A Simple Method for Commonsense Reasoning" (2018, https://arxiv.org/abs/1806.02847):
+punctuation and clitics are peeled off, a word the model does not know is tried in lower case before it counts as
+unknown, <s> stands before the text and </s> is not scored. One departure: they add a full stop to a sentence that has
+none; here only what was asked is scored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from math import log
+from pathlib import Path
+from typing import Any
+
+from winokit.errors import BadInput, MissingExtra
+from winokit.models.base import Answer, Continuation, NothingToScore, Piece, Pieces, Request
+from winokit.models.registry import Spec
+
+PUNCTUATION = ".,?!;:[]'+/£$~*%{}#&-\"()=‘’“”–—−΄´`"
+LAST_PART = re.compile(rf"(?:'(?:s|m|t|re|d|ve|ll)|[{re.escape(PUNCTUATION)}])\Z")
+TITLES = {"mr.", "ms."}
+COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
+SECTION = re.compile(r"\\(\d+)-grams:")
+
+
+def load(spec: Spec) -> NgramModel:
+    """The n-gram model in the file that the SPEC names."""
+    spec.only()
+    path = Path(spec.place_or_fail("FILE (ARPA or KenLM binary)"))
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file")
+    return NgramModel(str(spec), path, _kenlm(path))
+
+
+class NgramModel:
+    """Counts of words, asked for the words that follow."""
+
+    kind = "causal"
+    can: frozenset[type] = frozenset({Continuation})
+
+    def __init__(self, spec: str, path: Path, counts: Any) -> None:
+        self.spec = spec
+        self._counts = counts
+        with path.open("rb") as file:
+            self.fingerprint = f"ngram:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Score the words of each text, in the order asked."""
+        for index, request in enumerate(requests):
+            if not isinstance(request, Continuation):
+                raise BadInput(f"{self.spec}: an n-gram model reads on; it cannot answer {type(request).__name__}")
+            yield index, self._pieces(request)
+
+    def _pieces(self, request: Continuation) -> Pieces:
+        """The words that end within the text; one that begins in the context is cut at the border."""
+        whole, border = request.context + request.text, len(request.context)
+        spans = word_spans(whole)
+        known = " ".join(self._known(whole[start:end]) for start, end in spans)
+        scores = self._counts.full_scores(known, bos=True, eos=False)
+        pieces = tuple(
+            Piece(max(start - border, 0), end - border, log10 * log(10))
+            for (start, end), (log10, _, _) in zip(spans, scores, strict=True)
+            if end > border
+        )
+        if not pieces:
+            raise NothingToScore(request.text)
+        return pieces
+
+    def _known(self, word: str) -> str:
+        """The word as the model may know it."""
+        return word if word in self._counts or word.lower() not in self._counts else word.lower()
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    r"""Where each word of a text starts and ends.
+
+    >>> text = 'Mr. Hill said: "It isn\'t Ann\'s."'
+    >>> [text[start:end] for start, end in word_spans(text)]
+    ['Mr.', 'Hill', 'said', ':', '"', 'It', 'isn', "'t", 'Ann', "'s", '.', '"']
+    """
+    spans = []
+    for match in re.finditer(r"\S+", text):
+        start, end = match.span()
+        if match[0].lower() in TITLES:
+            spans.append((start, end))
+            continue
+        while start < end and text[start] in PUNCTUATION:
+            spans.append((start, start + 1))
+            start += 1
+        behind: list[tuple[int, int]] = []
+        while last := LAST_PART.search(text[start:end]):
+            behind.insert(0, (start + last.start(), end))
+            end = start + last.start()
+        spans += [(start, end)] * (start < end) + behind
+    return spans
+
+
+def arpa_fault(path: Path) -> str | None:
+    r"""What is wrong with an ARPA file, with its line, or None where nothing is.
+
+    \data\ with a count for each order, a section for each order with as many lines as announced (log10 probability,
+    words, and perhaps a back-off weight, but not in the last section), \end\.
+    """
+    announced: dict[int, int] = {}
+    found: dict[int, int] = {}
+    weighted: dict[int, int] = {}
+    order, began = 0, False
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(map(str.strip, lines), 1):
+            if not line or not began:
+                began = began or line == "\\data\\"
+            elif line == "\\end\\":
+                return _count_fault(announced, found) or _weight_fault(weighted, order)
+            elif section := SECTION.fullmatch(line):
+                order = int(section[1])
+                found[order] = 0
+            elif order:
+                found[order] += 1
+                if not _is_entry(line, order):
+                    words = "one word" if order == 1 else f"{order} words"
+                    return f"line {number}: a log10 probability, {words} and a back-off expected, found {line[:40]!r}"
+                if len(line.split()) == order + 2:
+                    weighted.setdefault(order, number)
+            elif count := COUNT.fullmatch(line):
+                announced[int(count[1])] = int(count[2])
+            else:
+                return f"line {number}: 'ngram 1=COUNT' or '\\1-grams:' expected, found {line[:40]!r}"
+    return "no \\end\\ at the end of the file" if began else "no \\data\\ line, with which an ARPA file begins"
+
+
+def _is_entry(line: str, order: int) -> bool:
+    """Whether a line has a log10 probability, as many words as it must, and a back-off weight or none."""
+    parts = line.split()
+    try:
+        numbers = [float(part) for part in (parts[0], *parts[order + 1 :])]
+    except ValueError:
+        return False
+    return len(parts) in (order + 1, order + 2) and numbers[0] <= 0
+
+
+def _weight_fault(weighted: dict[int, int], last: int) -> str | None:
+    if last not in weighted:
+        return None
+    return f"line {weighted[last]}: a back-off weight, which the longest n-grams do not have"
+
+
+def _count_fault(announced: dict[int, int], found: dict[int, int]) -> str | None:
+    for order in sorted({*announced, *found}):
+        if announced.get(order, 0) != found.get(order, 0):
+            return f"{announced.get(order, 0)} {order}-grams announced, {found.get(order, 0)} found"
+    return None if announced else "no 'ngram 1=COUNT' line after \\data\\"
+
+
+def _kenlm(path: Path) -> Any:
+    """The file as KenLM reads it, silently."""
+    try:
+        import kenlm
+    except ImportError:
+        raise MissingExtra("an n-gram model", "ngram") from None
+    config = kenlm.Config()
+    config.show_progress = False
+    config.arpa_complain = kenlm.ARPALoadComplain.NONE
+    try:
+        return kenlm.Model(str(path), config)
+    except (OSError, RuntimeError) as error:
+        # KenLM names its own source lines first; what it found stands after the name of the exception.
+        fault = arpa_fault(path) or f"KenLM says: {' '.join(str(error).rpartition('Exception')[2].split()).strip('. ')}"
+        raise BadInput(f"{path}: neither a sound ARPA file nor a KenLM binary: {fault}") from None

@@ -1,0 +1,615 @@
+import signal
+import threading
+import time
+from email.utils import formatdate
+from importlib import util
+from math import exp, log
+from pathlib import Path
+
+import pytest
+
+from winokit.errors import BadInput, UnknownName
+from winokit.models.base import Ask, Choose, Model, Reply
+from winokit.models.chat import choice_in, option_logprobs
+from winokit.models.chat_client import Token
+from winokit.models.registry import load_model
+
+
+def _beside(name):
+    """A module that stands beside this file, which pytest's importlib mode leaves off the path."""
+    spec = util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+chat_server = _beside("chat_server")
+ChatServer, Response, complains, says = (
+    chat_server.ChatServer,
+    chat_server.Response,
+    chat_server.complains,
+    chat_server.says,
+)
+LETTERS = ("A", "B")
+VESSELS = (("the jug",), ("the cup",))
+SURE_OF_B = [("B", {"B": -0.1, " B": -4.0, "A": -3.0, "The": -5.0})]
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def chat(server, **options):
+    """The model of a test server; pauses are tiny unless a test says otherwise."""
+    query = "&".join(f"{name}={value}" for name, value in ({"delay": 0.001} | options).items())
+    return load_model(f"chat:tiny@{server.url}?{query}")
+
+
+def asks(count):
+    return [Ask(f"Question {number}?", LETTERS, VESSELS) for number in range(count)]
+
+
+def in_turn(*responses, then=None):
+    """A behaviour that gives each response once and then the last one, or `then`, for ever."""
+    return lambda number, body: responses[number] if number < len(responses) else then or responses[-1]
+
+
+# Reading replies
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("A", 0),
+        (" b\n", 1),
+        ("B.", 1),
+        ("(A)", 0),
+        ("[B]", 1),
+        ("**B**", 1),
+        ("**B**, since A is dry.", 1),
+        ("**Answer:** B, and not A", 1),
+        (r"\boxed{B}, since A is dry.", 1),
+        ("`A`", 0),
+        ('"A"', 0),
+        (r"$\boxed{\text{B}}$", 1),
+        ("B. the cup", 1),
+        ("a) the jug", 0),
+        ("B: it was full", 1),
+        ("B - it was full", 1),
+        ("A because the jug pours", 0),
+        ("(A) the jug", 0),
+        ("Option B", 1),
+        ("Option A, since the cup is full.", 0),
+        ("Answer: B", 1),
+        ("**Answer:** B", 1),
+        ("Answer:\nB", 1),
+        ("The answer is B because A is wrong.", 1),
+        ("The correct option is (B).", 1),
+        ("The answer is the cup.", 1),
+        ("Let me see. A jug can be empty.\n\nAnswer: A", 0),
+        ("I would choose B.", 1),
+        ("It must be (B), I think", 1),
+        ("the cup", 1),
+        ("The cup.", 1),
+        ("It refers to the cup, which is full.", 1),
+        ("It is not the jug but the cup that is full", 1),
+        ("<think>A? No, it is B. Or A.</think>B", 1),
+        ("B, not A", 1),
+    ],
+)
+def test_a_reply_chooses_the_option_it_names(text, choice):
+    assert choice_in(text, LETTERS, VESSELS) == choice
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "C",
+        "A or B",
+        "A, B",
+        "A/B",
+        "A. the jug\nB. the cup",
+        "A. the cup",
+        "Both A and B fit.",
+        "Either the jug or the cup",
+        "A definitive answer cannot be given.",
+        "I'm sorry, I can't help with the cup.",
+        "It is impossible to say whether it is the jug.",
+        "It is not the jug.",
+        "I cannot say whether it is B",
+        "The answer is A. No, the answer is B.",
+        "The jug was poured into the cup.",
+        "<think>It must be B, but let me",
+        "Because it was full.",
+        "cupboard",
+    ],
+)
+def test_a_reply_that_is_not_clear_chooses_nothing(text):
+    assert choice_in(text, LETTERS, VESSELS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "aliases", "choice"),
+    [
+        ("Ines", ("Nora", "Ines"), (), 1),
+        ("Ines was helpful.", ("Nora", "Ines"), (), 1),
+        ("the cup holder", ("A", "B"), (("the cup",), ("the cup holder",)), 1),
+        ("It is the cup holder.", ("A", "B"), (("the cup",), ("the cup holder",)), 1),
+        ("Yes, it does.", ("no", "yes"), (), 1),
+        ("There is no way to tell.", ("no", "yes"), (), None),
+        ("the cup", ("A", "B"), (("the cup",), ("the cup",)), None),
+        ("2", ("1", "2", "3"), (), 1),
+        ("Iris, neſ, nes", ("Nes", "Ines"), (), 0),
+        ("Neſ, I think", ("Nes", "Ines"), (), None),
+        ("Mr. Hill", ("A", "B"), (("Mr. Hill",), ("Mr. Hull",)), 0),
+        ("Well - anything.", ("?", "!"), (), None),
+    ],
+)
+def test_options_may_be_words_and_have_other_names(text, options, aliases, choice):
+    assert choice_in(text, options, aliases) == choice
+
+
+def tokens(*entries):
+    return [Token(text, tuple(alternatives.items())) for text, alternatives in entries]
+
+
+def test_an_option_has_the_probability_of_all_its_spellings():
+    said = tokens(("B", {"B": log(0.5), " b": log(0.125), "A": log(0.25), "C": log(0.05)}))
+    assert [exp(x) for x in option_logprobs(said, LETTERS, 1)] == pytest.approx([0.25, 0.625])
+
+
+def test_an_option_that_is_not_listed_gets_the_smallest_that_is():
+    assert option_logprobs(tokens(("B", {"B": -0.1, "The": -7.5})), LETTERS, 1) == pytest.approx((-7.5, -0.1))
+
+
+def test_the_answer_may_come_after_other_tokens():
+    said = tokens(
+        ("Because", {"Because": -1.0, "B": -2.0}),
+        (" (", {" (": -0.1, " B": -3.0}),
+        ("B", {"B": -0.2, "A": -1.7}),
+        (")", {")": -0.1, ".": -2.0}),
+    )
+    assert option_logprobs(said, LETTERS, 1) == pytest.approx((-1.7, -0.2))
+
+
+def test_a_word_is_not_taken_for_the_letter_it_begins_with():
+    said = tokens(
+        ("B", {"B": -0.1, "A": -9.0}), ("ecause", {"ecause": -0.1, "x": -3.0}), (" B", {" B": -0.3, " A": -2})
+    )
+    assert option_logprobs(said, LETTERS, 1) == pytest.approx((-2, -0.3))
+
+
+def test_an_option_of_several_tokens_is_known_by_its_first():
+    said = tokens(("Mar", {"Mar": -0.5, "Bob": -1.5, "X": -6.0}), ("ianne", {"ianne": -0.1, "ia": -3.0}))
+    assert option_logprobs(said, ("Bob", "Marianne"), 1) == pytest.approx((-1.5, -0.5))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        tokens(),
+        tokens(("the", {"the": -0.1, "A": -3.0}), (" cup", {" cup": -0.1, "x": -3.0})),
+        tokens(("B", {"B": -0.1})),
+    ],
+)
+def test_tokens_that_do_not_show_the_option_have_no_probabilities(said):
+    assert option_logprobs(said, LETTERS, 1) is None
+
+
+# Talking to a server
+
+
+def test_log_probabilities_are_used_where_the_server_gives_them():
+    with ChatServer(lambda number, body: says("B", SURE_OF_B)) as server:
+        model = chat(server)
+        ((index, reply),) = model.answer(asks(1))
+    assert index == 0
+    assert [exp(x) for x in reply.logprobs] == pytest.approx([exp(-3), exp(-0.1) + exp(-4)])
+    assert (reply.choice, reply.text) == (1, "B")
+    assert model.plan == "by log-probabilities"
+    assert server.bodies[0] == {
+        "model": "tiny",
+        "messages": [{"role": "user", "content": "Question 0?"}],
+        "temperature": 0,
+        "max_tokens": 512,
+        "logprobs": True,
+        "top_logprobs": 20,
+    }
+
+
+def test_a_chat_model_is_a_model_that_can_be_asked():
+    model = load_model("chat:tiny@http://localhost:1/v1")
+    assert isinstance(model, Model)
+    assert (model.kind, model.can) == ("chat", frozenset({Ask}))
+    with pytest.raises(BadInput, match="a chat model is asked; it cannot answer Choose"):
+        list(model.answer([Choose("It was ", ".", ("a", "b"))]))
+    assert list(model.answer([])) == []
+
+
+def test_settings_go_into_every_request():
+    with ChatServer(lambda number, body: says("A")) as server:
+        list(chat(server, system="Be%20brief.", seed=5, max_tokens=16, temperature=0.5, logprobs="off").answer(asks(1)))
+    sent = server.bodies[0]
+    assert sent["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert (sent["seed"], sent["max_tokens"], sent["temperature"]) == (5, 16, 0.5)
+    assert "logprobs" not in sent
+
+
+def test_a_server_that_returns_no_log_probabilities_is_read_by_its_answers():
+    with ChatServer(lambda number, body: says("(B)")) as server:
+        model = chat(server)
+        replies = dict(model.answer(asks(3)))
+    assert replies == {i: Reply(None, 1, "(B)") for i in range(3)}
+    assert model.plan == "by parsed answers; the server gives no log-probabilities"
+    assert ["logprobs" in body for body in server.bodies] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("status", "complaint"),
+    [
+        (400, "Unknown parameter"),
+        (422, "logprobs: extra inputs"),
+        (403, "You may not request logprobs"),
+        (500, "logprobs is not supported for models created with logits_all=False"),  # llama-cpp-python
+    ],
+)
+def test_a_server_that_rejects_log_probabilities_is_read_by_its_answers(status, complaint):
+    def behave(number, body):
+        return complains(status, complaint) if "logprobs" in body else says("A")
+
+    with ChatServer(behave) as server:
+        model = chat(server)
+        replies = dict(model.answer(asks(3)))
+        assert dict(model.answer(asks(1))) == {0: Reply(None, 0, "A")}
+    assert replies == {i: Reply(None, 0, "A") for i in range(3)}
+    assert model.plan.startswith("by parsed answers; the server takes no request for log-probabilities")
+    assert sum("logprobs" in body for body in server.bodies) == 1
+
+
+def test_a_server_that_lists_few_tokens_is_asked_for_few():
+    def behave(number, body):
+        return complains(400, "top_logprobs must be at most 8") if body["top_logprobs"] > 8 else says("B", SURE_OF_B)
+
+    with ChatServer(behave) as server:
+        ((_, reply),) = chat(server).answer(asks(1))
+    assert reply.logprobs is not None
+    assert [body["top_logprobs"] for body in server.bodies] == [20, 5]
+
+
+@pytest.mark.parametrize("refusal", [says("B"), complains(400, "logprobs is not supported")])
+def test_log_probabilities_can_be_insisted_on(refusal):
+    def behave(number, body):
+        return refusal if "logprobs" in body else says("A")
+
+    with ChatServer(behave) as server, pytest.raises(BadInput, match=r"logprobs|log-probabilities"):
+        list(chat(server, logprobs="on").answer(asks(1)))
+
+
+def test_parameters_that_a_server_rejects_are_renamed_or_dropped_for_the_whole_run():
+    def behave(number, body):
+        if "max_tokens" in body:
+            return complains(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+        if "temperature" in body:
+            return complains(400, "'temperature' does not support 0 with this model, only the default (1).")
+        return says("B", SURE_OF_B)
+
+    with ChatServer(behave) as server:
+        model = chat(server)
+        assert len(list(model.answer(asks(5)))) == 5
+    assert len(server.bodies) == 7
+    assert server.bodies[-1]["max_completion_tokens"] == 512
+    assert "temperature" not in server.bodies[-1]
+    assert "max_tokens is sent as max_completion_tokens; the server takes no temperature" in model.plan
+
+
+def test_a_prompt_too_long_is_not_blamed_on_a_parameter():
+    complaint = "max_tokens is too large: this model's maximum context length is 2048 tokens"
+    with ChatServer(in_turn(complains(400, complaint))) as server, pytest.raises(BadInput, match="maximum context"):
+        list(chat(server).answer(asks(1)))
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "way_out"), [(400, ""), (401, "check the API key"), (403, "check the API key"), (404, "model's name")]
+)
+def test_what_will_never_succeed_fails_at_once_with_what_the_server_says(status, way_out):
+    with ChatServer(in_turn(complains(status, "something is\nwrong"))) as server, pytest.raises(BadInput) as failure:
+        list(chat(server, logprobs="off").answer(asks(3)))
+    said = str(failure.value)
+    assert said.startswith(f"{server.url}/chat/completions: status {status}: something is wrong")
+    assert way_out in said
+    assert "\n" not in said
+    assert len(server.bodies) == 1
+
+
+def test_the_key_is_sent_and_never_shown(monkeypatch, capfd):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret\n")
+    with ChatServer(in_turn(complains(401, "Incorrect key: Bearer sk-very-secret"))) as server:
+        model = chat(server)
+        with pytest.raises(BadInput) as failure:
+            list(model.answer(asks(1)))
+    assert server.keys == ["Bearer sk-very-secret"]
+    shown = [str(failure.value), repr(failure.value), model.spec, model.fingerprint, model.plan, *capfd.readouterr()]
+    assert not any("secret" in text for text in shown)
+
+
+def test_the_key_may_come_from_another_variable(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "wrong")
+    monkeypatch.setenv("MY_KEY", "right")
+    with ChatServer(in_turn(says("A"))) as server:
+        list(chat(server, key_env="MY_KEY").answer(asks(1)))
+        list(chat(server, key_env="").answer(asks(1)))
+    assert server.keys == ["Bearer right", None]
+
+
+def test_too_many_requests_are_tried_again_when_the_server_says():
+    busy = complains(429, "slow down", Retry_After="0.3")
+    with ChatServer(in_turn(busy, says("A"))) as server:
+        assert dict(chat(server).answer(asks(1)))[0].choice == 0
+    assert server.times[1] - server.times[0] >= 0.3
+
+
+@pytest.mark.parametrize("as_date", [False, True])
+def test_a_server_that_asks_to_come_back_tomorrow_is_not_waited_for(as_date):
+    wait = formatdate(time.time() + 86400, usegmt=True) if as_date else "86400"
+    told = r"status 429: quota; it asks to come back in 86[34]\d\d s"
+    with ChatServer(in_turn(complains(429, "quota", Retry_After=wait))) as server, pytest.raises(BadInput, match=told):
+        list(chat(server).answer(asks(1)))
+
+
+def test_failures_of_the_server_are_tried_again():
+    with ChatServer(in_turn(complains(500, "oh"), complains(503, "no"), says("A"))) as server:
+        assert dict(chat(server).answer(asks(1)))[0].choice == 0
+    assert len(server.bodies) == 3
+
+
+def test_pauses_grow_with_each_try():
+    with ChatServer(in_turn(*[complains(500, "oh")] * 4, says("A"))) as server:
+        list(chat(server, delay=0.02).answer(asks(1)))
+    gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
+    assert all(gap >= 0.01 * 2**tries for tries, gap in enumerate(gaps))
+
+
+def test_patience_ends_after_the_tries_allowed():
+    with ChatServer(in_turn(complains(500, "broken"))) as server, pytest.raises(BadInput) as failure:
+        list(chat(server, retries=2).answer(asks(5)))
+    assert len(server.bodies) == 3
+    assert "given up after 3 tries: status 500: broken" in str(failure.value)
+    assert server.url in str(failure.value)
+
+
+def test_a_reply_that_comes_too_late_is_asked_for_again():
+    late = Response(payload=says("B").payload, pause=1.5)
+    with ChatServer(in_turn(late, says("A"))) as server:
+        assert dict(chat(server, timeout=0.3).answer(asks(1)))[0].choice == 0
+    assert len(server.bodies) == 2
+
+
+def test_a_server_that_never_replies_in_time_is_named():
+    with ChatServer(in_turn(Response(pause=0.3))) as server, pytest.raises(BadInput, match=r"no reply within 0\.05 s"):
+        list(chat(server, timeout=0.05, retries=1).answer(asks(1)))
+
+
+@pytest.mark.parametrize(
+    "garbled",
+    [b'{"choices": [', b"\xff\xfe", {"choices": []}, {"error": {"message": "overloaded"}}, [1], {"choices": [{}]}],
+)
+def test_a_malformed_reply_counts_as_a_failed_try(garbled):
+    with ChatServer(in_turn(Response(payload=garbled), says("A"))) as server:
+        assert dict(chat(server).answer(asks(1)))[0].choice == 0
+    with ChatServer(in_turn(Response(payload=garbled))) as server, pytest.raises(BadInput, match="no chat completion"):
+        list(chat(server, retries=1).answer(asks(1)))
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        (says(None, refusal="I won't. B"), "I won't. B"),
+        (says("I cannot help with that."), "I cannot help with that."),
+        (says(None), ""),
+    ],
+)
+def test_a_refusal_chooses_nothing_and_keeps_its_text(response, text):
+    with ChatServer(in_turn(response)) as server:
+        assert dict(chat(server).answer(asks(1))) == {0: Reply(None, None, text)}
+
+
+def test_replies_cut_off_before_any_text_are_told():
+    with ChatServer(in_turn(says(None))) as server:
+        model = chat(server)
+        list(model.answer(asks(2)))
+    assert "2 replies ended without a text when their tokens were spent: raise max_tokens" in model.plan
+
+
+def sure_if_asked(body):
+    """A reply with log-probabilities where they were asked for."""
+    return says("B", SURE_OF_B if "logprobs" in body else None)
+
+
+@pytest.mark.parametrize("first", [says(None), says(None, refusal="No.")])
+def test_a_first_reply_that_answers_nothing_does_not_settle_the_question_of_log_probabilities(first):
+    with ChatServer(lambda number, body: sure_if_asked(body) if number else first) as server:
+        replies = dict(chat(server).answer(asks(3)))
+    assert [replies[i].logprobs is not None for i in range(3)] == [False, True, True]
+
+
+def test_one_later_reply_without_log_probabilities_does_not_end_them():
+    with ChatServer(lambda number, body: says("B") if number == 1 else sure_if_asked(body)) as server:
+        model = chat(server, concurrency=1)
+        replies = dict(model.answer(asks(4)))
+    assert [replies[i].logprobs is not None for i in range(4)] == [True, False, True, True]
+    assert model.plan == "by log-probabilities"
+
+
+def test_several_complaints_about_one_parameter_change_it_once():
+    four = threading.Barrier(4, timeout=10)
+
+    def behave(number, body):
+        if number == 0 or "max_tokens" not in body:
+            return says("B", SURE_OF_B)
+        four.wait()  # all are sent before the first complaint comes back
+        return complains(400, "'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
+
+    with ChatServer(behave) as server:
+        model = chat(server, concurrency=4)
+        assert len(list(model.answer(asks(9)))) == 9
+    assert server.bodies[-1]["max_completion_tokens"] == 512
+    assert model.plan == "by log-probabilities; max_tokens is sent as max_completion_tokens"
+
+
+def test_requests_are_sent_several_at_once():
+    four = threading.Barrier(4, timeout=10)
+
+    def behave(number, body):
+        if number > 0:  # the first goes alone, the other twelve by fours or not at all
+            four.wait()
+        return says("A")
+
+    with ChatServer(behave) as server:
+        assert sorted(index for index, _ in chat(server, concurrency=4).answer(asks(13))) == list(range(13))
+    assert server.most_at_once == 4
+
+
+def test_answers_come_as_soon_as_they_are_known_whatever_their_order():
+    last_is_answered = threading.Event()
+
+    def behave(number, body):
+        if body["messages"][0]["content"] == "Question 1?":
+            last_is_answered.wait(10)
+        return says("A")
+
+    order = []
+    with ChatServer(behave) as server:
+        for index, _ in chat(server, concurrency=2).answer(asks(4)):
+            order.append(index)
+            if index == 3:
+                last_is_answered.set()
+    assert order == [0, 2, 3, 1]
+
+
+def test_a_server_that_dies_half_way_loses_nothing_that_was_answered():
+    def behave(number, body):
+        return Response(dies=True) if number == 3 else says("B", SURE_OF_B)
+
+    questions, answered = asks(6), {}
+    with ChatServer(behave) as server, pytest.raises(BadInput) as failure:  # noqa: PT012 - a caller's loop
+        model = chat(server, retries=2, concurrency=1)
+        for index, reply in model.answer(questions):
+            answered[index] = reply
+    assert sorted(answered) == [0, 1, 2]
+    assert f"{server.url}/chat/completions: given up after 3 tries" in str(failure.value)
+    assert "run again" in str(failure.value)
+
+    missing = [index for index in range(6) if index not in answered]
+    with ChatServer(lambda number, body: says("B", SURE_OF_B), server.port) as again:
+        for index, reply in model.answer([questions[index] for index in missing]):
+            answered[missing[index]] = reply
+    assert sorted(answered) == list(range(6))
+    assert len(again.bodies) == 3
+
+
+def client_threads():
+    return [thread for thread in threading.enumerate() if thread.name == "winokit-chat"]
+
+
+def test_a_caller_who_leaves_early_leaves_nothing_running():
+    with ChatServer(in_turn(says("A"), then=Response(payload=says("A").payload, pause=3.0))) as server:
+        replies = chat(server).answer(asks(20))
+        next(replies)
+        began = time.monotonic()
+        replies.close()
+        assert time.monotonic() - began < 2.5
+        assert not client_threads()
+    assert len(server.bodies) <= 1 + 8
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
+def test_an_interrupt_stops_the_run_at_once(request):
+    main = threading.main_thread()
+    if threading.current_thread() is not main:
+        pytest.skip("signals reach the main thread only")
+    # A shell that runs pytest in the background has interrupts ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    with ChatServer(in_turn(says("A"), then=Response(payload=says("A").payload, pause=3.0))) as server:
+        timer = threading.Timer(0.3, signal.pthread_kill, (main.ident, signal.SIGINT))
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            list(chat(server).answer(asks(20)))
+        timer.join()
+        assert time.monotonic() - began < 2.5
+        assert not client_threads()
+
+
+# SPEC and fingerprint
+
+
+@pytest.mark.parametrize(
+    ("spec", "says_what"),
+    [
+        ("chat:", "MODEL@URL expected"),
+        ("chat:tiny@localhost:8000/v1", "such as http://localhost:8000/v1 expected, found 'localhost:8000/v1'"),
+        ("chat:@http://localhost:8000/v1", "MODEL@URL"),
+        ("chat:tiny@http://localhost:port/v1", "found 'http://localhost:port/v1'"),
+        (
+            "chat:tiny@http://host/v1?concurrency=0",
+            "option concurrency: a whole number of at least 1 expected, found '0'",
+        ),
+        ("chat:tiny@http://host/v1?retries=1.5", "option retries: a whole number"),
+        ("chat:tiny@http://host/v1?timeout=soon", "option timeout: a number of at least 0.001 expected, found 'soon'"),
+        ("chat:tiny@http://host/v1?key_env=sk-123", "option key_env: no environment variable of that name is set"),
+    ],
+)
+def test_a_wrong_spec_is_said_in_one_line(spec, says_what):
+    with pytest.raises(BadInput) as failure:
+        load_model(spec)
+    assert says_what in str(failure.value)
+    assert "sk-123" not in str(failure.value)
+
+
+@pytest.mark.parametrize("option", ["logprobs=maybe", "heat=1"])
+def test_unknown_options_and_values_are_named(option):
+    with pytest.raises(UnknownName, match=r"maybe|heat"):
+        load_model(f"chat:tiny@http://host/v1?{option}")
+
+
+def test_without_a_url_the_server_comes_from_the_environment(monkeypatch):
+    assert "https://api.openai.com/v1/chat" in load_model("chat:gpt-x").fingerprint
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1/")
+    assert "http://elsewhere/v1/chat" in load_model("chat:gpt-x").fingerprint
+
+
+@pytest.mark.parametrize("url", ["http://me:hidden@elsewhere/v1", "http://elsewhere/v1?key=hidden"])
+def test_a_url_with_secrets_is_refused_and_not_shown(monkeypatch, url):
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(BadInput, match="without user, password or query") as failure:
+        load_model("chat:gpt-x")
+    assert "hidden" not in str(failure.value)
+
+
+def test_the_model_is_what_stands_before_the_last_at_sign():
+    assert '"model": "org/model@2025"' in load_model("chat:org/model@2025@http://host/v1").fingerprint
+
+
+def test_the_fingerprint_knows_what_changes_answers_and_nothing_else():
+    def fingerprint(options="", place="tiny@http://host/v1"):
+        return load_model(f"chat:{place}?{options}").fingerprint
+
+    plain = fingerprint()
+    for change in ("temperature=1", "max_tokens=9", "logprobs=off", "seed=1", "system=Hm"):
+        assert fingerprint(change) != plain
+    assert fingerprint(place="tiny@http://host2/v1") != plain
+    assert fingerprint(place="big@http://host/v1") != plain
+    assert fingerprint("concurrency=1&timeout=9&retries=1&delay=9") == plain
+
+
+def test_a_key_that_no_header_can_carry_is_refused(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "clé\x07")
+    with pytest.raises(BadInput, match="no HTTP header can carry") as failure:
+        load_model("chat:gpt-x")
+    assert "clé" not in str(failure.value)
