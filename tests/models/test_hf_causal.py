@@ -1,0 +1,462 @@
+"""Tiny models with random weights, each asked through winokit and by a slow loop that reads one prefix at a time."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from peft import LoraConfig, PeftModel, get_peft_model
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from winokit.errors import BadInput, UnknownName
+from winokit.models.base import Ask, Continuation, Embed, Model, NothingToScore, TooLong
+from winokit.models.hf_causal import SAMPLE
+from winokit.models.hf_common import halving
+from winokit.models.registry import load_model
+
+TWINS = [
+    "The cup fell off the table because it stood near the edge.",
+    "The cup fell off the table because it was pushed.",
+    "The spoon fell off the table because it stood near the edge.",
+    "Nora thanked Ines because Nora had been helped.",
+    "Nora thanked Ines because Ines had been helpful.",
+    "Nora left.",
+]
+REQUESTS = [
+    *(
+        Continuation(" ".join(text.split()[:k]), " " + " ".join(text.split()[k:]))
+        for text in TWINS
+        for k in (1, 2, 4, 6)
+    )
+][:-2]
+WIDE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 64}
+GROUPED = WIDE | {"intermediate_size": 48, "num_key_value_heads": 2}
+# Weights larger than usual: an attention mask that is not honoured must show.
+LOUD = {"vocab_size": 320, "initializer_range": 0.3, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
+CONFIGS: dict[str, Callable[[], transformers.PretrainedConfig]] = {
+    "gpt2": lambda: transformers.GPT2Config(n_embd=32, n_layer=2, n_head=2, n_positions=64, **LOUD),
+    "llama": lambda: transformers.LlamaConfig(**GROUPED, **LOUD),
+    "mistral, window 8": lambda: transformers.MistralConfig(sliding_window=8, **GROUPED, **LOUD),
+    "gpt-neox": lambda: transformers.GPTNeoXConfig(intermediate_size=48, **WIDE, **LOUD),
+    "gpt-neo, window 8": lambda: transformers.GPTNeoConfig(
+        hidden_size=32,
+        num_layers=2,
+        num_heads=4,
+        max_position_embeddings=64,
+        window_size=8,
+        attention_types=[[["global", "local"], 1]],
+        **LOUD,
+    ),
+    "opt": lambda: transformers.OPTConfig(ffn_dim=48, word_embed_proj_dim=32, init_std=0.3, **WIDE, **LOUD),
+    "bloom": lambda: transformers.BloomConfig(hidden_size=32, n_layer=2, n_head=4, **LOUD),
+    "gemma2, window 8": lambda: transformers.Gemma2Config(
+        head_dim=8, sliding_window=8, final_logit_softcapping=5.0, attn_logit_softcapping=3.0, **GROUPED, **LOUD
+    ),
+    "mamba": lambda: transformers.MambaConfig(hidden_size=32, num_hidden_layers=2, state_size=4, **LOUD),
+}
+PLAIN = {"bloom", "mamba"}
+
+
+def tiny_tokenizer(*, bos: bool = False) -> transformers.PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=320, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(TWINS, trainer)
+    if bos:
+        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Tiny models are done before a second thread has woken up."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A saved model of an architecture, made once."""
+    made: dict[tuple[str, bool], Path] = {}
+
+    def make(name: str, *, bos: bool = False) -> Path:
+        if (name, bos) not in made:
+            path = made[name, bos] = tmp_path_factory.mktemp("model")
+            torch.manual_seed(5)
+            transformers.AutoModelForCausalLM.from_config(CONFIGS[name]()).save_pretrained(path)
+            tiny_tokenizer(bos=bos).save_pretrained(path)
+        return made[name, bos]
+
+    return make
+
+
+@torch.inference_mode()
+def slow(folder: Path, request: Continuation, network: torch.nn.Module | None = None) -> list[float]:
+    """The log-probabilities of a continuation by reading the prefix of each token anew."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    network = network or transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    ids = tokenizer.encode(request.context + request.text)
+    first = len(tokenizer.encode(request.context.rstrip()))
+    if not request.context.strip():
+        ids, first = [0, *tokenizer.encode(request.context + request.text, add_special_tokens=False)], 1
+    return [
+        network(torch.tensor([ids[:place]])).logits[0, -1].log_softmax(-1)[ids[place]].item()
+        for place in range(first, len(ids))
+    ]
+
+
+def logprobs(model: Model, requests: list[Continuation]) -> list[list[float]]:
+    answers = dict(model.answer(requests))
+    return [[piece.logprob for piece in answers[index]] for index in range(len(requests))]
+
+
+def furthest(some: list[list[float]], others: list[list[float]]) -> float:
+    assert [len(row) for row in some] == [len(row) for row in others]
+    return max(abs(a - b) for row, other in zip(some, others, strict=True) for a, b in zip(row, other, strict=True))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_tree_says_what_plain_reading_and_a_slow_loop_say(folder, name):
+    path = folder(name)
+    model = load_model(f"hf:{path}")
+    network = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
+    right = [slow(path, request, network) for request in REQUESTS]
+    assert model.plan == ("plain" if name in PLAIN else "prefix tree")
+    assert furthest(logprobs(model, REQUESTS), right) < 1e-4
+    model.reader.plan = "plain"
+    assert furthest(logprobs(model, REQUESTS), right) < 1e-4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("dropped", ["attention_mask", "position_ids"])
+def test_a_model_that_cannot_read_trees_is_noticed(folder, dropped, dtype):
+    model = load_model(f"hf:{folder('llama')}?dtype={dtype}")
+    forward = model.reader.network.forward
+
+    def deaf(ids: torch.Tensor, **options: object) -> object:
+        return forward(ids, **{name: value for name, value in options.items() if name != dropped})
+
+    model.reader.network.forward = deaf
+    assert model.reader.choose_plan([encoded.scored for encoded in model.boundary.split(SAMPLE)])
+    assert model.plan == "plain"
+
+
+def test_a_model_that_wants_logits_for_every_position_is_noticed(folder):
+    model = load_model(f"hf:{folder('gpt2')}")
+    right, forward = logprobs(model, REQUESTS), model.reader.network.forward
+
+    def strict(ids: torch.Tensor, **options: object) -> object:
+        output = forward(ids, **options)
+        output.logits = output.logits.view(*ids.shape, 320)
+        return output
+
+    model.reader.network.forward = strict
+    assert model.reader.choose_plan([encoded.scored for encoded in model.boundary.split(SAMPLE)])
+    assert (model.plan, model.reader.head) == ("prefix tree", None)
+    assert furthest(logprobs(model, REQUESTS), right) < 1e-4
+
+
+@pytest.mark.parametrize("name", ["llama", "bloom"])
+def test_the_size_of_batches_does_not_matter(folder, name):
+    answers = [logprobs(load_model(f"hf:{folder(name)}?budget={budget}"), REQUESTS) for budget in (1, 20, 64, 5000)]
+    assert all(furthest(answers[0], others) < 1e-4 for others in answers[1:])
+
+
+def test_shared_beginnings_are_read_once(folder):
+    model = load_model(f"hf:{folder('llama')}")
+    read = []
+    model.reader.network.model.register_forward_pre_hook(
+        lambda _, args, kwargs: read.append(kwargs["input_ids"].numel()), with_kwargs=True
+    )
+    context = "The cup fell off the table because it"
+    logprobs(model, [Continuation(context, " stood"), Continuation(context, " broke"), Continuation(context, " was")])
+    ids = model.boundary.tokenizer.encode(context)
+    assert len(ids) <= sum(read) < len(ids) + 10
+
+
+def test_logits_are_written_only_where_a_token_is_guessed(folder):
+    model = load_model(f"hf:{folder('llama')}")
+    written = []
+    model.reader.network.lm_head.register_forward_hook(lambda *_args: written.append(_args[-1].shape[:-1].numel()))
+    (scored,) = logprobs(model, [Continuation("The cup fell off the table because it", " stood")])
+    assert sum(written) == len(scored)
+
+
+@pytest.mark.parametrize("bos", [False, True])
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Continuation("Nora thanked ", "Ines because"),
+        Continuation("Nora thanked \n ", " Ines because"),
+        Continuation("", "Nora thanked Ines"),
+        Continuation("  ", "Nora"),
+        Continuation("Nor", "a thanked Ines"),
+        Continuation("Nora", " “thänked” Ines"),
+    ],
+)
+def test_the_boundary_is_that_of_the_harness(folder, bos, request_):
+    path = folder("gpt2", bos=bos)
+    model = load_model(f"hf:{path}")
+    assert furthest(logprobs(model, [request_]), [slow(path, request_)]) < 1e-4
+
+
+def test_a_text_that_brings_its_start_token_gets_no_second_one(folder):
+    model = load_model(f"hf:{folder('gpt2', bos=True)}")
+    with_token, without = logprobs(model, [Continuation("<s>Nora", " left."), Continuation("Nora", " left.")])
+    assert with_token == without
+    with_token, without = logprobs(model, [Continuation("", "<s>Nora left."), Continuation("", "Nora left.")])
+    assert with_token == without
+
+
+def test_pieces_stand_where_they_stand_in_the_text(folder):
+    model = load_model(f"hf:{folder('gpt2')}")
+    ((_, pieces),) = model.answer([Continuation("The cup fell ", "off the table.")])
+    assert pieces[0].start == 0
+    assert (pieces[-1].start, pieces[-1].end) == (len("off the table"), len("off the table."))
+    assert all(before.end == after.start for before, after in pairwise(pieces))
+    assert len(pieces) > 2
+
+
+def test_ask_weighs_each_option_after_the_prompt(folder):
+    path = folder("llama")
+    model = load_model(f"hf:{path}")
+    asks = [Ask("Nora thanked", ("Ines", "Nora", "the cup")), Ask("Nora thanked\n", ("Ines", "Nora"))]
+    replies = dict(model.answer(asks))
+    assert replies[0].choice is None
+    assert replies[0].text == ""
+    expected = [sum(slow(path, Continuation("Nora thanked", f" {option}"))) for option in asks[0].options]
+    assert replies[0].logprobs == pytest.approx(expected, abs=1e-4)
+    expected = [sum(slow(path, Continuation("Nora thanked\n", option))) for option in asks[1].options]
+    assert replies[1].logprobs == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bloom"])
+def test_embeddings_are_last_hidden_states(folder, name):
+    path = folder(name)
+    model, tokenizer = load_model(f"hf:{path}"), transformers.AutoTokenizer.from_pretrained(path)
+    network = transformers.AutoModelForCausalLM.from_pretrained(path).eval()
+    text = "The cup fell off the table."
+    with torch.inference_mode():
+        states = network(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[-1][0].numpy()
+    places = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+    inside = [i for i, (start, end) in enumerate(places) if start < 12 and end > 4]
+    requests = [Embed(text), Embed("Nora left."), Embed(text, "first"), Embed(text, "span", 4, 12), Embed(text)]
+    vectors = dict(model.answer(requests))
+    assert vectors[0].dtype == np.float32
+    np.testing.assert_allclose(vectors[0], states.mean(0), atol=1e-5)
+    np.testing.assert_allclose(vectors[2], states[0], atol=1e-5)
+    np.testing.assert_allclose(vectors[3], states[inside].mean(0), atol=1e-5)
+    np.testing.assert_array_equal(vectors[4], vectors[0])
+    assert not np.allclose(vectors[1], vectors[0])
+
+
+def test_requests_of_several_kinds_are_answered_together(folder):
+    model = load_model(f"hf:{folder('gpt2')}")
+    requests = [Embed("Nora left."), Continuation("Nora", " left."), Ask("Nora", ("left", "fell"))]
+    assert sorted(index for index, _ in model.answer(requests)) == [0, 1, 2]
+    assert {type(request) for request in requests} == model.can
+    assert list(model.answer([])) == []
+
+
+def test_memory_that_runs_out_halves_the_batch(folder):
+    model = load_model(f"hf:{folder('llama')}")
+    right, rows, forward = logprobs(model, REQUESTS), [], model.reader.network.forward
+
+    def forgetful(ids: torch.Tensor, **options: object) -> object:
+        if len(ids) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        rows.append(len(ids))
+        return forward(ids, **options)
+
+    model.reader.network.forward = forgetful
+    assert furthest(logprobs(model, REQUESTS), right) < 1e-4
+    assert len(rows) > 1
+
+
+def test_halves_come_back_in_order():
+    def run(batch: list[int]) -> list[int]:
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError
+        return [10 * number for number in batch]
+
+    assert halving(run, [1, 2, 3, 4, 5]) == [10, 20, 30, 40, 50]
+
+
+def test_memory_too_small_for_one_text_is_said_in_a_line(folder):
+    model = load_model(f"hf:{folder('llama')}")
+
+    def full(*_args: object, **_options: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+    model.reader.network.forward = full
+    with pytest.raises(BadInput, match="out of memory with a single text"):
+        list(model.answer(REQUESTS))
+
+
+def test_other_errors_of_the_network_are_not_swallowed(folder):
+    model = load_model(f"hf:{folder('llama')}")
+
+    def broken(*_args: object, **_options: object) -> None:
+        raise RuntimeError("size mismatch")
+
+    model.reader.network.forward = broken
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        list(model.answer(REQUESTS))
+
+
+def test_an_adapter_changes_the_answers_and_the_fingerprint(folder, tmp_path):
+    path = folder("llama")
+    base = transformers.AutoModelForCausalLM.from_pretrained(path)
+    torch.manual_seed(7)
+    get_peft_model(base, LoraConfig(r=2, target_modules=["q_proj", "v_proj"], init_lora_weights=False)).save_pretrained(
+        tmp_path
+    )
+    plain, adapted = load_model(f"hf:{path}"), load_model(f"hf:{path}?adapter={tmp_path}")
+    network = transformers.AutoModelForCausalLM.from_pretrained(path)
+    network = PeftModel.from_pretrained(network, tmp_path).eval()
+    right = [slow(path, request, network) for request in REQUESTS]
+    assert furthest(logprobs(adapted, REQUESTS), right) < 1e-4
+    assert furthest(logprobs(plain, REQUESTS), right) > 0.01
+    assert plain.fingerprint != adapted.fingerprint
+    assert not any("lora" in name for name, _ in adapted.reader.network.named_parameters())
+
+
+def test_a_folder_without_an_adapter_is_refused(folder, tmp_path):
+    with pytest.raises(BadInput, match=r"no adapter_config\.json in it"):
+        load_model(f"hf:{folder('llama')}?adapter={tmp_path}")
+
+
+def test_the_fingerprint_is_of_the_content(folder, tmp_path):
+    path = folder("llama")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for file in path.iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    same = load_model(f"hf:{copy}")
+    assert same.fingerprint == load_model(f"hf:{path}?budget=64").fingerprint
+    assert same.fingerprint != load_model(f"hf:{path}?dtype=bfloat16").fingerprint
+    weights = bytearray((copy / "model.safetensors").read_bytes())
+    weights[len(weights) // 2] ^= 1
+    (copy / "model.safetensors").write_bytes(weights)
+    assert load_model(f"hf:{copy}").fingerprint != same.fingerprint
+
+
+def test_half_precision_comes_close(folder):
+    full, half = load_model(f"hf:{folder('llama')}"), load_model(f"hf:{folder('llama')}?dtype=bfloat16")
+    assert half.reader.network.dtype == torch.bfloat16
+    assert 1e-4 < furthest(logprobs(half, REQUESTS), logprobs(full, REQUESTS)) < 0.5
+
+
+def test_a_model_that_says_no_numbers_is_refused(folder, tmp_path):
+    network = transformers.AutoModelForCausalLM.from_pretrained(folder("llama"))
+    network.lm_head.weight.data.fill_(torch.inf)
+    network.save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(BadInput, match="too narrow for this model"):
+        load_model(f"hf:{tmp_path}")
+
+
+def test_texts_longer_than_the_context_are_refused(folder):
+    model = load_model(f"hf:{folder('gpt2')}")
+    with pytest.raises(TooLong, match="tokens where the model reads 64 at most"):
+        list(model.answer([Continuation("Nora " * 80, "left")]))
+    with pytest.raises(TooLong):
+        list(model.answer([Embed("Nora " * 80)]))
+
+
+def test_the_last_token_is_guessed_and_not_read_so_that_one_more_fits(folder):
+    model = load_model(f"hf:{folder('gpt2')}")
+    ids = [5] * 65
+    text = model.boundary.tokenizer.decode(ids)
+    assert len(model.boundary.tokenizer.encode(text)) == 65
+    assert len(logprobs(model, [Continuation(text[:10], text[10:])])[0]) == 55
+
+
+@pytest.mark.parametrize(
+    "request_", [Continuation("Nora", ""), Continuation("", ""), Embed(""), Embed("Nora", "span", 2, 2)]
+)
+def test_nothing_to_score_is_said_so(folder, request_):
+    with pytest.raises(NothingToScore):
+        list(load_model(f"hf:{folder('gpt2')}").answer([request_]))
+
+
+def test_a_folder_that_is_not_there_is_refused_in_one_line(monkeypatch):
+    with pytest.raises(BadInput, match=r"^/no/such/folder: no such model folder") as refusal:
+        load_model("hf:/no/such/folder")
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_name_the_hub_cannot_be_asked_about_is_refused_in_one_line(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(
+        BadInput, match=r"^nobody/nothing: no such model folder, and the hub could not be reached"
+    ) as refusal:
+        load_model("hf:nobody/nothing")
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="cannot be loaded"):
+        load_model(f"hf:{tmp_path}")
+
+
+@pytest.fixture
+def masked_folder(tmp_path: Path) -> Path:
+    config = transformers.BertConfig(intermediate_size=48, vocab_size=320, initializer_range=0.3, **WIDE)
+    transformers.BertForMaskedLM(config).save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_a_masked_model_is_no_causal_one(masked_folder):
+    with pytest.raises(BadInput, match="not a causal model"):
+        load_model(f"hf:{masked_folder}?kind=causal")
+
+
+def test_a_model_saved_without_its_head_is_refused(folder, tmp_path):
+    config = transformers.LlamaConfig(**GROUPED, **LOUD)
+    transformers.LlamaModel(config).save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(BadInput, match=r"no weights for lm_head\.weight"):
+        load_model(f"hf:{tmp_path}")
+
+
+def test_a_sequence_to_sequence_model_is_no_causal_one(tmp_path):
+    transformers.T5Config(d_model=16, num_layers=1, num_heads=2, d_kv=8, d_ff=16, vocab_size=320).save_pretrained(
+        tmp_path
+    )
+    tiny_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(BadInput, match="cannot be loaded") as refusal:
+        load_model(f"hf:{tmp_path}?kind=causal")
+    assert len(str(refusal.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("kind=chat", "No kind of hf: model named 'chat'"),
+        ("dtype=int3", "No dtype named 'int3'"),
+        ("device=abacus", "No device named 'abacus'"),
+        ("budget=none", "budget: a number of tokens expected"),
+        ("colour=red", "No option of 'hf' models named 'colour'"),
+    ],
+)
+def test_options_are_checked(folder, options, says):
+    with pytest.raises((BadInput, UnknownName), match=says):
+        load_model(f"hf:{folder('gpt2')}?{options}")
+
+
+def test_the_kind_is_told_from_the_configuration(folder):
+    model = load_model(f"hf:{folder('gpt2')}")
+    assert model.kind == "causal"
+    assert isinstance(model, Model)
+    assert model.spec == f"hf:{folder('gpt2')}"
