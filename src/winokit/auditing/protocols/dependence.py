@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Graded, Sheet
+from winokit.metrics import independent_group_accuracy
 from winokit.words import bare
 
 
@@ -22,7 +21,8 @@ def dependence(sheet: Sheet) -> Iterable[Metric]:
     same = [float(_option(pair[0]) == _option(pair[1])) for pair in answered]
     yield from sheet.mean(("dependence", "complete", "same_option"), same, range(len(same)), 0.5)
     if pairs:
-        independent = float(np.prod([np.mean([pair[side].correct for pair in pairs]) for side in (0, 1)]))
+        correct = [one.correct for pair in pairs for one in pair]
+        independent = independent_group_accuracy(correct, [one.problem.group for pair in pairs for one in pair])
         yield sheet.row(("dependence", "complete", "independent_group_accuracy"), independent, len(pairs), chance=0.25)
 
 
