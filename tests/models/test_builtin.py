@@ -247,24 +247,20 @@ def test_it_is_a_model_with_a_lasting_fingerprint(model):
 
 
 LOAD = """
-import json, socket, sys, time
+import json, socket, sys
 def refuse(*_): raise OSError("no network in this test")
 socket.socket.connect = socket.getaddrinfo = refuse
-start = time.process_time()
 from winokit.models.base import Fill
 from winokit.models.registry import load_model
 model = load_model("builtin")
-seconds = time.process_time() - start
 ((_, (piece,)),) = model.answer([Fill("She drank a cup of ", "tea", ".")])
-print(json.dumps([seconds, piece.logprob, "torch" in sys.modules]))
+print(json.dumps([piece.logprob, "torch" in sys.modules]))
 """
 
 
-def test_a_fresh_process_loads_it_within_a_second_offline_and_without_torch(model):
-    # Processor time: the machine may be busy with other tests. benchmarks/builtin.py has the wall time.
+def test_a_fresh_process_loads_it_offline_and_without_torch(model):
     done = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, text=True, check=True)
-    seconds, logprob, torch = json.loads(done.stdout)
-    assert seconds < 1
+    logprob, torch = json.loads(done.stdout)
     assert not torch
     assert logprob == pytest.approx(answers(model, Fill("She drank a cup of ", "tea", "."))[0][0].logprob, abs=1e-5)
 

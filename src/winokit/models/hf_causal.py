@@ -26,6 +26,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Answer, Ask, Continuation, Embed, NothingToScore, Pieces, Reply, Request, TooLong
 from winokit.models.hf_boundary import Boundary, Encoded
 from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
+from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.packing import packed
 from winokit.models.prefix_tree import Scored, Tree, forest, singles
 from winokit.models.registry import Spec
@@ -52,6 +53,7 @@ def load(spec: Spec, settings: Settings) -> CausalModel:
     """Load a causal model."""
     tokenizer = load_tokenizer(settings)
     network = load_weights(transformers.AutoModelForCausalLM, settings)
+    multiply_with_onednn(network)
     return CausalModel(spec, settings, Boundary(tokenizer), Reader(network, settings))
 
 
