@@ -15,6 +15,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Ask, Continuation, Embed, Model, NothingToScore, TooLong
 from winokit.models.hf_causal import SAMPLE
 from winokit.models.hf_common import halving
+from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.registry import load_model
 
 TWINS = [
@@ -189,6 +190,23 @@ def test_logits_are_written_only_where_a_token_is_guessed(folder):
     model.reader.network.lm_head.register_forward_hook(lambda *_args: written.append(_args[-1].shape[:-1].numel()))
     (scored,) = logprobs(model, [Continuation("The cup fell off the table because it", " stood")])
     assert sum(written) == len(scored)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(7, 12), (2, 7, 12), (1, 1, 12)])
+def test_onednn_multiplies_as_torch_does(bias, shape):
+    layer = torch.nn.Linear(12, 5, bias=bias)
+    states = torch.randn(*shape[:-1], 24)[..., ::2]
+    with torch.inference_mode():
+        right = layer(states)
+        multiply_with_onednn(layer)
+        torch.testing.assert_close(layer(states), right)
+
+
+def test_onednn_is_for_float32_alone():
+    layer = torch.nn.Linear(12, 5, dtype=torch.bfloat16)
+    multiply_with_onednn(layer)
+    assert "forward" not in vars(layer)
 
 
 @pytest.mark.parametrize("bos", [False, True])

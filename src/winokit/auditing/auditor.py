@@ -63,14 +63,16 @@ def audit(
             raise UnknownName("protocol", name, PROTOCOLS)
     whole = data if isinstance(data, Dataset) else load(data)
     dataset, models = whole[:limit], _models(model, default=not predictions)
-    variants = {**make_variants(dataset), **_perturbed(dataset, settings.perturbed)}
+    reads = [read for path in predictions for read in read_predictions(path, whole)]
+    # Without a model only those variants are made that somebody has predictions for.
+    needed = None if models else {read.variant for read in reads}
+    variants = {**make_variants(dataset, needed), **_perturbed(dataset, settings.perturbed)}
     rows = [
         row
         for one in models
         for name in settings.scorings
         for row in _scored(dataset, variants, one, name, settings, cache, progress)
     ]
-    reads = [read for path in predictions for read in read_predictions(path, whole)]
     wanted = {problem.id for problem in dataset}
     rows += [prediction for read in reads for prediction in read.predictions if prediction.id in wanted]
     if not rows:

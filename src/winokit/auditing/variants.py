@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from winokit.problem import Dataset, Problem
@@ -22,19 +22,22 @@ class Variant:
     note: str | None = None
 
 
-def make_variants(dataset: Dataset) -> dict[str, Variant]:
-    """Every variant that can be made of at least one problem."""
+def make_variants(dataset: Dataset, only: Collection[str] | None = None) -> dict[str, Variant]:
+    """Every variant, or those named, that can be made of at least one problem."""
     choices = dataset.filter(lambda problem: problem.query is None)
     makers: Mapping[str, Callable[[Problem], Problem | str]] = {
         "no-cands": no_cands,
         "part-sent": part_sent,
         "local-context": local_context,
         "special-word": _special_word_of(choices),
+        "reversed": _backwards,
     }
-    variants = {name: _made(name, choices, make) for name, make in makers.items()}
-    variants["switched"] = _switched(choices)
-    variants["reversed"] = _made("reversed", choices, _backwards)
-    return {name: variant for name, variant in variants.items() if len(variant.problems)}
+    variants = (
+        _switched(choices) if name == "switched" else _made(name, choices, makers[name])
+        for name in (*makers, "switched")
+        if only is None or name in only
+    )
+    return {variant.name: variant for variant in variants if len(variant.problems)}
 
 
 def _made(name: str, problems: Iterable[Problem], make: Callable[[Problem], Problem | str]) -> Variant:
