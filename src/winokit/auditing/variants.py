@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from winokit.problem import Dataset, Problem
-from winokit.transforms import local_context, looks_switchable, no_cands, part_sent, special_word_problem, switch
+from winokit.transforms import differ_in_kind, local_context, no_cands, part_sent, special_word_problem, switch
 
 ARTIFACTS = ("no-cands", "part-sent", "local-context")
 LABELLED, JUDGED = "labels", "judged automatically"
@@ -60,11 +60,10 @@ def _switched(problems: Dataset) -> Variant:
         if labelled:
             if not problem.labels.get("switchable"):
                 return "labelled not switchable" if "switchable" in problem.labels else "no label"
-        else:
-            why_not = looks_switchable(problem)
-            if why_not is not None:
-                return why_not
-        return switch(problem)
+            return switch(problem)
+        # without switching twice
+        made = switch(problem)
+        return made if isinstance(made, str) else differ_in_kind(problem) or made
 
     variant = _made("switched", problems, make)
     variant.note = f"switchable: {LABELLED if labelled else JUDGED}"

@@ -78,8 +78,11 @@ def looks_switchable(problem: Problem) -> str | None:
     chip cookies") and a man and a boy. Whether a bottle can do what a cup does is for people to say.
     """
     made = switch(problem)
-    if isinstance(made, str):
-        return made
+    return made if isinstance(made, str) else differ_in_kind(problem)
+
+
+def differ_in_kind(problem: Problem) -> str | None:
+    """Why the two candidates of a problem are not of one kind, or None if they are."""
     one, other = (core(candidate) for candidate in problem.candidates)
     genders = {gender_of(one), gender_of(other)}
     if None not in genders:
