@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def load(
     Parameters
     ----------
     data
-        `open`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`.
+        `open`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`; several with + between.
     as_
         `binary`, `choice` or `judgements`: another view of the same problems.
     labels
@@ -76,9 +77,22 @@ def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:
     return names, notes
 
 
+def _joined(parts: Sequence[Dataset]) -> Dataset:
+    """Several datasets as one: WinoBias's pro and anti files, say. Groups of the same name stay apart."""
+    problems = [
+        problem if problem.group is None or len(parts) == 1 else problem.replace(group=f"{number}.{problem.group}")
+        for number, part in enumerate(parts, 1)
+        for problem in part
+    ]
+    card = replace(parts[0].card, name="+".join(part.card.name for part in parts))
+    return Dataset(problems, card, [note for part in parts for note in part.notes])
+
+
 def _read(name: str, lenient: bool) -> Dataset:
     if Path(name).exists():
         return read(name, lenient=lenient)
+    if "+" in name and not name.startswith("hub:"):
+        return _joined([_read(part, lenient) for part in name.split("+") if part])
     if name in BUNDLED:
         with as_file(files("winokit") / "data" / f"{name}.jsonl") as path:
             return read(path, "jsonl")

@@ -90,6 +90,16 @@ def test_a_scoring_that_replaces_the_pronoun_says_it_cannot_see_gender(real_file
     assert deltas["male"] == pytest.approx(-deltas["female"])
 
 
+def test_winobias_has_its_gap_when_both_sides_are_audited_as_one(real_file):
+    sides = [str(real_file(f"winobias/{side}_stereotyped_type1.txt.dev")) for side in ("pro", "anti")]
+    run = audit("+".join(sides), RandomModel(), scoring="own", settings=Settings(protocols=("gender",), draws=100))
+    gap = run.find("gender", "all", "pro_minus_anti")
+    assert gap.n == 792
+    assert gap.value == pytest.approx(
+        value(run, "gender", "pro", "accuracy") - value(run, "gender", "anti", "accuracy")
+    )
+
+
 def test_guessing_is_at_chance_everywhere(guessed):
     for row in guessed.metrics:
         if row.metric in ("accuracy", "group_accuracy", "switched_accuracy", "consistency") and row.n >= 100:
