@@ -222,18 +222,18 @@ class CausalModel:
             raise TooLong(text, tokens, self.reader.most)
 
     def _embed(self, requests: Mapping[int, Embed]) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
-        """Pooled hidden states."""
+        """Pooled hidden states; a text is read once, however many vectors are wanted of it."""
         encoded = self.boundary.encode([request.text for request in requests.values()])
-        chosen = {name: _pooled(request, *encoded[request.text]) for name, request in requests.items()}
-        for request in requests.values():
-            self._check_length(request.text, len(encoded[request.text][0]))
+        wanted: dict[str, list[tuple[int, list[int]]]] = {text: [] for text in encoded}
+        for name, request in requests.items():
+            ids, places = encoded[request.text]
+            self._check_length(request.text, len(ids))
+            wanted[request.text].append((name, _pooled(request, ids, places)))
         texts = list(encoded)
         for batch in packed([len(encoded[text][0]) for text in texts], self.reader.budget):
             states = halving(self.reader.states, [encoded[texts[i]][0] for i in batch])
-            by_text = dict(zip([texts[i] for i in batch], states, strict=True))
-            for name, request in requests.items():
-                if request.text in by_text:
-                    yield name, by_text[request.text][chosen[name]].mean(0).numpy()
+            for i, of_text in zip(batch, states, strict=True):
+                yield from ((name, of_text[tokens].mean(0).numpy()) for name, tokens in wanted[texts[i]])
 
 
 def _option(request: Ask, option: int) -> Continuation:
