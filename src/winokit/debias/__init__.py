@@ -1,0 +1,1 @@
+"""Numbers in, mask out: AFLite, its baselines, and what was removed."""

@@ -1,0 +1,134 @@
+"""What AFLite removes where there is nothing to remove: runs on relabelled rows.
+
+Training subsets overlap, so the votes on a row are correlated, and on pure noise a good share of the rows reaches the
+threshold. A run therefore means something only beside runs on the same features whose answers are drawn anew. Whole
+groups are flipped, each with probability one half: twins keep opposite answers, as they have nearly the same features;
+a plain permutation would give many of them equal ones, a regularity that the ensemble finds and removes.
+
+A row's q-value estimates the share of chance among all rows that score at least as well in the first phase, the one
+phase in which all rows take part: the mean number of such rows in relabelled runs over their number in the real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from winokit.debias.aflite import AFLite
+from winokit.debias.inputs import checked_answers, checked_features, unit_numbers
+from winokit.debias.rows import Ints
+from winokit.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Null:
+    """Relabelled runs, and the real run beside them."""
+
+    removed: int  # by the real run
+    null_removed: tuple[int, ...]
+    at_threshold: int  # rows at or over the threshold in the real run's first phase
+    null_at_threshold: tuple[int, ...]
+    q_values: npt.NDArray[np.float64]  # one a row
+
+    @property
+    def expected(self) -> float:
+        """Removals that chance accounts for."""
+        return float(np.mean(self.null_removed))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where another relabelled run would fall, 95 in 100: Student's prediction interval."""
+        runs = len(self.null_removed)
+        reach = stats.t.ppf(0.975, runs - 1) * np.std(self.null_removed, ddof=1) * np.sqrt(1 + 1 / runs)
+        return max(0.0, self.expected - reach), self.expected + reach
+
+    @property
+    def excess(self) -> float:
+        """Removals beyond what chance accounts for."""
+        return self.removed - self.expected
+
+    @property
+    def p_value(self) -> float:
+        """How often relabelled runs remove as much, the real one counted in."""
+        return (1 + sum(count >= self.removed for count in self.null_removed)) / (1 + len(self.null_removed))
+
+
+def null_runs(
+    real: AFLite,
+    X: Any,
+    y: npt.ArrayLike,
+    groups: Sequence[Any] | npt.NDArray[Any] | None = None,
+    *,
+    runs: int = 10,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Null:
+    """Repeat a fitted run on relabelled rows, `runs` times."""
+    if runs < 2:
+        raise BadInput(f"a null needs at least 2 relabelled runs; found {runs}")
+    X = checked_features(X)
+    y = checked_answers(y, len(X))
+    units = unit_numbers(groups, len(X))
+    removed, scores = [], []
+    for number in range(runs):
+        found = _again(real, seed + number + 1).fit(X, relabelled(y, units, seed=seed + number), groups)
+        removed.append(int((~found.keep_).sum()))
+        scores.append(found.first_scores_)
+        if progress:
+            progress(number + 1)
+    return Null(
+        removed=int((~real.keep_).sum()),
+        null_removed=tuple(removed),
+        at_threshold=int((real.first_scores_ >= real.threshold).sum()),
+        null_at_threshold=tuple(int((found >= real.threshold).sum()) for found in scores),
+        q_values=q_values(real.first_scores_, scores),
+    )
+
+
+def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
+    """Answers with whole units flipped, each with probability one half; rows of a unit stay equal or opposite.
+
+    >>> y, units = np.array([0, 1, 1, 0]), np.array([0, 0, 2, 3])
+    >>> all(a != b for a, b, *_ in (relabelled(y, units, seed=seed) for seed in range(9)))
+    True
+    """
+    flips = np.random.default_rng(seed).integers(2, size=len(y))
+    return y ^ flips[units]
+
+
+def q_values(
+    scores: npt.NDArray[np.float64], null_scores: Sequence[npt.NDArray[np.float64]]
+) -> npt.NDArray[np.float64]:
+    """Share of chance among rows scoring at least as well; 1 for a row without a score.
+
+    >>> q_values(np.array([0.9, 0.8, 0.4]), [np.array([0.8, 0.3, 0.2]), np.array([0.5, 0.4, 0.1])]).tolist()
+    [0.0, 0.25, 0.5]
+    """
+    levels, level_of = np.unique(scores[~np.isnan(scores)], return_inverse=True)
+    real = _at_least(levels, scores)
+    chance = np.mean([_at_least(levels, found) for found in null_scores], axis=0)
+    # A better score never has a worse q-value.
+    smallest = np.minimum.accumulate(np.minimum(1, chance / np.maximum(real, 1)))
+    found = np.ones(len(scores))
+    found[~np.isnan(scores)] = smallest[level_of]
+    return found
+
+
+def _at_least(levels: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> Ints:
+    """How many scores reach each level."""
+    known = np.sort(scores[~np.isnan(scores)])
+    return len(known) - np.searchsorted(known, levels, side="left")
+
+
+def _again(real: AFLite, seed: int) -> AFLite:
+    """The same filter with another seed and no file of its own, its choices those made for the real run."""
+    other = copy(real)
+    other.seed, other.checkpoint = real.seed + seed, None
+    other.train_size, other.cutoff = real.settings_["train_size"], real.settings_["cutoff"]
+    return other
