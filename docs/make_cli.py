@@ -5,7 +5,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-VERBS = ("audit", "compare", "report", "stats", "check", "convert", "datasets", "score", "embed")
+VERBS = (
+    "audit",
+    "compare",
+    "report",
+    "stats",
+    "check",
+    "convert",
+    "datasets",
+    "score",
+    "embed",
+    "debias aflite",
+    "debias pmi",
+    "debias random",
+)
 PAGE = Path(__file__).parent / "cli.md"
 
 
@@ -13,7 +26,7 @@ def cli_page() -> str:
     """The page as the installed winokit would have it."""
     parts = ["# The command line\n\nWritten by `make docs` from `--help`.\n"]
     for verb in ("", *VERBS):
-        command = ["winokit", *([verb] if verb else []), "--help"]
+        command = ["winokit", *verb.split(), "--help"]
         environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
         shown = subprocess.run(
             [sys.executable, "-m", *command], capture_output=True, text=True, check=True, env=environment

@@ -8,14 +8,14 @@ import winokit
 ROOT = Path(winokit.__file__).parent
 LADDER = [
     {"errors"},
-    {"registry", "problem", "words", "names", "files"},
+    {"registry", "problem", "words", "names", "files", "garbage"},
     {"catalogue", "planted"},
     {"formats", "transforms", "metrics", "debias", "models"},
     {"scoring", "hunting", "formalizations"},
     {"checks"},
     {"loading"},
     {"predictions"},
-    {"collect", "training"},
+    {"collect", "filtering", "training"},
     {"auditing"},
     {"report"},
     {"release"},

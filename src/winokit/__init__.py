@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from winokit.auditing import Run, audit
     from winokit.checks import check, find_duplicates, find_groups, find_leaks, statistics
+    from winokit.debias.aflite import AFLite
     from winokit.errors import WinokitError
+    from winokit.filtering import filter_problems
     from winokit.formats import write
     from winokit.loading import load
     from winokit.models.registry import load_model
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AFLite",
     "Card",
     "Dataset",
     "Problem",
@@ -31,6 +34,7 @@ __all__ = [
     "WinokitError",
     "audit",
     "check",
+    "filter_problems",
     "find_duplicates",
     "find_groups",
     "find_leaks",
@@ -44,6 +48,7 @@ __all__ = [
 
 # Imported when first used: `winokit --help` must not wait for SciPy.
 _HOMES = {
+    "AFLite": "debias.aflite",
     "Card": "problem",
     "Dataset": "problem",
     "Problem": "problem",
@@ -54,6 +59,7 @@ _HOMES = {
     "find_duplicates": "checks",
     "find_groups": "checks",
     "find_leaks": "checks",
+    "filter_problems": "filtering",
     "load": "loading",
     "load_model": "models.registry",
     "score": "scoring",

@@ -10,6 +10,7 @@ from pathlib import Path
 from winokit.checks.groups import with_groups
 from winokit.errors import BadInput, UnknownName
 from winokit.formats import FORMATS, annotate, load_hub, read, recognise
+from winokit.garbage import collector_off
 from winokit.planted import synthetic
 from winokit.problem import Dataset
 from winokit.transforms import VIEWS
@@ -18,6 +19,7 @@ BUNDLED = ("open",)
 GENERATED = "synthetic"
 
 
+@collector_off()
 def load(
     data: str | Path,
     *,

@@ -17,6 +17,7 @@ from winokit.auditing.run import LeftOut, Metric, Run
 from winokit.auditing.sheet import ORIGINAL, Sheet
 from winokit.auditing.variants import Variant, make_variants
 from winokit.errors import BadInput, UnknownName
+from winokit.garbage import collector_off
 from winokit.loading import load
 from winokit.models.base import Model
 from winokit.models.registry import load_model
@@ -40,6 +41,7 @@ class Settings:
     """Perturbed versions of the dataset, linked to it by their labels."""
 
 
+@collector_off()
 def audit(
     data: str | Path | Dataset = "open",
     model: str | Model | Sequence[str | Model] | None = None,

@@ -14,6 +14,7 @@ from typing import Any
 from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.formats import WriteOptions, jsonl, read, write
+from winokit.garbage import collector_off
 from winokit.problem import Dataset
 from winokit.scoring import Prediction, write_predictions
 
@@ -70,6 +71,7 @@ class Run:
                 return row
         return None
 
+    @collector_off()
     def save(self, folder: Path) -> None:
         """Write the run into a folder; each file is written whole."""
         write_predictions(self.predictions, folder / PREDICTIONS)

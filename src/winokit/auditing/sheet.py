@@ -55,9 +55,15 @@ class Sheet:
     surprisal: Mapping[str, float] = field(default_factory=dict)
     """Per-word surprisal of each solved text, by problem id, where it is known."""
     left_out: list[LeftOut] = field(default_factory=list)
+    _graded: dict[str, list[Graded]] = field(default_factory=dict, init=False, repr=False)
 
     def graded(self, variant: str = ORIGINAL) -> list[Graded]:
-        """The labelled problems of a variant that have a prediction, in order."""
+        """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""
+        if variant not in self._graded:
+            self._graded[variant] = self._find_graded(variant)
+        return self._graded[variant]
+
+    def _find_graded(self, variant: str) -> list[Graded]:
         problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
         found = self.predictions.get(variant, {})
         pairs = ((problem, found.get(original_id(problem))) for problem in problems if problem.answer is not None)
@@ -152,7 +158,7 @@ class Sheet:
 
 def original_id(problem: Problem) -> str:
     """The id of the problem a variant was made from, or its own."""
-    return str(problem.provenance.get("of", problem.id))
+    return str(problem.provenance.get("of") or problem.id)
 
 
 def clusters(graded: Iterable[Graded]) -> list[str]:

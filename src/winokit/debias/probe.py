@@ -20,7 +20,7 @@ from winokit.debias.logistic import minimise
 from winokit.debias.whole_groups import BoolArray, Groups, IntArray, as_labels, numbered
 from winokit.errors import BadInput
 
-TOLERANCE = 1e-5
+TOLERANCE = 1e-4
 """How much the log odds of held-out rows may still change, as a root mean square."""
 BLOCK = 4096
 
@@ -65,7 +65,7 @@ def folds_of(numbers: IntArray, folds: int, seed: int = 0) -> IntArray:
     """A fold for each row: whole groups, in random order, always into the fold that has fewest rows."""
     groups = int(numbers.max()) + 1
     if not 2 <= folds <= groups:
-        raise BadInput(f"2 folds or more, and no more than the {groups} groups, expected; found {folds}")
+        raise BadInput(f"2 folds or more, and no more than the {groups} groups, expected (--folds); found {folds}")
     sizes, of_group, filled = np.bincount(numbers), np.empty(groups, np.int64), np.zeros(folds, np.int64)
     for group in np.random.default_rng(seed).permutation(groups):
         least = int(filled.argmin())
@@ -82,16 +82,16 @@ def _fit(x: NDArray[Any], labels: IntArray, seen: BoolArray, regularisation: flo
         found = np.zeros_like(theta)
         found[:-1] = theta[:-1] / regularisation
         for at, part in zip(range(0, len(x), BLOCK), _blocks(x), strict=True):
-            rows = slice(at, at + BLOCK)
-            miss = (expit(part @ theta[:-1] + theta[-1]) - labels[rows, None]) * seen[rows]
-            found[:-1] += part.T @ miss
+            rows, weights = slice(at, at + BLOCK), theta[:-1].astype(part.dtype)
+            miss = (expit(part @ weights + theta[-1]) - labels[rows, None]) * seen[rows]
+            found[:-1] += part.T @ miss.astype(part.dtype)
             found[-1] += miss.sum(axis=0)
         return found
 
     curvature = np.zeros((columns + 1, columns + 1))
     for part in _blocks(x):
         curvature[:-1, :-1] += part.T @ part
-        curvature[:-1, -1] += part.sum(axis=0)
+        curvature[:-1, -1] += part.sum(axis=0, dtype=np.float64)
     curvature[-1] = curvature[:, -1]
     curvature[-1, -1] = len(x)
     curvature *= share / 4  # p (1 - p) is at most a quarter
@@ -104,5 +104,6 @@ def _fit(x: NDArray[Any], labels: IntArray, seen: BoolArray, regularisation: flo
 
 
 def _blocks(x: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The rows, some at a time, in float64."""
-    return (np.asarray(x[at : at + BLOCK], np.float64) for at in range(0, len(x), BLOCK))
+    """The rows, some at a time, in float32 or float64; what is summed over blocks is summed in float64."""
+    precision = np.float64 if x.dtype == np.float64 else np.float32
+    return (np.asarray(x[at : at + BLOCK], precision) for at in range(0, len(x), BLOCK))

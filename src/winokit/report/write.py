@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from winokit.auditing.run import Run
 from winokit.files import write_whole
+from winokit.garbage import collector_off
 from winokit.report import wording
 from winokit.report.figures import figures_of, write_figures
 from winokit.report.pages import Beside, report_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 
 
+@collector_off()
 def write_report(run: Run, folder: Path) -> Path:
     """Write the report of a run into a folder and return its first page.
 

@@ -3,7 +3,8 @@
 score(c) = sum over the tokens t of the text with c of log p(t | all other tokens).
 `pseudo-likelihood?words=left-to-right` masks the later pieces of the same word too (Kauf and Ivanova, 2023): log p(t
 | tokens before t, tokens of later words), so that a long word is not made likely by its own pieces. Written from the
-papers; not checked against the authors' code.
+papers; not checked against the authors' code, but against minicons 0.3.39, which has both forms: sums over 21 sentences
+agree within 1e-5.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from winokit.words import ARTICLE
 
@@ -33,6 +34,7 @@ class Mention:
     end: int
 
 
+@lru_cache(1 << 16)
 def core(candidate: str) -> str:
     """A candidate without its article, white space folded, in its own case."""
     return ARTICLE.sub("", " ".join(candidate.split()))
@@ -72,6 +74,7 @@ def occurrences(text: str, words: str) -> list[tuple[int, int]]:
     return places
 
 
+@lru_cache(64)  # the same text is searched for several words in a row
 def _lowered(text: str) -> str:
     """The text in lower case, every letter in its old place: a few letters change their length with their case."""
     lowered = text.lower()

@@ -1,25 +1,30 @@
-"""Candidate length: masked and causal models are primed by it. Lengths are in words, which every model shares."""
+"""Candidate length: masked models are primed by it.
+
+Lengths are word pieces of the built-in model's tokenizer for every model, so that rows compare, and so that logs
+without a model have them too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Graded, Sheet, clusters
+from winokit.models.word_pieces import piece_counts
 
 
 def length(sheet: Sheet) -> Iterable[Metric]:
     """Accuracy with equally and unequally long candidates, and how often the shorter one is chosen."""
     graded = [one for one in sheet.graded() if len(one.problem.candidates) == 2]
-    equal = [one for one in graded if _shorter(one) is None]
-    unequal = [one for one in graded if _shorter(one) is not None]
-    yield from sheet.accuracy("length", "equal", equal)
-    yield from sheet.accuracy("length", "unequal", unequal)
-    answered = [one for one in unequal if one.prediction.prediction is not None]
-    chosen = [float(one.prediction.prediction == _shorter(one)) for one in answered]
-    yield from sheet.mean(("length", "unequal", "shorter_chosen"), chosen, clusters(answered), 0.5)
+    counts = piece_counts(candidate for one in graded for candidate in one.problem.candidates)
+    shorter = [(one, _shorter(one, counts)) for one in graded]
+    yield from sheet.accuracy("length", "equal", [one for one, which in shorter if which is None])
+    yield from sheet.accuracy("length", "unequal", [one for one, which in shorter if which is not None])
+    answered = [(one, which) for one, which in shorter if which is not None and one.prediction.prediction is not None]
+    chosen = [float(one.prediction.prediction == which) for one, which in answered]
+    yield from sheet.mean(("length", "unequal", "shorter_chosen"), chosen, clusters([one for one, _ in answered]), 0.5)
 
 
-def _shorter(one: Graded) -> int | None:
-    first, second = (len(candidate.split()) for candidate in one.problem.candidates)
+def _shorter(one: Graded, counts: Mapping[str, int]) -> int | None:
+    first, second = (counts[candidate] for candidate in one.problem.candidates)
     return None if first == second else int(second < first)

@@ -1,0 +1,142 @@
+"""The methods to compare, each an arm: which rows it keeps of the same problems, all at the same size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.debias.aflite import AFLite, Phase
+from winokit.debias.components import Matrix
+from winokit.debias.null import Null, null_runs
+from winokit.debias.pmi import PMIFilter
+from winokit.debias.random_reduction import random_reduction
+from winokit.errors import BadInput, UnknownName
+
+ALL, RANDOM, PMI, AFLITE = "all", "random", "pmi", "aflite"
+METHODS = (AFLITE, PMI, RANDOM)
+TWINS = ("apart", "together")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a user can decide about the methods themselves."""
+
+    size: int | None = None
+    """How many problems pmi and random keep. AFLite stops by itself."""
+    seed: int = 0
+    twins: str = "apart"
+    """Whether random reduction draws problems, or whole groups."""
+    aflite: AFLite | None = None
+    pmi: PMIFilter | None = None
+    """Its settings; the size is set as needed."""
+    null_runs: int = 0
+    """How often AFLite is run on relabelled problems, to know what it removes by chance."""
+    compare: Sequence[str] = (RANDOM, PMI)
+    """Other methods to show beside the chosen one."""
+
+    def __post_init__(self) -> None:
+        for name in self.compare:
+            if name not in METHODS:
+                raise UnknownName("method of debiasing", name, METHODS)
+        if self.twins not in TWINS:
+            raise UnknownName("treatment of twins", self.twins, TWINS)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who wants to be told how it goes."""
+
+    step: Callable[[str], None] = lambda what: None
+    """What begins."""
+    phase: Callable[[Phase], None] = lambda phase: None
+    """A phase of AFLite that is done."""
+    null: Callable[[int], None] = lambda run: None
+    """The number of a relabelled run that is done."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The problems as filters see them."""
+
+    texts: list[list[str]]
+    y: NDArray[np.int64]
+    groups: list[str | None]
+    x: Matrix | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What one method keeps, and what is known of the rows it let go."""
+
+    name: str
+    keep: NDArray[np.bool_]
+    settings: dict[str, Any] = field(default_factory=dict)
+    scores: NDArray[np.float64] | None = None
+    phase: NDArray[np.int64] | None = None
+    history: tuple[dict[str, Any], ...] = ()
+    fitted: AFLite | None = None
+
+    @property
+    def removal_order(self) -> NDArray[np.int64]:
+        """Removed rows: earliest phase first, then highest score."""
+        gone = np.flatnonzero(~self.keep)
+        score = np.zeros(len(self.keep)) if self.scores is None else np.nan_to_num(self.scores)
+        phase = np.zeros(len(self.keep)) if self.phase is None else self.phase
+        return gone[np.lexsort((gone, -score[gone], phase[gone]))]
+
+
+def everything(rows: Rows) -> Arm:
+    """The arm that removes nothing."""
+    return Arm(ALL, np.ones(len(rows), np.bool_))
+
+
+def run_method(name: str, rows: Rows, choices: Choices, size: int | None, watch: Watch) -> Arm:
+    """Run one method; `size` is what pmi and random must reduce to, and what AFLite may be cut back to."""
+    if name == AFLITE:
+        return _aflite(rows, choices, size, watch)
+    if size is None:
+        raise BadInput(f"how many problems should {name} keep? Give a size (--size)")
+    return _pmi(rows, choices, size) if name == PMI else _random(rows, choices, size)
+
+
+def null_of(arm: Arm, rows: Rows, choices: Choices, watch: Watch) -> Null:
+    """The runs on relabelled problems, of an arm that AFLite made."""
+    assert arm.fitted is not None
+    assert rows.x is not None
+    runs, seed = choices.null_runs, choices.seed
+    return null_runs(arm.fitted, rows.x, rows.y, rows.groups, runs=runs, seed=seed, progress=watch.null)
+
+
+def _random(rows: Rows, choices: Choices, size: int) -> Arm:
+    groups = rows.groups if choices.twins == "together" else None
+    keep = random_reduction(len(rows), size, seed=choices.seed, groups=groups)
+    return Arm(RANDOM, keep, {"size": size, "seed": choices.seed, "twins": choices.twins})
+
+
+def _pmi(rows: Rows, choices: Choices, size: int) -> Arm:
+    chosen = replace(choices.pmi or PMIFilter(size, seed=choices.seed), size=size)
+    found = chosen.fit(rows.texts, rows.y, rows.groups)
+    return Arm(PMI, found.keep_, found.settings_, found.scores_)
+
+
+def _aflite(rows: Rows, choices: Choices, size: int | None, watch: Watch) -> Arm:
+    """AFLite as it stops; with a size, the rows that left last are taken back until that many are kept."""
+    if rows.x is None:
+        raise BadInput("AFLite needs features: name a model (--model) or a file (--features)")
+    chosen = choices.aflite or AFLite(seed=choices.seed)
+    found = chosen.fit(rows.x, rows.y, rows.groups, progress=watch.phase)
+    history = tuple(asdict(phase) for phase in found.history_)
+    arm = Arm(AFLITE, found.keep_, dict(found.settings_), found.scores_, found.phase_, history, found)
+    missing = 0 if size is None else size - int(arm.keep.sum())
+    if missing <= 0:
+        return arm
+    keep = arm.keep.copy()
+    keep[arm.removal_order[len(arm.removal_order) - missing :]] = True
+    return replace(arm, keep=keep, settings={**arm.settings, "cut_back_to": size})

@@ -1,0 +1,182 @@
+"""The numbers of the plots of a filtering, before anybody draws: the paper's Figure 1, and phase by phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.auditing.run import Metric
+from winokit.filtering.filtering import Filtering
+from winokit.filtering.pictures import Picture, Pictures
+from winokit.report.plots import Block, Forest, Line, Mark, stands
+
+ARMS = {"all": "All problems", "random": "Random reduction", "pmi": "PMI filtering", "aflite": "AFLite"}
+SAID = {**ARMS, "all": "all problems", "random": "random reduction"}
+"""The same in the middle of a sentence."""
+MIXES, DEPTHS = 10, 6
+"""Shades of a cell: how much of it is the first answer, and how full it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """All cells of one colour, as one path in units of cells."""
+
+    first: int
+    """Per cent of the first answer."""
+    depth: float
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One arm of Figure 1: cells of the plane, the two answers along the first component, how far apart they are."""
+
+    arm: str
+    title: str
+    n: int
+    cells: int
+    shades: tuple[Shade, ...]
+    outlines: tuple[str, str]
+    divergence: Metric | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One value over phases, from 0 to 100 as points too, and the level that means something."""
+
+    title: str
+    values: tuple[float, ...]
+    low: float
+    high: float
+    start: int = 1
+    """The phase of the first value; 0 is before any."""
+    percent: bool = False
+    mark: float | None = None
+    mark_name: str = ""
+
+    @property
+    def points(self) -> str:
+        """The line for an SVG that is 100 wide and 100 high."""
+        across = np.linspace(0, 100, len(self.values)).tolist()
+        return " ".join(f"{x:.2f},{self.height(value):.2f}" for x, value in zip(across, self.values, strict=True))
+
+    def height(self, value: float) -> float:
+        """How far below the top a value lies, in per cent."""
+        return 100 - 100 * (value - self.low) / ((self.high - self.low) or 1)
+
+
+def panels(filtering: Filtering) -> tuple[Panel, ...]:
+    """The panels of Figure 1; every arm on the axes of all problems, and as dense as its share of rows says."""
+    found = filtering.pictures
+    if found is None:
+        return ()
+    rows = metrics_of(filtering)
+    fullest = max(float(one.plane.sum(axis=0).max()) / one.n for one in found.arms)
+    highest = max(float(one.line.max()) / one.n for one in found.arms)
+    return tuple(
+        Panel(
+            one.arm,
+            ARMS[one.arm],
+            one.n,
+            one.plane.shape[1],
+            _shades(one, fullest),
+            (_outline(one.line[0] / one.n / highest), _outline(one.line[1] / one.n / highest)),
+            rows.get((one.arm, "kl_histogram")),
+        )
+        for one in found.arms
+    )
+
+
+def metrics_of(filtering: Filtering) -> dict[tuple[str, str], Metric]:
+    """The rows by subset and metric."""
+    return {(row["subset"], row["metric"]): Metric(**row) for row in filtering.metrics}
+
+
+def mixed(picture: Picture, fullest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each cell the share of the first answer, and how full it is from 0 to 1: a square root, to see the thin."""
+    total = picture.plane.sum(axis=0)
+    first = np.divide(picture.plane[0], total, out=np.full(total.shape, 0.5), where=total > 0)
+    return first, np.sqrt(total / picture.n / fullest)
+
+
+def _shades(picture: Picture, fullest: float) -> tuple[Shade, ...]:
+    first, depth = mixed(picture, fullest)
+    paths: dict[tuple[int, int], list[str]] = {}
+    high = len(first) - 1
+    for y, x in np.argwhere(depth > 0).tolist():
+        key = (round(first[y, x] * MIXES), max(1, round(depth[y, x] * DEPTHS)))
+        paths.setdefault(key, []).append(f"M{x} {high - y}h1v1h-1z")
+    return tuple(
+        Shade(100 * mix // MIXES, round(deep / DEPTHS, 3), "".join(path)) for (mix, deep), path in sorted(paths.items())
+    )
+
+
+def _outline(heights: NDArray[np.float64]) -> str:
+    """Steps of a histogram as a path, 100 wide and 100 high, closed along the bottom."""
+    edges = np.linspace(0, 100, len(heights) + 1)
+    steps = "".join(
+        f"V{100 - 100 * height:.2f}H{edge:.2f}"
+        for height, edge in zip(heights.tolist(), edges[1:].tolist(), strict=True)
+    )
+    return f"M0 100{steps}V100z"
+
+
+def probe_forest(filtering: Filtering) -> Forest:
+    """The probe before and after, on an axis around chance that holds every interval."""
+    rows = metrics_of(filtering)
+    probes = [(name, rows[name, "probe_accuracy"]) for name in ARMS if (name, "probe_accuracy") in rows]
+    lines = tuple(Line(ARMS[name], (Mark(0, row, stands(row)),)) for name, row in probes)
+    ends = [abs(end - 0.5) for _, row in probes for end in (row.value, row.low, row.high) if end is not None]
+    reach = next((reach for reach in (0.05, 0.1, 0.25) if max(ends, default=0.0) <= reach), 0.5)
+    return Forest((Block("Linear probe", "", lines),) if lines else (), 0.5 - reach, 0.5 + reach)
+
+
+def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> tuple[Chart, ...]:
+    """Rows left, and how predictable they are, after each phase; nothing where there was one phase alone."""
+    if len(history) < 2:
+        return ()
+    left = (float(history[0]["rows"]), *(float(phase["rows"] - phase["removed"]) for phase in history))
+    accuracy = tuple(float(phase["accuracy"]) for phase in history)
+    over = tuple(phase["at_threshold"] / phase["rows"] for phase in history)
+    removed = tuple(float(phase["removed"]) for phase in history)
+    cutoff, train = float(settings["cutoff"]), float(settings["train_size"])
+    return (
+        Chart("Problems left", left, 0.0, left[0], start=0, mark=train, mark_name="train size"),
+        Chart("Removed in each phase", removed, 0.0, max(*removed, cutoff), mark=cutoff, mark_name="cutoff"),
+        Chart("Share at or over the threshold", over, 0.0, _round_up(max(over)), percent=True),
+        Chart("Held-out accuracy", accuracy, *_around(accuracy), percent=True, mark=0.5, mark_name="chance"),
+    )
+
+
+def _round_up(share: float) -> float:
+    """The next tenth."""
+    return max(0.1, float(np.ceil(10 * share)) / 10)
+
+
+def _around(accuracy: Sequence[float]) -> tuple[float, float]:
+    """Tenths that hold all values and chance."""
+    return (
+        float(np.floor(10 * min(*accuracy, 0.5))) / 10,
+        float(np.ceil(10 * max(*accuracy, 0.5) + 1e-9)) / 10,
+    )
+
+
+def nats(value: float) -> str:
+    """A divergence to three places.
+
+    >>> nats(0.02481), nats(-0.0002)
+    ('0.025', '0.000')
+    """
+    said = f"{abs(value):.3f}"
+    return f"−{said}" if value < 0 and float(said) else said
+
+
+def axes_of(found: Pictures) -> tuple[str, str]:
+    """What the two axes are, with their shares of the variance."""
+    names = ("first component", "second component")
+    first, second = (f"{name}, {share:.0%} of the variance" for name, share in zip(names, found.shares, strict=True))
+    return first, second

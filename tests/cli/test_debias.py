@@ -1,0 +1,145 @@
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from winokit.cli.debias import app
+from winokit.errors import BadInput, UnknownName
+from winokit.formats import read, write
+from winokit.planted import synthetic
+from winokit.scoring.features import write_features
+
+runner = CliRunner()
+
+
+def run(*arguments):
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """A file of twins and one of features that give a part of the answers away."""
+    data = synthetic(200, bias=0.5, seed=1)
+    write(data, tmp_path / "twins.jsonl")
+    y, biased = (np.array([f(p) for p in data]) for f in (lambda p: p.answer, lambda p: p.labels["planted"]))
+    x = 0.4 * np.random.default_rng(0).normal(size=(400, 12))
+    x[:, 0] += 1.5 * (2 * y - 1) * biased
+    write_features(x.astype(np.float32), data, tmp_path / "X.npy", {"model": "planted", "features": "difference"})
+    return tmp_path
+
+
+def test_aflite_writes_what_it_kept_what_it_removed_and_a_page(planted):
+    out = planted / "out"
+    result = run("aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", out, "--null-runs", 2)
+    assert result.exit_code == 0, result.output
+    kept, removed = read(out / "kept.jsonl"), read(out / "removed.jsonl")
+    assert len(kept) + len(removed) == 400
+    assert f"{len(kept):,} of 400 problems kept, {len(removed):,} removed in " in result.output
+    assert "train size 160, cutoff 5, threshold 0.75, ensemble 64" in result.output
+    assert {path.name for path in out.iterdir()} == {
+        "kept.jsonl",
+        "removed.jsonl",
+        "debias.json",
+        "results.json",
+        "report",
+    }
+    assert (out / "report" / "index.html").is_file()
+
+
+def test_json_has_settings_rows_and_places(planted):
+    arguments = ("pmi", planted / "twins.jsonl", "--size", 200, "--features", planted / "X.npy", "--out", planted / "o")
+    result = json.loads(run(*arguments, "--variant", "absolute", "--json").stdout)
+    rest = {"smoothing": 100.0, "count": "tokens", "alone": "own", "seed": 0}
+    assert result["run"]["methods"]["pmi"] == {"size": 200, "variant": "absolute", **rest}
+    kept = {row["subset"]: row["value"] for row in result["metrics"] if row["metric"] == "n_kept"}
+    assert kept == {"all": 400, "random": 200, "pmi": 200}
+    assert result["report"] == str(planted / "o" / "report" / "index.html")
+
+
+def test_the_options_reach_the_filter(planted):
+    wanted = {
+        **{"ensemble_size": 8, "train_size": 100, "cutoff": 7, "threshold": 0.8, "twins": "together", "ties": "order"},
+        **{"regularisation": 0.5, "min_predictions": 2, "seed": 3, "backend": "numpy", "stop_below": 0.45},
+    }
+    options = [part for name, value in wanted.items() for part in (f"--{name.replace('_', '-')}", value)]
+    files = ("aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", planted / "o", "--json")
+    result = run(*files, *options, "--null-runs", 0, "--compare", "none", "--no-assess")
+    chosen = json.loads(result.stdout)
+    settings = chosen["run"]["methods"]["aflite"]
+    assert {name: settings[name] for name in wanted} == wanted
+    assert {row["subset"] for row in chosen["metrics"]} == {"all", "aflite"}
+
+
+def test_random_needs_no_model_when_nothing_is_assessed(planted):
+    result = run(
+        "random", planted / "twins.jsonl", "--size", 100, "--no-assess", "--out", planted / "o", "--twins", "together"
+    )
+    assert "100 of 400 problems kept" in result.output
+    assert len(read(planted / "o" / "kept.jsonl").groups) == 50
+
+
+def test_the_built_in_model_embeds_by_default(tmp_path):
+    result = run("pmi", "open", "--limit", 24, "--size", 16, "--out", tmp_path / "o", "--cache", "off", "--json")
+    features = json.loads(result.stdout)["run"]["features"]
+    assert (features["model"], features["features"], features["pooling"]) == ("builtin", "concat", "first")
+    assert (features["rows"], features["columns"]) == (24, 768)
+
+
+def test_a_killed_run_goes_on_to_the_same_result(planted):
+    """Killed without warning in the middle, then run again: the same problems are kept as by a run left alone."""
+    common = ["aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--null-runs", 0, "--no-assess"]
+    common += ["--compare", "none"]
+    run(*common, "--out", planted / "alone")
+    program = (
+        "import os, signal, sys; from winokit.debias import checkpoint; from winokit.cli.debias import app\n"
+        "kept = checkpoint.save\n"
+        "def save(*given):\n"
+        "    kept(*given)\n"
+        "    if len(given[1].history) == 7: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "checkpoint.save = save\n"
+        "app()"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", program, *map(str, common), "--out", str(planted / "killed")], check=False, timeout=60
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert (planted / "killed" / "checkpoint.npz").is_file()
+    run(*common, "--out", planted / "killed")
+    assert (planted / "killed" / "kept.jsonl").read_text() == (planted / "alone" / "kept.jsonl").read_text()
+    assert not (planted / "killed" / "checkpoint.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        (["pmi", "open", "--size", 500, "--no-assess"], BadInput, "a size from 1 to 428"),
+        (["pmi", "open", "--size", 5, "--variant", "differnce"], UnknownName, "Did you mean 'difference'"),
+        (["aflite", "open", "--features", "nowhere.npy"], BadInput, "no such file"),
+        (["aflite", "open", "--features", "X.npy", "--model", "builtin"], BadInput, "not from both"),
+        (["aflite", "open", "--threshold", 0.4], BadInput, "threshold"),
+        (["aflite", "open", "--engine", "abacus", "--model", "random"], UnknownName, "abacus"),
+        (["random", "opne", "--size", 5], UnknownName, "Did you mean 'open'"),
+        (["random", "open", "--size", 5, "--compare", "magic"], UnknownName, "No method of debiasing named 'magic'"),
+    ],
+)
+def test_bad_input_is_one_clear_line(arguments, error, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert isinstance(result.exception, error)
+    assert says in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_features_of_other_problems_are_refused(planted):
+    result = run("aflite", "open", "--features", planted / "X.npy", "--out", planted / "o")
+    assert "features of other problems" in str(result.exception)
+
+
+def test_a_size_must_be_given():
+    result = run("pmi", "open")
+    assert result.exit_code == 2
+    assert "--size" in result.output

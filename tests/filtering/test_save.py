@@ -1,0 +1,50 @@
+import json
+
+import pytest
+
+from winokit.filtering import Choices, filter_problems, save
+from winokit.formats import read
+
+
+@pytest.fixture(scope="module")
+def folder(filtering, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("filtering") / "run"
+    save(filtering, folder)
+    return folder
+
+
+def test_the_problems_can_be_read_again(filtering, folder):
+    kept, removed = (read(folder / f"{name}.jsonl") for name in ("kept", "removed"))
+    assert [p.id for p in kept] == [p.id for p in filtering.kept]
+    assert [p.labels for p in removed] == [p.labels for p in filtering.removed]
+    assert kept.card == filtering.dataset.card
+
+
+def test_the_record_has_settings_history_null_and_rows(filtering, folder):
+    record = json.loads((folder / "debias.json").read_text("utf-8"))
+    assert record["methods"]["aflite"]["train_size"] == 640
+    assert len(record["history"]) == len(filtering.chosen.history)
+    assert {"number", "rows", "removed", "at_threshold", "accuracy", "seconds"} <= set(record["history"][0])
+    assert record["null"]["removed"] == record["problems"] - record["kept"]
+    assert record["metrics"] == filtering.metrics
+    assert record["content_hash"] == filtering.dataset.content_hash
+
+
+def test_results_have_the_same_rows(folder):
+    record, results = (json.loads((folder / name).read_text("utf-8")) for name in ("debias.json", "results.json"))
+    assert results["metrics"] == record["metrics"]
+    assert results["run"]["method"] == "aflite"
+
+
+def test_examples_are_ids_of_removed_problems(filtering, folder):
+    record = json.loads((folder / "debias.json").read_text("utf-8"))
+    removed = {problem.id for problem in filtering.removed}
+    first = record["overuse"]["words"][0]
+    assert first["examples"]
+    assert set(first["examples"]) <= removed
+
+
+def test_source_ids_are_not_written(tmp_path, twins):
+    leaky = twins.with_problems(p.replace(provenance={"qID": f"x-{p.answer + 1}"}) for p in twins)
+    save(filter_problems(leaky, "random", choices=Choices(size=2, compare=())), tmp_path)
+    assert "qID" not in (tmp_path / "kept.jsonl").read_text() + (tmp_path / "removed.jsonl").read_text()
