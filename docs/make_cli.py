@@ -6,18 +6,8 @@ import sys
 from pathlib import Path
 
 VERBS = (
-    "audit",
-    "compare",
-    "report",
-    "stats",
-    "check",
-    "convert",
-    "datasets",
-    "score",
-    "embed",
-    "debias aflite",
-    "debias pmi",
-    "debias random",
+    *("audit", "compare", "report", "stats", "check", "convert", "datasets", "score", "embed"),
+    *("debias aflite", "debias pmi", "debias random", "hunt index", "hunt ask", "hunt associate"),
 )
 PAGE = Path(__file__).parent / "cli.md"
 

@@ -8,7 +8,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.loading import load
 from winokit.metrics import gotcha
 from winokit.models.random_model import RandomModel
-from winokit.problem import Dataset
+from winokit.problem import Dataset, Problem
 from winokit.scoring import Prediction, write_predictions
 
 QUICK = Settings(draws=100)
@@ -156,6 +156,43 @@ def test_abstentions_count_as_guesses_in_expected_accuracy(tmp_path):
     assert value(run, "accuracy", "all", "accuracy") == 0.0
     assert value(run, "accuracy", "all", "expected_accuracy") == 0.5
     assert value(run, "accuracy", "all", "abstained") == 1.0
+
+
+def test_a_model_that_abstains_has_its_precision_beside(tmp_path):
+    data = load("open")[:20]
+    rows = [
+        Prediction(p.id, "original", "shy", "own", None, p.answer if i < 6 else None, p.answer)
+        for i, p in enumerate(data)
+    ]
+    rows[0] = Prediction(data[0].id, "original", "shy", "own", None, 1 - data[0].answer, data[0].answer)
+    write_predictions(rows, tmp_path / "p.jsonl")
+    run = audit(data, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    assert value(run, "accuracy", "all", "precision") == pytest.approx(5 / 6)
+    assert run.find("accuracy", "all", "precision").n == 6
+    assert value(run, "accuracy", "all", "abstained") == pytest.approx(0.7)
+
+
+def test_candidates_are_as_long_as_their_word_pieces(tmp_path):
+    problems = [
+        Problem("The one beat the other as ", " was quick.", names, answer=0)
+        for names in (("Kim", "Bob"), ("Bob", "Xiuhtezcatl"), ("the old man", "the old hat"))
+    ]
+    data = Dataset(problems)
+    write_predictions([Prediction(p.id, "original", "m", "own", None, 0, 0) for p in data], tmp_path / "p.jsonl")
+    run = audit(data, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    assert run.find("length", "equal", "accuracy").n == 2
+    assert run.find("length", "unequal", "accuracy").n == 1
+    assert value(run, "length", "unequal", "shorter_chosen") == 1
+
+
+def test_an_estimated_associative_subset_says_so(tmp_path):
+    data = load("open")[:20]
+    data = data.with_problems(
+        p.with_labels(associative=i % 3 == 0, associative_by="PMI in a corpus") for i, p in enumerate(data)
+    )
+    write_predictions(perfect(data), tmp_path / "p.jsonl")
+    run = audit(data, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    assert "estimated" in run.find("association", "associative", "accuracy").note
 
 
 def test_perturbed_versions_are_joined_to_their_originals(real_file):

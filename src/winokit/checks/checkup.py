@@ -7,15 +7,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from winokit.checks.contamination import Progress, find_copies
 from winokit.checks.duplicates import Duplicate, find_duplicates
 from winokit.checks.groups import Grouping, find_groups, with_groups
 from winokit.checks.leaks import find_leaks
 from winokit.checks.rules import WINOGRANDE, Limits, Violation, broken_rules
 from winokit.checks.structure import structure
-from winokit.errors import UnknownName
+from winokit.errors import BadInput, UnknownName
+from winokit.hunting.search import Corpus
 from winokit.problem import Dataset
 
 CHECKS = ("groups", "leaks", "duplicates", "rules", "structure")
+CORPUS = "corpus"
+"""The check that needs a corpus, and is made whenever there is one."""
 EXAMPLES = 5
 KINDS = {
     "same": "stand there twice",
@@ -23,6 +27,7 @@ KINDS = {
     "near": "are nearly the same",
     "twin": "are nearly the same, with the other answer (twins not in one group)",
 }
+COPIES = {"verbatim": "word for word", "near": "nearly", "part": "in part, ten words in a row or more"}
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,23 @@ class Finding:
         return asdict(self)
 
 
-def check(datasets: Sequence[Dataset], only: Collection[str] = CHECKS, limits: Limits = WINOGRANDE) -> list[Finding]:
-    """Check datasets, each by itself and all against each other. Groups that are not named yet are found first."""
+def check(
+    datasets: Sequence[Dataset],
+    only: Collection[str] = CHECKS,
+    limits: Limits = WINOGRANDE,
+    *,
+    corpus: Corpus | None = None,
+    progress: Progress | None = None,
+) -> list[Finding]:
+    """Check datasets, each by itself, all against each other, and against a corpus where there is one.
+
+    Groups that are not named yet are found first.
+    """
     for name in only:
-        if name not in CHECKS:
-            raise UnknownName("check", name, CHECKS)
+        if name not in (*CHECKS, CORPUS):
+            raise UnknownName("check", name, (*CHECKS, CORPUS))
+    if CORPUS in only and corpus is None:
+        raise BadInput("the check 'corpus' needs an index of one: --corpus INDEX")
     found: list[Finding] = []
     groupings = [find_groups(dataset) for dataset in datasets]
     datasets = [with_groups(dataset, found=grouping) for dataset, grouping in zip(datasets, groupings, strict=True)]
@@ -62,6 +79,9 @@ def check(datasets: Sequence[Dataset], only: Collection[str] = CHECKS, limits: L
             found += _structure(name, dataset)
     if "duplicates" in only:
         found += _duplicates(datasets)
+    if corpus is not None:
+        for dataset in datasets:
+            found += _copies(dataset.card.name, dataset, corpus, progress)
     return found
 
 
@@ -181,3 +201,18 @@ def _duplicates(datasets: Sequence[Dataset]) -> list[Finding]:
             Finding(where, "duplicates", True, message, len(duplicates), examples, {"kind": kind, "rows": rows})
         )
     return found
+
+
+def _copies(name: str, dataset: Dataset, corpus: Corpus, progress: Progress | None) -> list[Finding]:
+    """What of a dataset stands in a corpus."""
+    copies = find_copies(dataset, corpus, progress)
+    found = []
+    for kind, how in COPIES.items():
+        some = [copy for copy in copies if copy.kind == kind]
+        if some:
+            subject = "1 problem stands" if len(some) == 1 else f"{len(some):,} problems stand"
+            examples = tuple(f"row {c.row + 1}: {dataset[c.row].text} / {c.sentence}" for c in some[:EXAMPLES])
+            details = {"kind": kind, "corpus": corpus.name, "rows": [copy.row for copy in some]}
+            message = f"{subject} in {corpus.name} {how}"
+            found.append(Finding(name, CORPUS, True, message, len(some), examples, details))
+    return found or [Finding(name, CORPUS, False, f"no problem stands in {corpus.name}", 0)]

@@ -6,14 +6,20 @@ from typing import Annotated
 
 import typer
 
-from winokit.cli.common import As, Data, Json, Labels, Lenient, console, load_all, print_json
+from winokit.cli.common import As, Data, Json, Labels, Lenient, console, load_all, print_json, progress_bar
 
 
 def check(
     data: Data,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="groups, leaks, duplicates, rules or structure; repeatable. Default: all."),
+        typer.Option("--only", help="groups, leaks, duplicates, rules, structure or corpus; repeatable. Default: all."),
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            "--corpus", help="An index of text (`winokit hunt index`): which problems stand there?", metavar="INDEX"
+        ),
     ] = None,
     examples: Annotated[int, typer.Option(help="How many examples to show of each finding.", min=0)] = 2,
     as_: As = None,
@@ -27,8 +33,12 @@ def check(
     """
     from winokit.checks import CHECKS
     from winokit.checks import check as run_checks
+    from winokit.hunting.open_corpus import open_corpus
 
-    findings = run_checks(load_all(data, as_, labels, lenient, groups=False), only or CHECKS)
+    text = open_corpus(corpus) if corpus else None
+    datasets = load_all(data, as_, labels, lenient, groups=False)
+    with progress_bar("checking") as progress:
+        findings = run_checks(datasets, only or CHECKS, corpus=text, progress=progress)
     if json:
         print_json([finding.to_json() for finding in findings])
     else:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import winokit
-from winokit.cli import audit, check, compare, convert, datasets, debias, embed, report, score, stats
+from winokit.cli import audit, check, compare, convert, datasets, debias, embed, hunt, report, score, stats
 from winokit.errors import WinokitError
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ app.command()(datasets.datasets)
 app.command()(score.score)
 app.command()(embed.embed)
 app.add_typer(debias.app, name="debias")
+app.add_typer(hunt.app, name="hunt")
 
 
 def _version(wanted: bool) -> None:

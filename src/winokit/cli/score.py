@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from winokit.scoring import Cache
 
 MODEL_HELP = (
-    "builtin, random, hf:NAME_OR_DIR, gguf:FILE, chat:MODEL@URL, ngram:FILE, ensemble:A+B, python:MODULE:FUNCTION."
+    "builtin, random, hf:NAME_OR_DIR, gguf:FILE, chat:MODEL@URL, ngram:FILE, hunter:INDEX, ensemble:A+B, "
+    "python:MODULE:FUNCTION."
 )
 Model = Annotated[str, typer.Option("--model", help=MODEL_HELP, metavar="SPEC")]
 CacheFile = Annotated[

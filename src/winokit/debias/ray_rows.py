@@ -2,7 +2,8 @@
 
 A gradient is a sum over rows, so workers add up their own and the driver adds up the workers' (width x classifiers
 numbers each); the metric likewise. Partitions need the m-th smallest of all keys, which four rounds of counting by
-bytes find without moving a key. Votes come back as two small numbers a row.
+bytes find without moving a key. Votes come back as two small numbers a row; which rows a worker holds, and in which
+order, the driver knows without asking.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from winokit.debias.algebra import Floats, inverse
 from winokit.debias.partitions import Keys
-from winokit.debias.rows import Ints, NumpyRows, Plan, Votes, train_sizes
+from winokit.debias.rows import Ints, NumpyRows, Plan, Votes, filling, train_sizes
 from winokit.errors import BadInput, MissingExtra
 
 
@@ -34,25 +35,28 @@ class RayRows:
         address: str | None = None,
     ) -> None:
         self._ray = started(address)
-        workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        cores = int(self._ray.cluster_resources().get("CPU", 1))
+        # One worker a machine, with all its cores: what travels grows with the workers, not with their cores.
+        workers = workers or sum(bool(node["Alive"]) for node in self._ray.nodes())
+        threads = max(1, cores // workers)
         self.width = X.shape[1]
         self.plan = plan
         self._dtype = np.float64 if X.dtype == np.float64 else np.float32
-        worker = self._ray.remote(num_cpus=1)(_Worker)
+        worker = self._ray.remote(num_cpus=threads)(_Worker)
         self._workers = []
-        for own in shares(numbers, units, workers):
+        self._numbers = shares(numbers, units, workers)
+        for own in self._numbers:
             # Files are opened by the worker; rows in memory travel once.
             rows = X if hasattr(X, "paths") else X[own]
-            self._workers.append(worker.remote(rows, y[own], units[own], strata[own], own, plan))
-        self._counts = self._all("count")
+            self._workers.append(worker.remote(rows, y[own], units[own], strata[own], own, plan, threads))
 
     @property
     def count(self) -> int:
-        return sum(self._counts)
+        return sum(len(own) for own in self._numbers)
 
     @property
     def numbers(self) -> Ints:
-        return np.concatenate(self._all("numbers"))
+        return np.concatenate(self._numbers)
 
     @property
     def weights(self) -> Floats:
@@ -93,15 +97,15 @@ class RayRows:
         return _summed(self._all("gram", theta))
 
     def votes(self) -> Votes:
-        parts = self._all("votes")
-        return Votes(*(np.concatenate([getattr(part, name) for part in parts]) for name in Votes.__annotations__))
+        right, made = (np.concatenate(parts) for parts in zip(*self._all("votes"), strict=True))
+        return Votes(self.numbers, right.astype(np.int64), made.astype(np.int64))
 
     def drop(self, positions: Ints) -> Floats:
         gone = np.zeros(self.count, dtype=bool)
         gone[positions] = True
         parts = [np.flatnonzero(part) for part in self._split(gone)]
         lost = self._ray.get([worker.drop.remote(part) for worker, part in zip(self._workers, parts, strict=True)])
-        self._counts = [count - len(part) for count, part in zip(self._counts, parts, strict=True)]
+        self._numbers = [filling(len(own), part)(own) for own, part in zip(self._numbers, parts, strict=True)]
         return _summed(lost)
 
     def _all(self, name: str, *arguments: Any) -> list[Any]:
@@ -111,22 +115,15 @@ class RayRows:
         return found
 
     def _split(self, rows: Any) -> list[Any]:
-        return np.split(rows, np.cumsum(self._counts)[:-1])
+        return np.split(rows, np.cumsum([len(own) for own in self._numbers])[:-1])
 
 
 class _Worker:
     """The rows of one worker; methods are those of `NumpyRows`, and its plain values as methods."""
 
-    def __init__(self, X: Any, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: Plan) -> None:
+    def __init__(self, X: Any, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: Plan, threads: int) -> None:
         X = X[numbers] if hasattr(X, "paths") else X
-        self.rows = NumpyRows(X, y, units, strata, np.arange(len(numbers)), plan, threads=1)
-        self.rows.numbers = numbers.copy()
-
-    def count(self) -> int:
-        return self.rows.count
-
-    def numbers(self) -> Ints:
-        return self.rows.numbers
+        self.rows = NumpyRows(X, y, units, strata, np.arange(len(numbers)), plan, threads=threads)
 
     def weights(self) -> Floats:
         return self.rows.weights
@@ -149,8 +146,9 @@ class _Worker:
     def gram(self, theta: Floats) -> Floats:
         return self.rows.gram(theta)
 
-    def votes(self) -> Votes:
-        return self.rows.votes()
+    def votes(self) -> tuple[Ints, Ints]:
+        found = self.rows.votes()
+        return found.right.astype(np.uint16), found.made.astype(np.uint16)
 
     def drop(self, positions: Ints) -> Floats:
         return self.rows.drop(positions)

@@ -218,14 +218,9 @@ class NumpyRows:
 
     def drop(self, positions: Ints) -> Floats:
         lost = weighted_gram(self._X[positions], self.weights[positions])
-        gone = np.zeros(self.count, dtype=bool)
-        gone[positions] = True
-        left = self.count - len(positions)
-        holes, movers = np.flatnonzero(gone[:left]), left + np.flatnonzero(~gone[left:])
+        filled = filling(self.count, positions)
         for name in ("numbers", "weights", "_X", "_y", "_units", "_strata", "_train", "_odds"):
-            rows = getattr(self, name)
-            rows[holes] = rows[movers]
-            setattr(self, name, rows[:left])
+            setattr(self, name, filled(getattr(self, name)))
         return lost
 
     def _each(self, work: Callable[[slice], T]) -> list[T]:
@@ -236,6 +231,24 @@ class NumpyRows:
             return [work(stripe) for stripe in stripes]
         with self._blas.limit(limits=1, user_api="blas"):
             return list(self._pool.map(work, stripes))
+
+
+def filling(count: int, gone: Ints) -> Callable[[Floats], Floats]:
+    """How an array loses some of its rows in place: the last ones move into the gaps.
+
+    >>> filling(5, np.array([0, 3]))(np.array([10, 11, 12, 13, 14])).tolist()
+    [14, 11, 12]
+    """
+    leaves = np.zeros(count, dtype=bool)
+    leaves[gone] = True
+    left = count - len(gone)
+    gaps, movers = np.flatnonzero(leaves[:left]), left + np.flatnonzero(~leaves[left:])
+
+    def filled(rows: Floats) -> Floats:
+        rows[gaps] = rows[movers]
+        return rows[:left]
+
+    return filled
 
 
 def train_sizes(counts: Sequence[int] | Ints, train_size: int) -> list[int]:

@@ -8,7 +8,7 @@ wrong kind of model can say which ones fit; and what determines its answers (`fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -93,6 +93,12 @@ class Choose:
     after: str
     candidates: tuple[str, ...]
     pronoun: str | None = None
+    query: str | None = field(default=None, repr=False)
+    """The span that a yes/no judgement asks about; the candidates are then "no" and "yes"."""
+    rivals: tuple[str, ...] = field(default=(), repr=False)
+    """Other spans that are asked about in the same place."""
+    labels: tuple[tuple[str, str | int], ...] = field(default=(), repr=False)
+    """What says how the blank is to be filled or where the query stands; nothing that tells the answer."""
 
 
 Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | Embed | Choose
@@ -125,9 +131,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What came back from a `Choose`: a number for each candidate, or None for an abstention."""
+    """What came back from a `Choose`: a number for each candidate, or None for an abstention, and why."""
 
     values: tuple[float, ...] | None
+    why: str | None = None
 
 
 Answer: TypeAlias = Pieces | Reply | Scores | npt.NDArray[np.float32]

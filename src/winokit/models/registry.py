@@ -52,6 +52,7 @@ class Spec:
 
 
 # Imported when first asked for, since most need an extra: prefix to the module whose `load(spec)` makes the model.
+# Those that judge whole problems live above this package; they answer `Choose`, and are known here by name only.
 HOMES = {
     "builtin": "winokit.models.builtin",
     "random": "winokit.models.random_model",
@@ -61,6 +62,7 @@ HOMES = {
     "ngram": "winokit.models.ngram",
     "ensemble": "winokit.models.ensemble",
     "python": "winokit.models.python_function",
+    "hunter": "winokit.hunting.hunter",
 }
 
 

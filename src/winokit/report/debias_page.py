@@ -29,7 +29,7 @@ from winokit.report.debias_plots import (
 )
 from winokit.report.debias_verdict import verdict_of
 from winokit.report.figures import write_figures
-from winokit.report.pages import _flat as flat
+from winokit.report.pages import flat
 from winokit.report.plots import Forest
 from winokit.report.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Source
 from winokit.report.verdict import Verdict

@@ -119,7 +119,7 @@ def report_of(run: Run) -> Report:
         published=tuple(_published(run, known)),
         numbers=tuple(_numbered(row, known) for row in sorted(run.metrics, key=place)),
         left_out=tuple((about(row.protocol).title, row) for row in run.left_out if row.n),
-        settings=tuple(_flat(run.settings)),
+        settings=tuple(flat(run.settings)),
         citations=tuple(_citations(run)),
         sources=tuple(dict.fromkeys(source for _, sources in _citations(run) for source in sources)),
         notes=run.dataset.notes,
@@ -183,11 +183,11 @@ def _numbered(row: Metric, known: Sequence[Scorer]) -> Numbered:
     )
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Nested settings as lines of dotted names."""
     for name, value in settings.items():
         if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         elif isinstance(value, (list, tuple)):
             yield f"{prefix}{name}", ", ".join(str(part) for part in value) or "none"
         else:

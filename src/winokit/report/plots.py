@@ -87,11 +87,15 @@ def forest(
     rows: Iterable[Metric], known: Sequence[Scorer], protocol: str | None = None, *, fine: bool = False
 ) -> Forest:
     """Main results of every protocol or of one; `fine` are those on subsets of subsets, like `connective.because`."""
+    rows = list(rows)
+    # Expected accuracy is accuracy again, unless something was not answered.
+    abstained = any(row.metric == "abstained" and row.value for row in rows)
+    secondary = SECONDARY - {"expected_accuracy"} if abstained else SECONDARY
     chosen = [
         row
         for row in rows
         if kind_of(row) == SHARE
-        and row.metric not in SECONDARY
+        and row.metric not in secondary
         and protocol in (None, base(row.protocol))
         and ("." in row.subset) is fine
     ]

@@ -110,6 +110,7 @@ TITLES: dict[tuple[str, str, str], str] = {
     ("accuracy", "all", "accuracy"): "All problems",
     ("accuracy", "all", "expected_accuracy"): "Abstentions counted as guesses",
     ("accuracy", "all", "abstained"): "Not answered",
+    ("accuracy", "all", "precision"): "Right among the answered",
     ("accuracy", "all", "majority_class"): "Always the commonest answer",
     ("groups", "complete", "group_accuracy"): "Whole groups right",
     ("groups", "complete", "one_right"): "Groups right in part",

@@ -13,7 +13,7 @@ SHARE, POINTS, SIZE, PROBABILITY, COUNT, NUMBER = "share", "points", "size", "pr
 
 SHARES = {
     *("consistency", "order_invariance", "stability", "one_right", "none_right", "same_option", "abstained"),
-    *("majority", "majority_class", "f1"),
+    *("majority", "majority_class", "f1", "precision"),
 }
 DIFFERENCES = {"delta", "pro_minus_anti", "gap", "difference", "drop"}
 NOTHING = "–"

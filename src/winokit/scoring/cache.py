@@ -88,7 +88,7 @@ def encode(answer: Answer) -> bytes:
     if isinstance(answer, Reply):
         return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text]).encode()
     if isinstance(answer, Scores):
-        return b"S" + json.dumps(answer.values).encode()
+        return b"S" + json.dumps(answer.values if answer.values is not None else {"why": answer.why}).encode()
     return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()
 
 
@@ -103,7 +103,7 @@ def decode(data: bytes) -> Answer:
         logprobs, choice, text = value
         return Reply(None if logprobs is None else tuple(logprobs), choice, text)
     if kind == b"S":
-        return Scores(None if value is None else tuple(value))
+        return Scores(tuple(value)) if isinstance(value, list) else Scores(None, value["why"] if value else None)
     return tuple(Piece(start, end, logprob) for start, end, logprob in value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,8 +106,11 @@ def score_variants(
 def _settings(dataset: Dataset, kind: str, plan: Plan, options: Mapping[str, str]) -> Iterable[tuple[Problem, Setting]]:
     """Each problem with its twins and shots."""
     shots = choose_shots(plan.shots_from or dataset, dataset, plan.shots, plan.seed)
+    siblings = _siblings(dataset)
     for problem, some in zip(dataset, shots, strict=True):
-        yield problem, Setting(kind, plan.substitution, _twins(dataset, problem), some, options)
+        twins, beside = _twins(dataset, problem), siblings.get(_place(problem), ())
+        others = [one for one in beside if one is not problem] if problem.query is not None else ()
+        yield problem, Setting(kind, plan.substitution, twins, others, some, options)
 
 
 def _voted(ensemble: Ensemble, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
@@ -143,6 +147,19 @@ def _twins(dataset: Dataset, problem: Problem) -> tuple[Problem, ...]:
     if problem.group is None:
         return ()
     return tuple(other for other in dataset.groups[problem.group] if other is not problem)
+
+
+def _siblings(dataset: Dataset) -> dict[tuple[str, str | None, str], list[Problem]]:
+    """The yes/no judgements of a dataset by the pronoun they ask about."""
+    found: dict[tuple[str, str | None, str], list[Problem]] = defaultdict(list)
+    for problem in dataset:
+        if problem.query is not None:
+            found[_place(problem)].append(problem)
+    return found
+
+
+def _place(problem: Problem) -> tuple[str, str | None, str]:
+    return problem.before, problem.pronoun, problem.after
 
 
 def _asked(scoring: Scoring, problem: Problem, setting: Setting) -> tuple[Request, ...] | str:

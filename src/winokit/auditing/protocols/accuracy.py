@@ -12,7 +12,7 @@ from winokit.auditing.sheet import Sheet, clusters
 
 
 def accuracy(sheet: Sheet) -> Iterable[Metric]:
-    """Accuracy with abstentions as wrong, expected accuracy with abstentions as guesses, and the majority class."""
+    """Accuracy with abstentions as wrong, expected accuracy with them as guesses, precision, and the majority class."""
     graded = sheet.graded()
     unlabelled = sum(problem.answer is None for problem in sheet.dataset)
     if unlabelled:
@@ -26,8 +26,11 @@ def accuracy(sheet: Sheet) -> Iterable[Metric]:
     chance = float(np.mean([g.chance for g in graded]))
     expected = [g.expected for g in graded]
     yield from sheet.mean(("accuracy", "all", "expected_accuracy"), expected, clusters(graded), chance)
-    abstained = sum(g.prediction.prediction is None for g in graded)
-    yield sheet.row(("accuracy", "all", "abstained"), abstained / len(graded), len(graded))
+    answered = [g for g in graded if g.prediction.prediction is not None]
+    yield sheet.row(("accuracy", "all", "abstained"), 1 - len(answered) / len(graded), len(graded))
+    if len(answered) < len(graded):
+        # Precision, where plain accuracy is recall (Emami et al., 2018).
+        yield from sheet.accuracy("accuracy", "all", answered, "precision")
     counts = Counter(g.problem.answer for g in graded)
     yield sheet.row(
         ("accuracy", "all", "majority_class"), max(counts.values()) / len(graded), len(graded), chance=chance

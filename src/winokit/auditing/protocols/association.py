@@ -18,11 +18,12 @@ def association(sheet: Sheet) -> Iterable[Metric]:
     if not graded:
         sheet.leave_out("association", "associative", "no problem is labelled associative or not", len(sheet.dataset))
         return
+    by = {str(one.problem.labels["associative_by"]) for one in graded if "associative_by" in one.problem.labels}
+    note = f"estimated, not judged by people: {', '.join(sorted(by))}" if by else None
     tainted = {one.problem.group for one in graded if one.problem.labels["associative"] and one.problem.group}
     rest = [one for one in graded if not one.problem.labels["associative"]]
-    yield from sheet.accuracy(
-        "association", "associative", [one for one in graded if one.problem.labels["associative"]]
-    )
-    yield from sheet.accuracy("association", "non_associative", rest)
+    associative = [one for one in graded if one.problem.labels["associative"]]
+    yield from sheet.accuracy("association", "associative", associative, note=note)
+    yield from sheet.accuracy("association", "non_associative", rest, note=note)
     whole = [one for one in rest if one.problem.group is not None and one.problem.group not in tainted]
-    yield from sheet.accuracy("association", "non_associative_groups", whole)
+    yield from sheet.accuracy("association", "non_associative_groups", whole, note=note)

@@ -1,0 +1,1 @@
+"""Corpus -> index; problem -> queries -> evidence -> decision."""

@@ -1,0 +1,179 @@
+"""The small English the hunter knows: closed classes of words, forms of a word, and tokens with their places.
+
+No tagger, no parser: a hunter of a few hundred lines that anyone can follow, and that reads the same on every machine.
+Forms are over-generated ("larged"), which costs nothing: what nobody writes is not found.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+TOKEN = re.compile(r"cannot|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|re|ve|ll)\b|\w+(?:-\w+)*|[^\w\s]", re.IGNORECASE)
+
+BE = frozenset("am is are was were be been being 'm 're get gets got getting gotten".split())
+AUXILIARIES = BE | frozenset(
+    "'s 'd 've 'll do does did have has had having will would shall should can could may might must ought ca wo sha "
+    "cannot".split()
+)
+NEGATIONS = frozenset("not n't never cannot no nobody nothing neither nor hardly barely scarcely without".split())
+ADVERBS = frozenset(
+    "so too very quite rather really always often sometimes already still just also even only soon now then again "
+    "almost much more most less far ever once finally suddenly simply actually probably certainly clearly "
+    "easily quickly slowly all both such lot enough ago away first here there".split()
+)
+PREPOSITIONS = frozenset(
+    "of to in on at by for with from off out up upon down over under into onto about above below behind beside "
+    "between after before through during against toward towards among inside outside around across along near past "
+    "than like as without within beyond beneath".split()
+)
+DETERMINERS = frozenset(
+    "the a an my our your his her its their this that these those some any each every no another one two three "
+    "four five several many few".split()
+)
+PRONOUNS = {
+    word: kind
+    for kind, words in {
+        "i": "i me my mine myself",
+        "we": "we us our ours ourselves",
+        "you": "you your yours yourself yourselves",
+        "he": "he him his himself",
+        "she": "she her hers herself",
+        "it": "it its itself",
+        "they": "they them their theirs themselves",
+    }.items()
+    for word in words.split()
+}
+POSSESSIVES = frozenset("my our your his her its their whose".split())
+RELATIVES = frozenset("who which that".split())
+CAUSE, CONTRAST, TIME, OTHER = "cause", "contrast", "time", "other"
+CONNECTIVES = {
+    word: kind
+    for kind, words in {
+        CAUSE: "because since so as therefore thus hence consequently",
+        CONTRAST: "but although though yet however whereas despite unless",
+        TIME: "when while until till after before once whenever if and or then that who which",
+    }.items()
+    for word in words.split()
+}
+MARKS = frozenset('.,;:!?…—–()[]"“”')
+FUNCTION = AUXILIARIES | NEGATIONS | ADVERBS | PREPOSITIONS | DETERMINERS | frozenset(PRONOUNS) | frozenset(CONNECTIVES)
+"""Words that say nothing by themselves: never a head, never a special word."""
+
+# One verb a line would fill pages: each is base, past, participle where it differs; -s and -ing are regular.
+_IRREGULAR = """
+become became become/begin began begun/bite bit bitten/blow blew blown/break broke broken/bring brought/build built/
+burst burst/buy bought/catch caught/choose chose chosen/come came come/cost cost/cut cut/deal dealt/dig dug/draw drew
+drawn/drink drank drunk/drive drove driven/eat ate eaten/fall fell fallen/feed fed/feel felt/fight fought/find found/
+fit fit fitted/flee fled/fly flew flown/forget forgot forgotten/forgive forgave forgiven/freeze froze frozen/
+give gave given/
+go went gone/grow grew grown/hang hung/hear heard/hide hid hidden/hit hit/hold held/hurt hurt/keep kept/kneel knelt/
+know knew known/lay laid/lead led/leave left/lend lent/let let/lie lay lain/light lit/lose lost/make made/mean meant/
+meet met/pay paid/put put/quit quit/read read/ride rode ridden/ring rang rung/rise rose risen/run ran run/say said/
+see saw seen/seek sought/sell sold/send sent/set set/shake shook shaken/shine shone/shoot shot/show showed shown/
+shrink shrank shrunk/shut shut/sing sang sung/sink sank sunk/sit sat/sleep slept/slide slid/speak spoke spoken/
+spend spent/spread spread/stand stood/steal stole stolen/stick stuck/sting stung/strike struck/swear swore sworn/
+sweep swept/swim swam swum/swing swung/take took taken/teach taught/tear tore torn/tell told/think thought/
+throw threw thrown/understand understood/wake woke woken/wear wore worn/win won/write wrote written
+"""
+_VERBS = [verb.split() for verb in _IRREGULAR.split("/")]
+PARTICIPLES = frozenset(verb[-1] for verb in _VERBS)
+_PAST = {verb[0]: verb[1:] for verb in _VERBS}
+VOWELS = frozenset("aeiou")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or a mark of a text, lower-cased, with its place there."""
+
+    word: str
+    start: int
+    end: int
+    capital: bool = False
+
+
+def tokenise(text: str) -> list[Token]:
+    """The tokens of a text: "couldn't" is two, "he's" is two, marks stand alone."""
+    return [
+        Token(found.group().casefold().replace("’", "'"), found.start(), found.end(), found.group()[0].isupper())
+        for found in TOKEN.finditer(text)
+    ]
+
+
+def is_verb_like(word: str) -> bool:
+    """Whether a word looks like a verb by itself: a known irregular one, or one that ends in -ed."""
+    return word in BASE_OF or (word.endswith("ed") and len(word) > 4)
+
+
+def is_participle(word: str) -> bool:
+    """Whether a word could be a past participle, as in a passive."""
+    return word in PARTICIPLES or (word.endswith("ed") and len(word) > 3)
+
+
+def is_adverb(word: str) -> bool:
+    """Whether a word may stand between a subject and its verb without being either."""
+    return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply"))
+
+
+@cache
+def forms(word: str) -> tuple[str, ...]:
+    """A word and the forms it may take, itself first: those of a verb, which cover a noun's plural.
+
+    >>> forms("stopped")[:4], "threw" in forms("throwing"), "carries" in forms("carry")
+    (('stopped', 'stop', 'stops', 'stopping'), True, True)
+    """
+    word = word.casefold()
+    made = [word]
+    for base in _bases(word):
+        past = _PAST.get(base)
+        made += [base, _with_s(base), _with_ing(base), *(past if past else [_with_ed(base)])]
+    return tuple(dict.fromkeys(made))
+
+
+def _bases(word: str) -> list[str]:
+    """What a word may be a form of."""
+    if word in BASE_OF:
+        return [BASE_OF[word]]
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2 and VOWELS & set(stem):
+            doubled = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz"
+            found = [stem[:-1]] if doubled else [f"{stem[:-1]}y"] if ending == "ed" and stem[-1] == "i" else [stem]
+            known = [BASE_OF[base] for base in found if base in BASE_OF]
+            return known or [*found, *([] if doubled else [f"{stem}e"])]
+    if word.endswith("ies") and len(word) > 4:
+        return [f"{word[:-3]}y", word[:-1]]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        found = [word[:-1], *([word[:-2]] if word.endswith("es") else [])]
+        return [BASE_OF[base] for base in found if base in BASE_OF] or found
+    return [word]
+
+
+def _with_s(base: str) -> str:
+    if base.endswith("y") and base[-2:-1] not in VOWELS:
+        return f"{base[:-1]}ies"
+    return f"{base}es" if base.endswith(("s", "x", "z", "ch", "sh", "o")) else f"{base}s"
+
+
+def _with_ing(base: str) -> str:
+    if base.endswith("e") and not base.endswith(("ee", "oe")):
+        return f"{base[:-1]}ing"
+    return f"{_doubled(base)}ing"
+
+
+def _with_ed(base: str) -> str:
+    if base.endswith("y") and base[-2:-1] not in VOWELS:
+        return f"{base[:-1]}ied"
+    return f"{base}d" if base.endswith("e") else f"{_doubled(base)}ed"
+
+
+def _doubled(base: str) -> str:
+    """A short base with its last letter doubled, as in stopped."""
+    short = len(base) == 3 or (len(base) == 4 and base[0] not in VOWELS and base[1] not in VOWELS)
+    closed = base[-1] not in "aeiouwxy" and base[-2:-1] in VOWELS and base[-3:-2] not in VOWELS
+    return base + base[-1] if short and closed else base
+
+
+BASE_OF = {form: verb[0] for verb in _VERBS for form in (_with_s(verb[0]), _with_ing(verb[0]), *verb)}
+"""Every form of an irregular verb to its base."""

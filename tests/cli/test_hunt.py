@@ -1,0 +1,156 @@
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from winokit.cli.hunt import app
+from winokit.cli.main import app as everything
+from winokit.cli.main import main
+from winokit.errors import WinokitError
+
+TEXT = "I could not carry him because I was tired.\n\nHe could not carry the girl because she was heavy.\n"
+ASKED = ["--text", "Nora could not carry Ines because _ was heavy.", "--candidate", "Nora", "--candidate", "Ines"]
+runner = CliRunner()
+
+
+def run(*arguments, of=app):
+    return runner.invoke(of, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def index(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    result = run("index", tmp_path / "text.txt", "--out", tmp_path / "i.db")
+    assert result.exit_code == 0
+    assert f"2 sentences of 1 files in {tmp_path / 'i.db'}" in result.output
+    assert "1 added" in result.output
+    return tmp_path / "i.db"
+
+
+def test_index_adds_to_what_is_there(index, tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"text": "One more."}\n')
+    told = json.loads(run("index", tmp_path / "text.txt", tmp_path / "rows.jsonl", "--out", index, "--json").output)
+    assert (told["added"], told["sentences"], told["files"]) == ([(tmp_path / "rows.jsonl").as_posix()], 3, 2)
+
+
+def test_index_passes_over_what_it_knows(index, tmp_path):
+    told = json.loads(run("index", tmp_path / "text.txt", "--out", index, "--json").output)
+    assert (told["added"], told["unchanged"], told["sentences"]) == ([], [(tmp_path / "text.txt").as_posix()], 2)
+
+
+def test_ask_shows_reading_queries_evidence_and_decision(index):
+    shown = run("ask", index, *ASKED).output
+    assert "agent    Nora: subject of 'carry'" in shown
+    assert '"could not carry", and "was heavy"' in shown
+    assert "He »could not carry« the girl because she »was heavy«." in shown
+    assert shown.endswith("decision: Ines\n")
+
+
+def test_ask_in_json_has_everything(index):
+    told = json.loads(run("ask", index, *ASKED, "--json").output)
+    assert (told["choice"], told["agent"], told["patient"], told["why"]) == (1, 0, 2, None)
+    assert told["evidence"][0]["weight"] == 2
+    assert told["reading"]["context"]["head"] == "carry"
+    assert [query["set"] for query in told["queries"]] == ["whole", "heads", "synonyms"]
+
+
+def test_ask_takes_a_problem_of_a_dataset_and_says_why_there_is_no_answer(index):
+    shown = run("ask", index, "open", "--row", 1).output
+    assert "decision: no answer: no two candidates are named together in one clause (right: the spaniel)" in shown
+
+
+def test_associate_writes_labels_that_an_audit_can_read(index, tmp_path):
+    result = run("associate", index, "open", "--out", tmp_path / "open.jsonl")
+    assert "of 428 problems are associative by" in result.output
+    assert "against 428 labels: AUC" in result.output
+    told = json.loads(run("associate", index, "open", "--json").output)
+    assert (told["labelled"], len(told["rows"])) == (428, 428)
+    from winokit.loading import load
+
+    assert load(tmp_path / "open.jsonl")[0].labels["association"] == 0
+
+
+def test_check_takes_a_corpus(tmp_path):
+    (tmp_path / "text.txt").write_text(
+        "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch the spaniel "
+        "back from the street.\n"
+    )
+    run("index", tmp_path / "text.txt", "--out", tmp_path / "i.db")
+    result = run("check", "open", "--only", "corpus", "--corpus", tmp_path / "i.db", of=everything)
+    assert result.exit_code == 1
+    assert "1 problem stands in" in result.output
+    assert "word for word" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["index", "nowhere.txt", "--out", "i.db"], "nowhere.txt: cannot be read (No such file or directory)"),
+        (["index", "empty.txt", "--out", "i.db"], "no sentence in empty.txt"),
+        (["index", "binary.bin", "--out", "i.db"], "binary.bin: a binary file, not text"),
+        (["index", "text.txt", "--out", "i.db", "--encoding", "utf-9"], "no encoding named 'utf-9'"),
+        (["index", "text.txt", "--out", "/proc/none/i.db"], "cannot be written"),
+        (["ask", "none.db", "open"], "none.db: no such index; make one with `winokit hunt index"),
+        (["ask", "text.txt", "open"], "text.txt: no index of winokit's"),
+        (["ask", "none.db"], "one problem expected: DATA and --row, or --text and --candidate twice"),
+        (["ask", "none.db", "--text", "No blank."], "exactly one blank '_' expected, found 0"),
+        (["ask", "none.db", "open", "--row", "999"], "row 999 asked for, where there are 428"),
+        (["associate", "none.db", "open"], "none.db: no such index"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "empty.txt").write_text("\n")
+    (tmp_path / "binary.bin").write_bytes(b"\x7fELF\x00\x01")
+    with pytest.raises(WinokitError) as refused:
+        run(*arguments)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "i.db").exists()
+
+
+@pytest.mark.parametrize("arguments", ["audit open --model hunter:no.db", "check open --corpus no.db"])
+def test_a_missing_index_is_exit_code_2_everywhere(monkeypatch, capsys, arguments):
+    monkeypatch.setattr(sys, "argv", ["winokit", *arguments.split()])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.startswith("winokit: no.db: no such index; make one with")
+
+
+def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
+    program = (
+        "import signal, time\n"
+        "from winokit.cli import hunt\n"
+        "from winokit.hunting import building, corpus\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "corpus.BLOCK, building.COMMIT, building.SMALL = 4000, 8000, 0\n"
+        "keep = building._Writer._keep\n"
+        "def slowly(writer, split):\n"
+        "    keep(writer, split)\n"
+        "    print('kept', flush=True)\n"
+        "    time.sleep(0.1)\n"
+        "building._Writer._keep = slowly\n"
+        "if __name__ == '__main__':\n"
+        "    hunt.app()\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    (tmp_path / "text.txt").write_text("".join(f"Sentence {number} stands here.\n\n" for number in range(12_000)))
+    command = [sys.executable, "program.py", "index", "text.txt", "--out", "i.db", "--workers", "1"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        for _ in range(5):
+            process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode != 0
+    assert "Traceback" not in said
+    with pytest.raises(WinokitError, match="not finished"):
+        run("ask", tmp_path / "i.db", "open")
+    monkeypatch.setattr("winokit.hunting.corpus.BLOCK", 4000)
+    assert "12,000 sentences" in run("index", tmp_path / "text.txt", "--out", tmp_path / "i.db").output
+    assert run("ask", tmp_path / "i.db", "open").exit_code == 0
