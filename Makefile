@@ -56,7 +56,7 @@ clean:
 	touch $@
 
 .venv/.dev: .venv/.base
-	$(PIP) install --constraint constraints.txt --editable '.[hf,hub]' --group dev
+	$(PIP) install --constraint constraints.txt --editable '.[collect,crowd,hf,hub,hunt,mturk,ray]' --group dev
 	touch $@
 
 .venv/.all: .venv/.dev

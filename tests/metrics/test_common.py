@@ -158,6 +158,11 @@ TABLE = {
     ),
     "pro_minus_anti": Row(lambda c: m.pro_minus_anti(c.correct, c.stereotypes), chance=level(0)),
     "gap": Row(lambda c: m.gap(c.correct, *_halves(c)), chance=level(0)),
+    "precision_recall": Row(
+        lambda c: (lambda found: (found.precision, found.recall, found.f1))(
+            m.precision_recall(c.predictions, c.answers)
+        ),
+    ),
     "p_chance": Row(lambda c: m.p_chance(int(c.correct.sum()), len(c.correct), one_in(c))),
     "p_best_of": Row(lambda c: m.p_best_of(10, int(c.correct.sum()), len(c.correct), one_in(c))),
     "n_to_beat_chance": Row(lambda c: m.n_to_beat_chance(float(np.mean(c.correct)), one_in(c))),
@@ -181,12 +186,17 @@ NO_METRICS = {
     "Draws",
     "F1",
     "Interval",
+    "LogFit",
+    "PUBLISHED",
+    "PrecisionRecall",
     "clusters",
     "complete_groups",
+    "fit_log",
     "fleiss_kappa",
     "gotcha",
     "holm",
     "in_first_order",
+    "leaderboard_auc",
     "rating_table",
 }
 

@@ -80,8 +80,9 @@ def audit(
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
     odd = {one.spec: _surprisal(dataset, one, settings, cache) for one in models}
+    trained = {one.spec: getattr(one, "formalization", None) for one in models}
     about = _about(dataset, models, predictions, settings)
-    run = _judged(dataset, variants, rows, odd, settings, about)
+    run = _judged(dataset, variants, rows, odd, trained, settings, about)
     run.settings["notes"] = [*dataset.notes, *(f"{read.model}: {note}" for read in reads for note in read.notes)]
     run.left_out[:0] = _unmatched(reads)
     return run
@@ -130,6 +131,7 @@ def _judged(
     variants: Mapping[str, Variant],
     predictions: Sequence[Prediction],
     odd: Mapping[str, Mapping[str, float]],
+    trained: Mapping[str, str | None],
     settings: Settings,
     about: dict[str, Any],
 ) -> Run:
@@ -141,12 +143,15 @@ def _judged(
     metrics: list[Metric] = []
     left_out = []
     for (model, scoring), by_variant in named.items():
+        sheets: dict[str, Sheet] = {}
         for wanted in settings.protocols:
             protocol, _, subset = wanted.partition("@")
-            some = _subset(dataset, subset)
-            sheet = Sheet(some, by_variant, variants, model, scoring, seed=settings.seed, draws=settings.draws)
-            sheet.surprisal = odd.get(model, {})
-            metrics += [_renamed(row, subset) for row in PROTOCOLS[protocol](sheet)]
+            if subset not in sheets:
+                some, draws = _subset(dataset, subset), settings.draws
+                sheets[subset] = Sheet(some, by_variant, variants, model, scoring, trained.get(model), draws=draws)
+                sheets[subset].seed, sheets[subset].surprisal = settings.seed, odd.get(model, {})
+            metrics += [_renamed(row, subset) for row in PROTOCOLS[protocol](sheets[subset])]
+        for sheet in sheets.values():
             left_out += [one for one in sheet.left_out if one not in left_out]
     problems = {name: variant.problems for name, variant in variants.items() if name != "reversed"}
     return Run(about, metrics, list(predictions), dataset, problems, left_out)

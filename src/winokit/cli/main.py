@@ -12,7 +12,21 @@ from typing import Annotated
 import typer
 
 import winokit
-from winokit.cli import audit, check, compare, convert, datasets, debias, embed, hunt, report, score, stats
+from winokit.cli import (
+    audit,
+    check,
+    collect,
+    compare,
+    convert,
+    datasets,
+    debias,
+    embed,
+    hunt,
+    report,
+    score,
+    stats,
+    train,
+)
 from winokit.errors import WinokitError
 
 app = typer.Typer(
@@ -33,8 +47,10 @@ app.command()(convert.convert)
 app.command()(datasets.datasets)
 app.command()(score.score)
 app.command()(embed.embed)
+app.command()(train.train)
 app.add_typer(debias.app, name="debias")
 app.add_typer(hunt.app, name="hunt")
+app.add_typer(collect.app, name="collect")
 
 
 def _version(wanted: bool) -> None:

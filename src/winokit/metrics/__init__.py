@@ -27,6 +27,7 @@ from winokit.metrics.consistency import (
     role_kept,
     stability,
 )
+from winokit.metrics.curve import PUBLISHED, LogFit, fit_log, leaderboard_auc
 from winokit.metrics.gender import (
     Cell,
     delta,
@@ -64,14 +65,18 @@ from winokit.metrics.intervals import (
     wilson,
 )
 from winokit.metrics.luck import n_to_beat_chance, n_to_tell_apart, p_best_of, p_chance
+from winokit.metrics.retrieval import PrecisionRecall, precision_recall
 
 __all__ = [
     "CONSISTENCY_CHANCE",
     "F1",
+    "PUBLISHED",
     "Cell",
     "Comparison",
     "Draws",
     "Interval",
+    "LogFit",
+    "PrecisionRecall",
     "abstained",
     "accuracy",
     "all_right",
@@ -94,6 +99,7 @@ __all__ = [
     "expected_role_kept",
     "expected_stability",
     "f1",
+    "fit_log",
     "fleiss_kappa",
     "gap",
     "gap_interval",
@@ -106,6 +112,7 @@ __all__ = [
     "holm",
     "in_first_order",
     "independent_group_accuracy",
+    "leaderboard_auc",
     "majority_class",
     "mcnemar",
     "mean_interval",
@@ -120,6 +127,7 @@ __all__ = [
     "p_chance",
     "p_paired",
     "paired_interval",
+    "precision_recall",
     "pro_minus_anti",
     "rating_table",
     "role_kept",

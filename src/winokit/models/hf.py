@@ -2,7 +2,8 @@
 
 Options: `kind` (causal, masked, seq2seq; told from the model's configuration by default), `dtype` (float32, bfloat16,
 float16, auto), `device` (cpu, cuda, cuda:1, mps), `revision`, `adapter` (the folder of a LoRA), `gguf_file` (a GGUF
-file inside the folder), `budget` (tokens a batch).
+file inside the folder), `budget` (tokens a batch). A folder that `winokit train` wrote is asked under the formalization
+it was trained with, unless a `kind` says otherwise.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ HOMES = {
     "masked": "winokit.models.hf_masked",
     "seq2seq": "winokit.models.hf_seq2seq",
 }
+# A folder that `winokit train` wrote judges whole problems; what does so lives above this package.
+TRAINED, HOME_OF_TRAINED = "winokit.json", "winokit.formalizations.finetuned"
 
 
 def load(spec: Spec) -> Model:
@@ -33,6 +36,9 @@ def load(spec: Spec) -> Model:
     from winokit.models.hf_common import Settings
 
     settings = Settings.of(spec)
+    if settings.kind is None and settings.folder is not None and (settings.folder / TRAINED).exists():
+        trained: Model = import_module(HOME_OF_TRAINED).load(spec, settings)
+        return trained
     kind = settings.kind or told_kind(settings)
     model: Model = import_module(HOMES[kind]).load(spec, replace(settings, kind=kind))
     return model

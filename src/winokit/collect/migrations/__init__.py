@@ -1,0 +1,1 @@
+"""How the tables came to be what they are, one step a file, run whenever a study is opened."""

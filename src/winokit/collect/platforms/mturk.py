@@ -1,0 +1,132 @@
+"""Amazon Mechanical Turk, as an external question: a legacy adapter, since it takes no new customers.
+
+The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of work approved, 5,000 approvals, and a
+home in the US, Canada, the UK, Australia or New Zealand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.sax.saxutils import escape
+
+from winokit.collect.config import Platform as Settings
+from winokit.collect.platforms.base import Departure, PlatformError, Uncertain, Visitor
+from winokit.collect.refusals import NotAllowed
+from winokit.errors import MissingExtra
+
+SUBMIT = "https://www.mturk.com/mturk/externalSubmit"
+SANDBOX_SUBMIT = "https://workersandbox.mturk.com/mturk/externalSubmit"
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+REGION = "us-east-1"
+SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+APPROVED_PERCENT, APPROVED_NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
+
+
+class MTurk:
+    """The platform, spoken to through boto3, which finds its credentials where it always does."""
+
+    name = "mturk"
+
+    def __init__(self, settings: Settings, client: Any = None) -> None:
+        self.settings = settings
+        self._client = client
+
+    def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
+        """Who has come, by the parameters of an external question. A preview is nobody yet."""
+        if "assignmentId" not in parameters:
+            return None
+        if parameters["assignmentId"] == PREVIEW:
+            raise NotAllowed("please accept the task on Mechanical Turk first")
+        told = [parameters.get(name, "") for name in ("workerId", "hitId", "assignmentId")]
+        if not all(one.isalnum() and len(one) <= 64 for one in told):
+            raise NotAllowed("this is not an address that Mechanical Turk makes")
+        return Visitor(*told)
+
+    def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
+        """A form that is posted back to Mechanical Turk."""
+        if visitor is None or visitor.session_id is None:
+            return Departure()
+        action = SANDBOX_SUBMIT if "sandbox" in self.settings.api else SUBMIT
+        outcome = "screened-out" if screened_out else "done"
+        return Departure(form_action=action, fields={"assignmentId": visitor.session_id, "outcome": outcome})
+
+    def approve(self, visitor: Visitor) -> None:
+        """Approve the assignment, which pays the reward of its HIT."""
+        self._call("approve_assignment", AssignmentId=visitor.session_id, OverrideRejection=False)
+
+    def screen_out(self, visitor: Visitor) -> None:
+        """Approve it all the same: Mechanical Turk has no other way to let somebody go who did nothing wrong."""
+        self.approve(visitor)
+
+    def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """Send a bonus; Mechanical Turk itself refuses a second one with the same reference."""
+        self._call(
+            "send_bonus",
+            WorkerId=visitor.external_id,
+            AssignmentId=visitor.session_id,
+            BonusAmount=f"{cents / 100:.2f}",
+            Reason=note[:400],
+            UniqueRequestToken=reference[:64],
+        )
+        return reference
+
+    def create_hit(self, address: str, *, title: str, description: str, assignments: int, minutes: int) -> str:
+        """Publish the study's address as an external question; the id of the HIT."""
+        question = (
+            f'<ExternalQuestion xmlns="{SCHEMA}"><ExternalURL>{escape(address)}</ExternalURL>'
+            "<FrameHeight>0</FrameHeight></ExternalQuestion>"
+        )
+        made = self._call(
+            "create_hit",
+            Title=title,
+            Description=description,
+            Reward=f"{self.settings.base_reward:.2f}",
+            MaxAssignments=assignments,
+            AssignmentDurationInSeconds=60 * minutes,
+            LifetimeInSeconds=int(self.settings.invite_days * 86_400),
+            Question=question,
+            QualificationRequirements=self.qualifications(),
+        )
+        return str(made["HIT"]["HITId"])
+
+    def qualifications(self) -> list[dict[str, Any]]:
+        """Who may take the task."""
+        least = "GreaterThanOrEqualTo"
+        return [
+            {
+                "QualificationTypeId": APPROVED_PERCENT,
+                "Comparator": least,
+                "IntegerValues": [self.settings.least_approval],
+            },
+            {
+                "QualificationTypeId": APPROVED_NUMBER,
+                "Comparator": least,
+                "IntegerValues": [self.settings.least_approved],
+            },
+            {
+                "QualificationTypeId": LOCALE,
+                "Comparator": "In",
+                "LocaleValues": [{"Country": country} for country in self.settings.countries],
+            },
+        ]
+
+    def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        client = self._client = self._client or _client(self.settings.api)
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            answer: dict[str, Any] = getattr(client, operation)(**parameters)
+        except ClientError as error:
+            raise PlatformError(f"Mechanical Turk: {error.response['Error'].get('Message', error)}") from None
+        except BotoCoreError as error:
+            raise Uncertain(f"Mechanical Turk: no answer to {operation} ({error})") from None
+        return answer
+
+
+def _client(endpoint: str) -> Any:
+    try:
+        import boto3
+    except ModuleNotFoundError:
+        raise MissingExtra("Mechanical Turk", "mturk") from None
+    return boto3.client("mturk", region_name=REGION, endpoint_url=endpoint or None)

@@ -1,0 +1,132 @@
+"""Requesters: the first account, logins with a limit on tries, and sessions that can all be ended at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from winokit.collect import passwords
+from winokit.collect.invites import SETUP, SETUP_SECONDS
+from winokit.collect.refusals import Incomplete, LinkExpired, NotAllowed, TooMany
+from winokit.collect.schema import LoginFailure, Requester
+
+if TYPE_CHECKING:
+    from winokit.collect.study import Study
+
+WINDOW = timedelta(minutes=15)
+MOST_BY_NAME, MOST_BY_ADDRESS = 5, 20
+NAME = re.compile(r"[\w.@+-]{2,64}")
+REFUSED = "name or password is wrong"
+
+
+@dataclass(frozen=True)
+class RequesterInfo:
+    """A requester who is logged in. A session cookie holds id and version."""
+
+    id: int
+    name: str
+    session_version: int
+
+
+def exist(study: Study) -> bool:
+    """Whether there is a requester yet."""
+    with study.store.read() as session:
+        return session.scalar(select(Requester.id).limit(1)) is not None
+
+
+def set_up(study: Study, token: str, name: str, password: str) -> RequesterInfo:
+    """Make the first account by the link that `serve` shows; there is no second one to be had that way."""
+    study.signer.read(SETUP, token, SETUP_SECONDS)
+    hashed = _checked(name, password)
+    with study.store.write() as session:
+        if session.scalar(select(Requester.id).limit(1)) is not None:
+            raise LinkExpired("there is a requester already; log in")
+        return _added(study, session, name, hashed, "system")
+
+
+def add(study: Study, name: str, password: str, actor: str) -> RequesterInfo:
+    """Make another account."""
+    hashed = _checked(name, password)
+    with study.store.write() as session:
+        if session.scalar(select(Requester.id).where(Requester.name == name)) is not None:
+            raise Incomplete({"name": "this name is taken"})
+        return _added(study, session, name, hashed, actor)
+
+
+def login(study: Study, name: str, password: str, address: str) -> RequesterInfo:
+    """Log in. Five wrong passwords for a name, or twenty from an address, in a quarter of an hour are enough."""
+    keys = {study.signer.digest("login-name", name): MOST_BY_NAME}
+    keys[study.signer.digest("login-address", address)] = MOST_BY_ADDRESS
+    with study.store.read() as session:
+        for key, most in keys.items():
+            _refuse_too_many(study, session, key, most)
+        found = session.scalar(select(Requester).where(Requester.name == name))
+    right = passwords.verify(found.password_hash if found else passwords.NOBODY, password)
+    with study.store.write() as session:
+        if found is None or not right:
+            session.add_all(LoginFailure(key=key, at=study.now()) for key in keys)
+            study.log(session, "stranger", "login refused", name[:64])
+        else:
+            session.execute(delete(LoginFailure).where(LoginFailure.key == next(iter(keys))))
+            session.execute(delete(LoginFailure).where(LoginFailure.at < study.now() - WINDOW))
+            study.log(session, f"requester:{name}", "login")
+    if found is None or not right:
+        raise NotAllowed(REFUSED)
+    return RequesterInfo(found.id, found.name, found.session_version)
+
+
+def get(study: Study, requester_id: int, session_version: int) -> RequesterInfo:
+    """The requester of a session; one whose sessions were ended is refused."""
+    with study.store.read() as session:
+        found = session.get(Requester, requester_id)
+        if found is None or found.session_version != session_version:
+            raise NotAllowed("please log in")
+        return RequesterInfo(found.id, found.name, found.session_version)
+
+
+def end_sessions(study: Study, requester_id: int) -> None:
+    """Log a requester out everywhere."""
+    with study.store.write() as session:
+        found = session.get_one(Requester, requester_id)
+        found.session_version += 1
+        study.log(session, f"requester:{found.name}", "logout")
+
+
+def change_password(study: Study, requester_id: int, old: str, new: str) -> RequesterInfo:
+    """Change a password, which ends every session but the one that gets the new version."""
+    hashed = passwords.hash_password(new)
+    with study.store.write() as session:
+        found = session.get_one(Requester, requester_id)
+        if not passwords.verify(found.password_hash, old):
+            raise NotAllowed("the old password is wrong")
+        found.password_hash, found.session_version = hashed, found.session_version + 1
+        study.log(session, f"requester:{found.name}", "password")
+        return RequesterInfo(found.id, found.name, found.session_version)
+
+
+def _checked(name: str, password: str) -> str:
+    if not NAME.fullmatch(name):
+        raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
+    return passwords.hash_password(password)
+
+
+def _added(study: Study, session: Session, name: str, hashed: str, actor: str) -> RequesterInfo:
+    made = Requester(name=name, password_hash=hashed, session_version=1, created_at=study.now())
+    session.add(made)
+    session.flush()
+    study.log(session, actor, "requester", name)
+    return RequesterInfo(made.id, made.name, made.session_version)
+
+
+def _refuse_too_many(study: Study, session: Session, key: str, most: int) -> None:
+    since = study.now() - WINDOW
+    query = select(func.count(), func.min(LoginFailure.at)).where(LoginFailure.key == key, LoginFailure.at > since)
+    count, first = session.execute(query).one()
+    if count >= most:
+        wait = max(1, int((first + WINDOW - study.now()).total_seconds()))
+        raise TooMany(f"too many tries; please wait {wait // 60 + 1} minutes", wait)

@@ -1,0 +1,368 @@
+"""The tables of a study, in plain sight.
+
+A *task* asks for a number of submissions of one kind; a *lease* gives one of its places to one worker for a while; a
+*submission* is what came back, and a *vote* is what a submission says about a problem. Two counters on each task,
+`accepted` and `held`, and one constraint over them are what no concurrency can get around: the database itself refuses
+a place too many.
+
+People are pseudonymous: everything hangs on a worker's code, and the one table that knows who that is on a platform,
+`identities`, can be emptied without touching the rest.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    Computed,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    false,
+    literal_column,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE = "write", "validate", "switchable", "associative", "evaluate"
+KINDS = (WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE)
+VOTES = (VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE)
+LIVE, SUBMITTED, EXPIRED, RELEASED = "live", "submitted", "expired", "released"
+ACTIVE, BLOCKED, SCREENED_OUT = "active", "blocked", "screened-out"
+WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
+LATE, FROM_BLOCKED = "late", "from a blocked worker"
+
+
+class Moment(TypeDecorator[datetime]):
+    """A moment in UTC; SQLite forgets the zone, and this puts it back."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """On the way in: in UTC."""
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """On the way out: with its zone."""
+        return None if value is None else value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Base(DeclarativeBase):
+    """What the tables share: names of constraints that a migration can refer to, and the types behind the hints."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {datetime: Moment, dict[str, Any]: JSON, list[str]: JSON, list[int]: JSON, str: Text}  # noqa: RUF012
+
+
+class Worker(Base):
+    """Somebody who writes or judges, under a pseudonym."""
+
+    __tablename__ = "workers"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    code: Mapped[str] = mapped_column(String(24), unique=True)
+    platform: Mapped[str] = mapped_column(String(16))
+    state: Mapped[str] = mapped_column(String(16), default=ACTIVE)
+    state_why: Mapped[str | None]
+    joined_at: Mapped[datetime]
+    consented_at: Mapped[datetime | None]
+    screened_at: Mapped[datetime | None]
+    native_speaker: Mapped[bool | None]
+    has_seen_wsc: Mapped[bool | None]
+    qualified_at: Mapped[datetime | None]
+
+
+class Identity(Base):
+    """Who a worker is on a platform: the only personal data, never exported, deleted on request."""
+
+    __tablename__ = "identities"
+    __table_args__ = (UniqueConstraint("platform", "external_id"),)
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), primary_key=True)
+    platform: Mapped[str] = mapped_column(String(16))
+    external_id: Mapped[str]
+    study_id: Mapped[str | None]
+    session_id: Mapped[str | None]
+    """Prolific's submission, MTurk's assignment: what is approved and paid."""
+    approved_session: Mapped[str | None]
+    """The last one that was approved, so that none is approved twice."""
+
+
+class QuizAttempt(Base):
+    """One try at the qualification quiz."""
+
+    __tablename__ = "quiz_attempts"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
+    answers: Mapped[list[int]]
+    share: Mapped[float]
+    passed: Mapped[bool]
+    at: Mapped[datetime]
+
+
+class Requester(Base):
+    """Somebody who runs the study."""
+
+    __tablename__ = "requesters"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    password_hash: Mapped[str]
+    session_version: Mapped[int] = mapped_column(default=1)
+    """Raised to end every session of the requester at once."""
+    created_at: Mapped[datetime]
+
+
+class LoginFailure(Base):
+    """A failed login, under a keyed hash of the name or the address: enough to count, not enough to follow anybody."""
+
+    __tablename__ = "login_failures"
+    __table_args__ = (Index("ix_login_failures_key_at", "key", "at"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime]
+
+
+class Invite(Base):
+    """A link that was handed out: how often it may be used, until when."""
+
+    __tablename__ = "invites"
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    purpose: Mapped[str] = mapped_column(String(16))
+    label: Mapped[str] = mapped_column(default="")
+    uses: Mapped[int] = mapped_column(default=0)
+    most_uses: Mapped[int] = mapped_column(default=1)
+    worker_id: Mapped[int | None] = mapped_column(ForeignKey("workers.id"))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+
+
+class Group(Base):
+    """Problems that belong together: the twins of one submission, or of an imported dataset."""
+
+    __tablename__ = "problem_groups"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None]
+    """The group's name in the dataset it was imported from."""
+    origin: Mapped[str] = mapped_column(String(16))
+
+
+class ProblemRow(Base):
+    """A problem as it is stored; `problems.to_problem` makes the thing itself of it."""
+
+    __tablename__ = "problems"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    public_id: Mapped[str] = mapped_column(String(40), index=True)
+    family: Mapped[str] = mapped_column(String(40), index=True)
+    """The public id of the original that a variant was made from; a problem's own otherwise."""
+    group_id: Mapped[int | None] = mapped_column(ForeignKey("problem_groups.id"), index=True)
+    origin: Mapped[str] = mapped_column(String(16), index=True)
+    variant: Mapped[str] = mapped_column(String(24), default="original")
+    before: Mapped[str]
+    after: Mapped[str]
+    candidates: Mapped[list[str]]
+    answer: Mapped[int | None]
+    pronoun: Mapped[str | None]
+    query: Mapped[str | None]
+    domain: Mapped[str | None] = mapped_column(String(32))
+    labels: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    occurrence: Mapped[int] = mapped_column(default=1)
+    author_id: Mapped[int | None] = mapped_column(ForeignKey("workers.id"), index=True)
+    submission_id: Mapped[int | None] = mapped_column(index=True)
+    """What it was written in. No foreign key: submissions hang on tasks, and tasks on problems."""
+    created_at: Mapped[datetime]
+    valid: Mapped[bool | None]
+    """What the votes, or a requester over them, have decided; None while votes are out."""
+    agreement: Mapped[str | None] = mapped_column(String(16))
+    """`unanimous-yes`, `unanimous-no` or `split`, as the votes fell on validity."""
+    withdrawn: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Its submission was discarded: nobody is asked about it any more."""
+
+
+class Task(Base):
+    """So many submissions of one kind, asked for.
+
+    `held` counts the places given to leases that have neither been submitted nor given back, `accepted` the
+    submissions that count. A task without a number (`asked` is null) is a gold question: everybody may get it.
+    """
+
+    __tablename__ = "tasks"
+    __table_args__ = (
+        CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
+        Index("ix_tasks_free", "kind", "rank", sqlite_where=text("free > 0"), postgresql_where=text("free > 0")),
+    )  # fmt: skip
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    asked: Mapped[int | None]
+    accepted: Mapped[int] = mapped_column(default=0)
+    held: Mapped[int] = mapped_column(default=0)
+    free: Mapped[int | None] = mapped_column(Computed("asked - accepted - held", persisted=True))
+    rank: Mapped[int]
+    """Tasks are given out in this order."""
+    gold: Mapped[bool] = mapped_column(default=False, server_default=false())
+    problem_id: Mapped[int | None] = mapped_column(ForeignKey("problems.id"), index=True)
+    group_id: Mapped[int | None] = mapped_column(ForeignKey("problem_groups.id"), index=True)
+    family: Mapped[str | None] = mapped_column(String(40), index=True)
+    author_id: Mapped[int | None] = mapped_column(ForeignKey("workers.id"))
+    domain: Mapped[str | None] = mapped_column(String(32))
+    topic: Mapped[dict[str, Any] | None]
+    """For writing: `{"topic": …, "words": […]}`."""
+
+
+class Lease(Base):
+    """A place of a task, given to a worker for a while. One row a worker and task, however often it is given."""
+
+    __tablename__ = "leases"
+    __table_args__ = (
+        UniqueConstraint("task_id", "worker_id"),
+        Index("uq_leases_one_live", "worker_id", "kind", unique=True, sqlite_where=text("state = 'live'"),
+              postgresql_where=text("state = 'live'")),
+        Index("ix_leases_worker_id_kind_id", "worker_id", "kind", "id"),
+        Index("ix_leases_live", "expires_at", sqlite_where=text("state = 'live'"),
+              postgresql_where=text("state = 'live'")),
+    )  # fmt: skip
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token: Mapped[str] = mapped_column(String(32), unique=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id"))
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"))
+    kind: Mapped[str] = mapped_column(String(16))
+    state: Mapped[str] = mapped_column(String(16), default=LIVE)
+    leased_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+
+
+# Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
+IS_FREE, IS_LIVE = Task.free > literal_column("0"), Lease.state == literal_column("'live'")
+
+
+class Draft(Base):
+    """What a worker has typed so far; it outlives a closed tab and an expired lease."""
+
+    __tablename__ = "drafts"
+    lease_id: Mapped[int] = mapped_column(ForeignKey("leases.id"), primary_key=True)
+    fields: Mapped[dict[str, Any]]
+    saved_at: Mapped[datetime]
+
+
+class Submission(Base):
+    """What a worker handed in, as they handed it in, whether it counts or not. One a lease, so a replay adds none."""
+
+    __tablename__ = "submissions"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    lease_id: Mapped[int] = mapped_column(ForeignKey("leases.id"), unique=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id"), index=True)
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    fields: Mapped[dict[str, Any]]
+    counted: Mapped[bool]
+    why_not: Mapped[str | None]
+    """Why it does not count: late, from a blocked worker, discarded by a requester."""
+    late: Mapped[bool] = mapped_column(default=False)
+    seconds: Mapped[float]
+    """From the lease to the submission."""
+    pasted: Mapped[int] = mapped_column(default=0)
+    """Characters that came from the clipboard."""
+    adversary: Mapped[dict[str, Any] | None]
+    submitted_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class Vote(Base):
+    """What one worker says about one problem. `choice` is a candidate's index, or 1 for yes and 0 for no."""
+
+    __tablename__ = "votes"
+    __table_args__ = (UniqueConstraint("task_id", "worker_id"), Index("ix_votes_problem_id_kind", "problem_id", "kind"))
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), unique=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id"))
+    problem_id: Mapped[int] = mapped_column(ForeignKey("problems.id"))
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    choice: Mapped[int | None]
+    """None where the worker cannot tell, if the study lets them say so."""
+    equally_plausible: Mapped[bool | None]
+    local_decides: Mapped[bool | None]
+    counted: Mapped[bool]
+    gold: Mapped[bool] = mapped_column(default=False)
+    is_right: Mapped[bool | None]
+    """For a gold question: whether the vote is the known one."""
+    at: Mapped[datetime]
+
+
+class Event(Base):
+    """A small thing that happened while somebody worked: a paste, a tab left, a draft saved."""
+
+    __tablename__ = "events"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
+    lease_id: Mapped[int | None] = mapped_column(ForeignKey("leases.id"), index=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    amount: Mapped[int] = mapped_column(default=0)
+    at: Mapped[datetime]
+
+
+class Payment(Base):
+    """A line of the ledger: what is owed, in hundredths of the study's currency, and when it was settled."""
+
+    __tablename__ = "payments"
+    __table_args__ = (UniqueConstraint("submission_id", "reason"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
+    submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
+    reason: Mapped[str] = mapped_column(String(16))
+    """A task's kind, or `bonus` or `correction`."""
+    cents: Mapped[int]
+    note: Mapped[str] = mapped_column(default="")
+    at: Mapped[datetime]
+    settled_at: Mapped[datetime | None]
+    settlement: Mapped[str | None]
+    """The platform's receipt."""
+
+
+class Adjudication(Base):
+    """A requester's decision over the votes on a problem; the last one stands."""
+
+    __tablename__ = "adjudications"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    problem_id: Mapped[int] = mapped_column(ForeignKey("problems.id"), index=True)
+    requester: Mapped[str] = mapped_column(String(64))
+    valid: Mapped[bool | None]
+    """None takes an earlier decision back."""
+    note: Mapped[str] = mapped_column(default="")
+    at: Mapped[datetime]
+
+
+class LogEntry(Base):
+    """The audit log: who did what to what. Rows are added, never changed."""
+
+    __tablename__ = "audit_log"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(index=True)
+    actor: Mapped[str] = mapped_column(String(80))
+    """`requester:NAME`, `worker:CODE`, `system` or `stranger`."""
+    action: Mapped[str] = mapped_column(String(40), index=True)
+    target: Mapped[str] = mapped_column(default="")
+    detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class State(Base):
+    """Single facts about the study: whether it is paused, what was prepared."""
+
+    __tablename__ = "state"
+    key: Mapped[str] = mapped_column(String(40), primary_key=True)
+    value: Mapped[dict[str, Any]]

@@ -1,0 +1,39 @@
+"""Serving a study: one process, one socket, until Ctrl-C."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+from winokit.collect.invites import setup_path
+from winokit.collect.study import Study
+from winokit.errors import BadInput, MissingExtra
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is bound; port 0 takes any that is free. An address in use is told in one line."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    place = socket.socket(family, socket.SOCK_STREAM)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        place.bind((host, port))
+    except OSError as error:
+        place.close()
+        raise BadInput(f"{host}:{port}: cannot listen there ({error.strerror}); choose another --port") from None
+    return place
+
+
+def run(study: Study, place: socket.socket, base: str, *, behind_proxy: bool, say: Callable[[str], None]) -> None:
+    """Serve the pages at a socket; `base` is the address people see."""
+    try:
+        import uvicorn
+
+        from winokit.collect.web.app import create_app
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"winokit collect serve ({error.name})", "collect") from None
+    say(f"{study.config.title}: {base}")
+    first = setup_path(study)
+    if first:
+        say(f"make the requester's account, within the hour: {base}{first}")
+    app = create_app(study, secure=base.startswith("https://"))
+    uvicorn.Server(uvicorn.Config(app, log_level="warning", proxy_headers=behind_proxy)).run(sockets=[place])

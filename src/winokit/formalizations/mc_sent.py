@@ -1,0 +1,33 @@
+"""MC-Sent: a softmax over the filled texts of a problem. WinoGrande's method, `mc-sent?style=winogrande` to the letter.
+
+Sakaguchi et al., "WinoGrande" (2020), https://arxiv.org/abs/1907.10641; Liu et al. (2020) use a plain linear head.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from winokit.formalizations.base import COMPARING, Definition, Loss, Switches, register
+from winokit.formalizations.batch import Batch
+from winokit.formalizations.decisions import highest
+from winokit.formalizations.heads import FirstToken
+from winokit.formalizations.inputs import SENTENCES, SEPARATION, SUBSTITUTION
+from winokit.formalizations.losses import softmax
+
+
+def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
+    """Cross entropy over the options."""
+    return softmax(numbers, batch)
+
+
+register(
+    Definition(
+        "mc-sent",
+        "a softmax over the first tokens of the filled texts",
+        SENTENCES,
+        FirstToken,
+        loss,
+        highest,
+        switches={**SEPARATION, **SUBSTITUTION, "head": ("linear", "dense"), **COMPARING},
+    )
+)

@@ -1,0 +1,66 @@
+"""The curve of a run, drawn: training loss and dev accuracy by step, with what guessing gives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from winokit.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, ORANGE, GREY = "#0067a3", "#c2500a", "#5d6066"
+
+
+def draw_loss(ax: Axes, curve: Mapping[str, Any]) -> None:
+    """Training loss by step."""
+    ax.plot([row["step"] for row in curve["train"]], [row["loss"] for row in curve["train"]], color=BLUE)
+    if curve["guessing_loss"] is not None:
+        ax.axhline(curve["guessing_loss"], color=GREY, linestyle="--", linewidth=1, label="guessing")
+        ax.legend(frameon=False)
+    ax.set(xlabel="step", ylabel="training loss")
+
+
+def draw_accuracy(ax: Axes, curve: Mapping[str, Any]) -> None:
+    """Dev accuracy with its interval, and that of whole groups, by step; the weights that were kept are marked."""
+    dev = curve["dev"]
+    steps = [row["step"] for row in dev]
+    ax.fill_between(
+        steps, [row["low"] for row in dev], [row["high"] for row in dev], color=BLUE, alpha=0.15, linewidth=0
+    )
+    lines = (("accuracy", "problems", BLUE, "chance"), ("group_accuracy", "whole groups", ORANGE, "group_chance"))
+    for name, label, colour, guessing in lines:
+        if dev[0][name] is None:
+            continue
+        ax.plot(steps, [row[name] for row in dev], color=colour, marker="o", markersize=3, label=label)
+        ax.axhline(curve[guessing], color=colour, linestyle="--", linewidth=1, alpha=0.6, label=f"{label}, guessing")
+    if curve["kept_step"] is not None:
+        ax.axvline(curve["kept_step"], color=GREY, linestyle=":", linewidth=1, label="kept")
+    ax.set(xlabel="step", ylabel="share right on the dev set", ylim=(0, 1))
+    ax.legend(frameon=False)
+
+
+def write_figure(curve: Mapping[str, Any], path: Path) -> None:
+    """Write the figure as PNG."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
+        panels = 2 if curve["dev"] else 1
+        figure = Figure(figsize=(4.5 * panels, 3.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(1, panels, squeeze=False)[0]
+        draw_loss(axes[0], curve)
+        if curve["dev"]:
+            draw_accuracy(axes[1], curve)
+        out = BytesIO()
+        with warnings.catch_warnings():
+            # matplotlib complains where a figure of one point is laid out.
+            warnings.simplefilter("ignore", UserWarning)
+            figure.savefig(out, format="png", dpi=160)
+    write_whole(path, out.getvalue())

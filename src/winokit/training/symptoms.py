@@ -1,0 +1,80 @@
+"""Runs that learned nothing, told apart from those that did.
+
+Fine-tuning fails often and in silence: of the RoBERTa runs on WinoGrande that were published most stay at 51 to 53 per
+cent at a rate at which others reach 80. The signs are a loss that never left what guessing gives, one answer for
+everything, and an accuracy that a constant answer has too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from winokit.errors import WinokitError
+from winokit.formalizations import Encoded, Network
+from winokit.metrics import chance, majority_class, p_chance
+from winokit.problem import Dataset
+from winokit.scoring import Prediction
+
+STUCK = 0.98
+"""A loss above this share of what guessing gives has not moved."""
+FEW, LEVEL = 10, 0.05
+
+
+class Diverged(WinokitError):
+    """The loss is no number any more."""
+
+    def __init__(self, step: int, rate: float) -> None:
+        super().__init__(
+            f"training diverged: the loss is not a number at step {step:,}; lower the learning rate ({rate:g})"
+        )
+
+
+def guessing_loss(network: Network, examples: Sequence[Encoded]) -> float | None:
+    """The mean loss if every option got the same number; None for a loss that depends on which."""
+    formalization = network.formalization
+    if formalization.switches.get("loss") == "margin":
+        return None
+    batch = network.collated(examples[:1024])
+    total, count = formalization.definition.loss(
+        torch.zeros(len(batch.row), device=network.device), batch, formalization.switches
+    )
+    return float(total) / count
+
+
+def symptoms(
+    losses: Sequence[float], guessing: float | None, dev: Dataset | None, predictions: Sequence[Prediction]
+) -> list[str]:
+    """What is wrong with a run, one sentence each; nothing where nothing is."""
+    found = []
+    last = losses[-max(1, len(losses) // 4) :]
+    if guessing is not None and last and sum(last) / len(last) > STUCK * guessing:
+        found.append(
+            f"the training loss ended at {sum(last) / len(last):.3f}, where guessing has {guessing:.3f}: "
+            "nothing was learned; try another learning rate, seed or more steps"
+        )
+    if dev is not None and len(dev) >= FEW:
+        found += _on_dev(dev, predictions)
+    return found
+
+
+def _on_dev(dev: Dataset, predictions: Sequence[Prediction]) -> list[str]:
+    answers = [problem.answer or 0 for problem in dev]
+    made = {prediction.prediction for prediction in predictions} - {None}
+    if not made:
+        return ["not one problem of the dev set was decided"]
+    if len(made) == 1 and len(set(answers)) > 1:
+        (only,) = made
+        judgements = all(problem.query is not None for problem in dev)
+        what = f"{dev[0].candidates[only or 0]!r}" if judgements else f"candidate {(only or 0) + 1}"
+        return [f"every prediction on the dev set is {what}: a degenerate run"]
+    right = sum(p.prediction == answer for p, answer in zip(predictions, answers, strict=True))
+    decided = sum(p.prediction is not None for p in predictions)
+    if all(problem.query is not None for problem in dev):
+        base, called = majority_class(answers), "always giving the commonest answer"
+    else:
+        base, called = chance([len(problem.candidates) for problem in dev]), "guessing"
+    if p_chance(right, decided, base) > LEVEL:
+        return [f"{right:,} right of {decided:,} decided on the dev set is what {called} gives ({base:.1%})"]
+    return []

@@ -1,0 +1,149 @@
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+from winokit.auditing import audit
+from winokit.cli import train as verb
+from winokit.errors import MissingExtra, WinokitError
+from winokit.formats import write
+from winokit.loading import load
+from winokit.problem import Card, Dataset
+
+app = typer.Typer()
+app.command()(verb.train)
+QUICK = ("--steps", 4, "--batch-size", 8, "--learning-rate", "1e-3")
+
+
+def run(*arguments):
+    """What the command printed; what the library refuses is raised."""
+    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Models this small lose more to a second thread than they gain."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory) -> str:
+    path = Path(__file__).parents[1] / "formalizations" / "tiny.py"
+    spec = importlib.util.spec_from_file_location("tiny", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return f"hf:{module.tiny('bert', tmp_path_factory.mktemp('bert'), initializer_range=0.1)}"
+
+
+@pytest.fixture
+def parts(tmp_path) -> dict[str, Path]:
+    """The bundled twins in three files that have nothing in common."""
+    data = load("open")
+    places = {"train": data[:40], "dev": data[40:60], "test": data[60:80]}
+    for name, part in places.items():
+        write(Dataset(part, Card(name)), tmp_path / f"{name}.jsonl", "jsonl")
+    return {name: tmp_path / f"{name}.jsonl" for name in places}
+
+
+def test_training_prints_what_came_of_it_and_leaves_a_model_to_audit(bert, parts, tmp_path):
+    out = tmp_path / "out"
+    shown = run(parts["train"], "--model", bert, "--dev", parts["dev"], "--test", parts["test"], "--out", out, *QUICK)
+    assert shown.output.startswith("mc-mlm on train: 4 steps, 0.8 epochs of 40 examples in ")
+    assert "group accuracy" in shown.output
+    assert f"audit it: winokit audit DATA --model hf:{out}" in shown.output
+    found = audit(load("open")[80:100], f"hf:{out}")
+    assert {row.protocol for row in found.metrics} >= {"accuracy", "groups", "switching", "artifacts", "special-word"}
+    assert {row.scoring for row in found.metrics} == {"own"}
+
+
+def test_json_has_the_run_the_rows_and_the_warnings(bert, parts, tmp_path):
+    told = run(
+        parts["train"], "--model", bert, "--holdout", 8, "--out", tmp_path / "out", "--json", "--seed", 3, *QUICK
+    )
+    found = json.loads(told.stdout)
+    assert found["run"]["seed"] == 3
+    assert found["run"]["formalization"] == "mc-mlm"
+    assert [row["n"] for row in found["metrics"] if row["metric"] == "accuracy"] == [8]
+
+
+def test_variants_and_formalizations_are_options_of_the_same_verb(bert, parts, tmp_path):
+    shown = run(
+        *(parts["train"], "--model", bert, "--test", parts["test"], "--out", tmp_path / "out"),
+        *("--formalization", "mc-sent?style=paper", "--variant", "no-cands", "--arm", "original->variant", *QUICK),
+    )
+    assert shown.output.startswith("mc-sent?separator=after&")
+    assert "no-cands" in shown.output
+
+
+def test_the_default_folder_is_named_after_data_and_formalization(bert, parts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(parts["train"], "--model", bert, *QUICK)
+    assert (tmp_path / "trained" / "train-mc-mlm" / "winokit.json").exists()
+
+
+def test_a_run_goes_on_and_says_so(bert, parts, tmp_path, monkeypatch):
+    from winokit.training.learner import Learner
+
+    def stop(self):
+        if self.state.step == 3:
+            raise KeyboardInterrupt
+        return step(self)
+
+    step = Learner._step
+    asked = (parts["train"], "--model", bert, "--out", tmp_path / "out", "--checkpoint-every", 1, *QUICK)
+    monkeypatch.setattr(Learner, "_step", stop)
+    CliRunner().invoke(app, [str(argument) for argument in asked])
+    monkeypatch.setattr(Learner, "_step", step)
+    assert "went on from step 3" in run(*asked).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--dev", "dev", "--test", "dev"), "weights must not be chosen on the set they are tested on"),
+        (("--dev", "train"), "all of the 40 problems of train, a dev or test set, are in train too"),
+        (("--dev", "dev", "--holdout", "5"), "one dev set is enough"),
+        (("--holdout", "40"), "40 problems, of which 40 cannot be held out"),
+        (("--formalization", "mc-mln"), "Did you mean 'mc-mlm'"),
+        (("--variant", "no-cands"), "which arm"),
+        (("--model", "random"), "only builtin and hf: models can be trained"),
+        (("--model", "hf:no/such/folder/at/all"), "no such model folder"),
+        (("--device", "cuda:7"), "not on this machine"),
+    ],
+)
+def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, said):
+    named = [str(parts.get(argument, argument)) for argument in arguments]
+    model = [] if "--model" in named else ["--model", bert]
+    with pytest.raises(WinokitError, match=said) as refused:
+        run(parts["train"], *model, "--out", tmp_path / "out", *QUICK, *named)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_hidden_answers_and_empty_files_are_refused(bert, parts, tmp_path):
+    hidden = tmp_path / "hidden.jsonl"
+    data = load("open")[:4]
+    write(Dataset([problem.replace(answer=None) for problem in data], Card("hidden")), hidden, "jsonl")
+    with pytest.raises(WinokitError, match="hidden: 4 of 4 problems have no answer to train on"):
+        run(hidden, "--model", bert, "--out", tmp_path / "out")
+    with pytest.raises(WinokitError, match="no problem to train on once those of train are left out"):
+        run(parts["train"], "--model", bert, "--test", parts["train"], "--drop-overlap", "--out", tmp_path / "out")
+
+
+def test_without_torch_the_extra_is_named(parts, monkeypatch):
+    monkeypatch.setattr(verb, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'winokit\[train\]'"):
+        run(parts["train"])

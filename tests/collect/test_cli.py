@@ -1,0 +1,125 @@
+"""`winokit collect`: init, invite, status and export in a terminal, as a new user meets them."""
+
+import json
+import tomllib
+
+import pytest
+from sqlalchemy import select
+from typer.testing import CliRunner
+
+from winokit.cli import collect as cli
+from winokit.collect import invites, workers
+from winokit.collect.schema import Task
+from winokit.collect.serving import listen
+from winokit.collect.study import Study
+from winokit.errors import BadInput, WinokitError
+
+
+def run(*arguments):
+    """What a command prints; its error is raised, as `winokit` itself would catch it."""
+    done = CliRunner().invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture
+def folder(tmp_path):
+    run("init", tmp_path / "study", "--title", "Gates & fences", "--twins", 3, "--kind", "write", "--kind", "validate")
+    return tmp_path / "study"
+
+
+def test_init_makes_a_folder_to_edit(folder):
+    names = {path.name for path in folder.iterdir()}
+    assert {"study.toml", "guidelines.md", "guidelines-validate.md", "consent.md"} <= names
+    told = tomllib.loads((folder / "study.toml").read_text())
+    assert (told["title"], told["tasks"]["twins"]) == ("Gates & fences", 3)
+
+
+def test_what_is_edited_before_the_first_visit_counts(folder):
+    path = folder / "study.toml"
+    path.write_text(path.read_text().replace("social_share = 0.5", "social_share = 1.0"))
+    run("status", folder)
+    study = Study.open(folder)
+    with study.store.read() as session:
+        assert set(session.scalars(select(Task.domain))) == {"social", None}  # gold questions have none
+    study.close()
+
+
+def test_a_second_study_in_the_same_folder_is_refused(folder):
+    with pytest.raises(BadInput, match="there is a study already"):
+        run("init", folder)
+
+
+def test_init_of_an_evaluation_says_what_could_not_be_made(tmp_path):
+    done = CliRunner().invoke(cli.app, ["init", str(tmp_path / "s"), "--evaluate", "open", "--variant", "part-sent"])
+    assert done.exit_code == 0
+    assert "note: part-sent: not made of" in done.output
+    assert (tmp_path / "s" / "problems.jsonl").exists()
+
+
+def test_invite_prints_links_that_work(folder):
+    links = run("invite", folder, "--count", 2, "--url", "https://study.example.org/").split()
+    assert len(links) == 2
+    assert all(link.startswith("https://study.example.org/join/") for link in links)
+    study = Study.open(folder)
+    worker = invites.claim(study, links[0].rpartition("/")[2])
+    study.close()
+    told = json.loads(run("invite", folder, "--worker", worker.code, "--json"))
+    assert told[0]["uses"] == 1
+    with pytest.raises(BadInput, match="one person"):
+        run("invite", folder, "--worker", worker.code, "--count", 2)
+
+
+def test_status_tells_a_person_and_a_script(folder):
+    study = Study.open(folder)
+    workers.join(study, "links")
+    study.close()
+    told = run("status", folder, "--workers")
+    assert "Gates & fences" in told
+    assert "0% done" in told
+    assert "1 active" in told
+    # 3 pairs at 0.40, and 3 votes on each of 6 problems at 0.03
+    assert "1.74 USD when all is in" in told
+    parsed = json.loads(run("status", folder, "--json", "--workers"))
+    assert [kind["asked"] for kind in parsed["kinds"]] == [3, 0]
+    assert parsed["people"][0]["state"] == "active"
+
+
+def test_export_says_what_it_wrote(folder, tmp_path):
+    told = run("export", folder, "--out", tmp_path / "out")
+    assert f"{tmp_path / 'out' / 'votes.jsonl'}: 0" in told
+    assert json.loads(run("export", folder, "--json"))["out"] == str(folder / "export")
+
+
+def test_a_port_in_use_is_one_line(folder):
+    with listen("127.0.0.1", 0) as taken:
+        taken.listen()
+        with pytest.raises(BadInput, match=r"cannot listen there .* choose another --port"):
+            run("serve", folder, "--port", taken.getsockname()[1])
+
+
+def test_nothing_is_left_behind_by_an_init_that_fails(tmp_path):
+    with pytest.raises(BadInput, match=r"evaluate\.variants"):
+        run("init", tmp_path / "s", "--evaluate", "open", "--variant", "nonsense")
+    with pytest.raises(WinokitError, match="no such file"):
+        run("init", tmp_path / "s", "--evaluate", "nowhere.jsonl")
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_folder_without_a_study_is_one_line(tmp_path):
+    for verb in ("status", "export", "invite", "serve"):
+        with pytest.raises(BadInput, match=r"study\.toml: no such file; make a study with: winokit collect init"):
+            run(verb, tmp_path)
+
+
+def test_a_config_with_a_mistake_is_one_line_with_file_and_key(folder):
+    path = folder / "study.toml"
+    path.write_text(path.read_text().replace("votes = 3", "votes = 0"))
+    with pytest.raises(BadInput, match=r"study\.toml: field 'tasks\.votes'"):
+        run("status", folder)
+
+
+def test_asking_for_more_twins_later_adds_tasks(folder):
+    path = folder / "study.toml"
+    path.write_text(path.read_text().replace("twins = 3", "twins = 5"))
+    assert json.loads(run("status", folder, "--json"))["kinds"][0]["asked"] == 5

@@ -1,0 +1,98 @@
+"""The database: migrated on opening, the same tables as the models, a plain word when it cannot be opened."""
+
+import pytest
+from sqlalchemy import func, select, text
+
+pytest.importorskip("alembic", reason="needs the collect extra")
+
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from alembic.script import ScriptDirectory
+
+from winokit.collect.schema import Base, Task
+from winokit.collect.store import MIGRATIONS, Store, without_password
+from winokit.collect.study import Study
+from winokit.errors import BadInput
+
+
+def test_the_migrations_make_the_tables_of_the_models(database):
+    store = Store(database)
+    with store.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+    store.close()
+
+
+def test_a_database_can_be_taken_back_to_nothing(database):
+    store = Store(database)
+    script = ScriptDirectory.from_config(_config())
+    with store.write() as session:
+        context = MigrationContext.configure(session.connection())
+        with Operations.context(context):
+            for revision in script.walk_revisions():
+                revision.module.downgrade()
+        assert context.connection is not None
+    with store.engine.connect() as connection:
+        context = MigrationContext.configure(connection)
+        made = {change[0] for change in compare_metadata(context, Base.metadata)}
+    assert {"add_table"} <= made <= {"add_table", "add_index"}
+    store.close()
+
+
+def _config():
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    return config
+
+
+def test_opening_a_study_again_changes_nothing(make_study, database):
+    study = make_study()
+    again = Study.open(study.folder, database)
+    with again.store.read() as session:
+        assert session.scalar(select(func.count()).select_from(Task)) == 4
+    again.close()
+
+
+def test_a_failed_transaction_leaves_nothing(study):
+    def spoil():
+        with study.store.write() as session:
+            session.execute(text("DELETE FROM tasks"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        spoil()
+    with study.store.read() as session:
+        assert session.scalar(select(func.count()).select_from(Task)) == 4
+
+
+def test_sqlite_writes_ahead_and_what_was_acknowledged_to_the_disk(tmp_path):
+    store = Store(f"sqlite:///{tmp_path / 'x.db'}")
+    told = []
+    for opened in (store.write(), store.write(quick=True), store.write()):
+        with opened as session:
+            told.append([session.execute(text(f"PRAGMA {name}")).scalar() for name in ("journal_mode", "synchronous")])
+    full, normal = 2, 1
+    assert told == [["wal", full], ["wal", normal], ["wal", full]]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("nonsense", "a database URL"),
+        ("mysql://me@there/x", "sqlite or postgresql expected, found mysql"),
+        ("sqlite:////nowhere/at/all/x.db", "cannot be opened"),
+        ("postgresql://me:secret@127.0.0.1:1/x?connect_timeout=2", "cannot be opened"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_one_line_without_its_password(url, complaint):
+    with pytest.raises(BadInput, match=complaint) as caught:
+        Store(url)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_password_is_not_written_into_the_config():
+    assert without_password("postgresql://me:secret@there/x") == "postgresql://me@there/x"

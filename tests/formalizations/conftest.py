@@ -1,0 +1,36 @@
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+
+def beside(name: str):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    return beside("tiny")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Models this small lose more to a second thread than they gain."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def bert(tiny, tmp_path_factory) -> str:
+    """The SPEC of a tiny BERT."""
+    return f"hf:{tiny.tiny('bert', tmp_path_factory.mktemp('bert'))}"

@@ -1,0 +1,124 @@
+import pytest
+
+pytest.importorskip("torch")
+from winokit.errors import BadInput, UnknownName
+from winokit.loading import load
+from winokit.problem import Card, Dataset
+from winokit.training import Arm, Data, hold_out, make_variant
+
+
+def named(problems, name):
+    return Dataset(problems, Card(name))
+
+
+def test_sets_that_have_nothing_in_common_pass(planted, unseen, twins):
+    assert Data(planted, unseen, (twins,)).checked().train is planted
+
+
+def test_a_dev_set_that_is_the_test_set_is_refused(planted, unseen):
+    with pytest.raises(BadInput, match=r"^all of the 40 problems of unseen, a dev set, are in unseen too .*chosen on"):
+        Data(planted, unseen, (unseen,)).checked()
+
+
+def test_a_dev_set_that_overlaps_the_training_set_is_refused_or_the_overlap_left_out(planted, unseen):
+    both = named([*planted[:6], *unseen], "both")
+    with pytest.raises(BadInput, match=r"6 of the 46 problems of both, .* are in planted too .*--drop-overlap"):
+        Data(planted, both).checked()
+    found = Data(planted, both).checked(drop_overlap=True)
+    assert len(found.train) == len(planted) - 6
+    assert found.train.notes == ("planted: 6 problems left out that are in both too",)
+    assert found.dev is both
+
+
+def test_a_test_set_in_the_training_set_is_refused_whatever_is_asked_about_it(real_file):
+    wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}")
+    superglue = load(real_file("superglue-wsc/train.jsonl"))
+    with pytest.raises(BadInput, match="a dev or test set, are in superglue-wsc/train too"):
+        Data(superglue, None, (wsc,)).checked()
+    Data(superglue, load(real_file("superglue-wsc/val.jsonl"))).checked()
+
+
+def test_training_and_dev_sets_need_answers_and_test_sets_do_not(planted, unseen):
+    hidden = named([problem.replace(answer=None) for problem in unseen], "hidden")
+    with pytest.raises(BadInput, match="hidden: 40 of 40 problems have no answer to train on"):
+        Data(hidden).checked()
+    with pytest.raises(BadInput, match="hidden: 40 of 40 problems have no answer to choose on"):
+        Data(planted, hidden).checked()
+    Data(planted, None, (hidden,)).checked()
+
+
+def test_an_empty_training_set_is_refused(planted):
+    with pytest.raises(BadInput, match="nothing: no problem to train on"):
+        Data(named([], "nothing")).checked()
+    with pytest.raises(BadInput, match="once those of planted are left out"):
+        Data(planted, planted).checked(drop_overlap=True)
+
+
+def test_problems_are_held_out_with_their_twins(planted):
+    kept, held = hold_out(planted, 30, seed=1)
+    assert len(held) == 30
+    assert len(kept) + len(held) == len(planted)
+    assert not {problem.group for problem in kept} & {problem.group for problem in held}
+    assert hold_out(planted, 30, seed=1)[1] == held
+    assert hold_out(planted, 30, seed=2)[1] != held
+    with pytest.raises(BadInput, match="64 problems, of which 64 cannot be held out"):
+        hold_out(planted, 64)
+
+
+def test_judgements_about_one_sentence_are_held_out_together(real_file):
+    data = load(real_file("superglue-wsc/train.jsonl"))
+    kept, held = hold_out(data, 100)
+    assert not {problem.sentence for problem in kept} & {problem.sentence for problem in held}
+
+
+@pytest.mark.parametrize("variant", ["no-cands", "part-sent", "local-context", "special-word"])
+def test_arms_say_what_is_trained_on_and_what_is_tested_on(variant):
+    data = load("open")
+    train, dev, test = data[:100], data[100:140], data[140:180]
+    crossed = Data(train, dev, (test,), Arm.of(variant, "original->variant")).in_arm()
+    assert (crossed.train, crossed.dev) == (train, dev)
+    assert 0 < len(crossed.tests[0]) <= len(test)
+    assert crossed.tests[0] != test
+    same = Data(train, dev, (test,), Arm.of(variant, "variant->variant")).in_arm()
+    assert same.tests == crossed.tests
+    assert same.train == make_variant(train, variant)
+    assert same.dev == make_variant(dev, variant)
+    original = {problem.id for problem in train}
+    assert all(problem.provenance["of"] in original for problem in same.train)
+
+
+def test_what_has_no_variant_is_counted_by_reason():
+    data = load("open")
+    made = make_variant(data, "part-sent")
+    assert len(made) < len(data)
+    assert made.notes[-1].startswith(f"open: {len(made)} of 428 problems as part-sent (")
+
+
+def test_a_variant_in_the_authors_style_is_theirs(real_file):
+    data = load(real_file("winogrande/dev.jsonl"))
+    assert len(make_variant(data, "part-sent?style=code")) != len(make_variant(data, "part-sent"))
+    # 177 pairs of twins that differ in one word, as Elazar et al. count them.
+    assert len(make_variant(data, "special-word?style=code")) == 354
+
+
+def test_the_place_of_a_special_word_says_nothing():
+    made = make_variant(load("open"), "special-word")
+    assert all(list(problem.candidates) == sorted(problem.candidates) for problem in made)
+    first = sum(problem.answer == 0 for problem in made)
+    assert first == len(made) / 2
+    assert all(len(members) == 2 for members in made.groups.values())
+
+
+@pytest.mark.parametrize(
+    ("variant", "arm", "said"),
+    [
+        (None, "original->variant", "which variant"),
+        ("no-cands", None, "which arm"),
+        ("no-cands", "no-cands->original", "No arm named"),
+        ("no-candidates", "original->variant", "No variant to train or test on named"),
+        ("no-cands?how=code", "original->variant", "No option of variant"),
+    ],
+)
+def test_a_wrong_arm_says_what_exists(variant, arm, said):
+    with pytest.raises((BadInput, UnknownName), match=said):
+        Arm.of(variant, arm)
