@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format docs bench dist clean
+.PHONY: demo demo-collect test test-all lint format docs bench dist clean
 
 # See it work: statistics, checks and an audit of the built-in model on the bundled twins
 demo: .venv/.base
 	$(BIN)/winokit stats open
 	$(BIN)/winokit check open
 	$(BIN)/winokit audit
+
+# See people at work: a study filled with the bundled twins and example workers, served on this machine
+demo-collect: .venv/.collect
+	$(BIN)/python -m winokit.collect.demo
 
 # All quick tests; real datasets are found through WINOKIT_DATA, else in ../shared/data
 test: .venv/.dev
@@ -53,6 +57,10 @@ clean:
 
 .venv/.base: .venv/.pip pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable .
+	touch $@
+
+.venv/.collect: .venv/.base
+	$(PIP) install --constraint constraints.txt --editable '.[collect]'
 	touch $@
 
 .venv/.dev: .venv/.base

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from winokit.collect.refusals import Incomplete
 
 SHORTEST, LONGEST = 10, 200
+AT_ONCE = 4
+"""Each hash takes 64 MiB while it is made, which a crowd at the login must not multiply."""
+_turn = threading.BoundedSemaphore(AT_ONCE)
 _hasher = PasswordHasher()
 NOBODY = _hasher.hash("nobody has this password")
 """Verified where a name is unknown, so that an answer takes as long as for a known one."""
@@ -17,7 +22,8 @@ def hash_password(password: str) -> str:
     """A salted hash; a password that is too short or too long is refused."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise Incomplete({"password": f"{SHORTEST} to {LONGEST} characters expected"})
-    return _hasher.hash(password)
+    with _turn:
+        return _hasher.hash(password)
 
 
 def verify(hashed: str, password: str) -> bool:
@@ -25,6 +31,7 @@ def verify(hashed: str, password: str) -> bool:
     if len(password) > LONGEST:
         return False
     try:
-        return _hasher.verify(hashed, password)
+        with _turn:
+            return _hasher.verify(hashed, password)
     except (VerificationError, InvalidHashError):
         return False

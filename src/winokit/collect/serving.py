@@ -36,4 +36,6 @@ def run(study: Study, place: socket.socket, base: str, *, behind_proxy: bool, sa
     if first:
         say(f"make the requester's account, within the hour: {base}{first}")
     app = create_app(study, secure=base.startswith("https://"))
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", proxy_headers=behind_proxy)).run(sockets=[place])
+    # h11 refuses headers without end; the other parser that uvicorn may find installed does not.
+    config = uvicorn.Config(app, http="h11", log_level="warning", proxy_headers=behind_proxy)
+    uvicorn.Server(config).run(sockets=[place])

@@ -1,0 +1,241 @@
+"""A study to click through at once: the bundled twins, as if example workers had written and judged them.
+
+`python -m winokit.collect.demo` fills a folder, prints an address, a login and an invite link, and serves the pages.
+The workers are made up and say so: they hand in twins of `open` and vote by its answers, with slips of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from winokit.collect import invites, need_extra, quality, requesters, serving, submissions, tasks, workers
+from winokit.collect.config import parse_config
+from winokit.collect.content import bundled, read_gold
+from winokit.collect.problems import clause
+from winokit.collect.refusals import Incomplete, NotNow
+from winokit.collect.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE
+from winokit.collect.study import Study, utc_now
+from winokit.collect.views import VoteTask, WriteTask
+from winokit.collect.workers import WorkerInfo
+from winokit.files import write_whole
+from winokit.loading import load
+from winokit.problem import Problem
+from winokit.words import WORD
+
+TITLE = "Example study"
+NAME, HOST = "demo", "127.0.0.1"
+DAYS = 6
+WRITERS, JUDGES, A_DAYS_VOTES = 3, 6, 5
+SLIPS, CARELESS_SLIPS = 0.04, 0.5
+CONSENT = """# An example
+
+This study shows what winokit's pages look like. Its twins are those that come with winokit, and its workers are made
+up. What you do here is kept on this computer only, and nobody is paid.
+"""
+CONFIG = {
+    "title": TITLE,
+    "topics": "topics.jsonl",
+    "tasks": {"kinds": ["write", "validate", "switchable", "associative"], "twins": 60},
+    "quality": {"quiz_pass_mark": 0.3, "quiz_attempts": 5},
+    "adversary": {"model": "builtin"},
+}
+
+
+class PastClock:
+    """A time that passes as the example workers need it, from some days ago until now."""
+
+    def __init__(self, start: datetime) -> None:
+        self.moment = start
+
+    def __call__(self) -> datetime:
+        """The moment."""
+        return self.moment
+
+    def wait(self, seconds: float) -> None:
+        """Let some time pass."""
+        self.moment += timedelta(seconds=seconds)
+
+    def wait_until(self, moment: datetime) -> None:
+        """Let time pass up to a moment, unless it is over."""
+        self.moment = max(self.moment, moment)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Twins to be handed in."""
+
+    first: Problem
+    second: Problem
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """Topic and domain."""
+        return str(self.first.labels["topic"]).capitalize(), str(self.first.domain)
+
+    def fields(self) -> dict[str, str]:
+        """The writing form, filled in."""
+        one, other = self.first, self.second
+        return {
+            "first": one.text,
+            "second": other.text,
+            "candidate_1": one.candidates[0],
+            "candidate_2": one.candidates[1],
+            "answer_1": str(1 + one.candidates.index(one.right or "")),
+            "answer_2": str(1 + one.candidates.index(other.right or "")),
+            "anchor": str(one.labels["anchor"]),
+        }
+
+
+class Cast:
+    """The example workers at work; the same seed plays the same study."""
+
+    def __init__(self, study: Study, clock: PastClock, pairs: list[Pair], seed: int = 0) -> None:
+        self.study, self.clock, self.random = study, clock, Random(seed)
+        self.stock: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+        for pair in pairs:
+            self.stock[pair.about].append(pair)
+        gold = read_gold(bundled("gold.jsonl"))
+        self.known = {problem.text: problem for problem in (*load("open"), *gold)}
+        self.known |= {clause(problem) or "": problem for problem in self.known.values()}
+
+    def newcomer(self) -> WorkerInfo:
+        """Somebody who has passed everything that comes before work."""
+        worker = workers.join(self.study, "links")
+        self.clock.wait(60)
+        workers.consent(self.study, worker.id)
+        workers.screen(self.study, worker.id, native_speaker=True, has_seen_wsc=False)
+        if self.study.quiz:
+            workers.take_quiz(self.study, worker.id, [question.answer for question in self.study.quiz])
+        return worker
+
+    def write(self, worker: WorkerInfo) -> bool:
+        """Hand in a pair on the topic that comes, or give the topic back; whether there was one."""
+        try:
+            task = tasks.lease(self.study, worker.id, WRITE)
+        except NotNow:
+            return False
+        assert isinstance(task, WriteTask)
+        self.clock.wait(self.random.uniform(90, 420))
+        pairs = self.stock[task.topic, task.domain]
+        try:
+            submissions.submit(self.study, worker.id, task.token, pairs.pop().fields() if pairs else {})
+        except Incomplete:  # nothing to say on the topic, or too like an earlier pair: somebody else's turn
+            tasks.give_back(self.study, worker.id, task.token)
+        return True
+
+    def judge(self, worker: WorkerInfo, kind: str, slips: float) -> bool:
+        """Vote on what comes; whether there was anything."""
+        try:
+            task = tasks.lease(self.study, worker.id, kind)
+        except NotNow:
+            return False
+        assert isinstance(task, VoteTask)
+        self.clock.wait(self.random.uniform(1, 3) if slips == CARELESS_SLIPS else self.random.uniform(8, 40))
+        submissions.submit(self.study, worker.id, task.token, self._ballot(task, slips))
+        return True
+
+    def _ballot(self, task: VoteTask, slips: float) -> dict[str, str]:
+        """What somebody says who knows the answers, and slips now and then."""
+        problem = self.known.get((task.clause or "") if task.before is None else f"{task.before}_{task.after}")
+        slip = self.random.random() < slips
+        if task.kind in (SWITCHABLE, ASSOCIATIVE):
+            labelled = bool(problem and problem.labels.get(task.kind))
+            return {"choice": "yes" if labelled != slip else "no"}
+        places = {name: place for place, name in task.options}
+        right = places.get((problem and problem.right) or "", 0)
+        doubt = "yes" if self.random.random() < slips / 2 else "no"
+        return {"choice": str(1 - right if slip else right), "equally_plausible": doubt, "local_decides": "no"}
+
+
+def fill(folder: Path, days: int = DAYS) -> None:
+    """Make a study in a folder and let the example workers work in it, up to now."""
+    clock = PastClock(utc_now() - timedelta(days=days))
+    pairs = _bundled_pairs()
+    write_whole(folder / "consent.md", CONSENT.encode())
+    write_whole(folder / "topics.jsonl", "".join(f"{json.dumps(row)}\n" for row in _topics(pairs)).encode())
+    study = Study.create(folder, parse_config(CONFIG), clock=clock)
+    try:
+        _play(study, clock, Cast(study, clock, pairs), days)
+    finally:
+        study.close()
+
+
+def _play(study: Study, clock: PastClock, cast: Cast, days: int) -> None:
+    """Days of work: some write, others judge, and one of them does not read what they judge."""
+    start = clock.moment
+    writers = [cast.newcomer() for _ in range(WRITERS)]
+    judges = [(cast.newcomer(), SLIPS) for _ in range(JUDGES)]
+    careless = cast.newcomer()
+    for day in range(days):
+        for worker in writers * 2:
+            cast.write(worker)
+        for worker, slips in ((careless, CARELESS_SLIPS), *judges):
+            for kind in (ASSOCIATIVE, VALIDATE, SWITCHABLE):
+                _judge_some(study, cast, worker, kind, slips)
+        clock.wait_until(start + timedelta(days=day + 1))
+    if workers.get(study, careless.code).step == workers.WORK:
+        quality.block(study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
+
+
+def _judge_some(study: Study, cast: Cast, worker: WorkerInfo, kind: str, slips: float) -> None:
+    for _ in range(A_DAYS_VOTES):
+        if workers.get(study, worker.code).step != workers.WORK or not cast.judge(worker, kind, slips):
+            return
+
+
+def _bundled_pairs() -> list[Pair]:
+    return [Pair(*members) for members in load("open").groups.values()]
+
+
+def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
+    """A topic for each that the twins are about, with words from them."""
+    words: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for pair in pairs:
+        words[pair.about] += [str(pair.first.labels["anchor"]), *_words_of(pair.first)]
+    for (topic, domain), found in words.items():
+        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(found))[:8]}
+
+
+def _words_of(problem: Problem) -> list[str]:
+    """Words that say what a text is about: long ones, and not those of its candidates."""
+    named = " ".join(problem.candidates)
+    return [word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named]
+
+
+def serve(folder: Path, port: int) -> None:
+    """Serve a filled study until Ctrl-C, with a login made for the occasion."""
+    with serving.listen(HOST, port) as place:
+        study = Study.open(folder)
+        try:
+            base, password = f"http://{HOST}:{place.getsockname()[1]}", secrets.token_urlsafe(9)
+            requesters.add(study, NAME, password, "system")
+            link = invites.create(study, "for a visitor", uses=100)
+            typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")
+            typer.echo(f"take part as a worker: {base}{link.path}")
+            serving.run(study, place, base, behind_proxy=False, say=typer.echo)
+        finally:
+            study.close()
+
+
+def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000) -> None:
+    """Fill an example study in a folder that is deleted afterwards, and serve it."""
+    need_extra()
+    with TemporaryDirectory(prefix="winokit-demo-") as folder:
+        typer.echo("filling the example study …")
+        fill(Path(folder) / "study")
+        serve(Path(folder) / "study", port)
+
+
+if __name__ == "__main__":
+    typer.run(main)

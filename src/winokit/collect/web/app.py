@@ -1,0 +1,64 @@
+"""The web app of a study."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from winokit.collect.study import Study
+from winokit.collect.web import (
+    consent,
+    joining,
+    quiz,
+    requester_account,
+    requester_dashboard,
+    requester_invites,
+    requester_pay,
+    requester_problems,
+    requester_records,
+    requester_workers,
+    voting,
+    work,
+    writing,
+)
+from winokit.collect.web.error_pages import RefusalLog, add_error_pages
+from winokit.collect.web.rendering import STATIC
+from winokit.collect.web.sessions import Cookies
+from winokit.collect.web.shell import YEAR, Shell
+
+WORKER_PAGES = (joining, consent, quiz, work, writing, voting)
+REQUESTER_PAGES = (
+    requester_account,
+    requester_dashboard,
+    requester_problems,
+    requester_workers,
+    requester_invites,
+    requester_pay,
+    requester_records,
+)
+
+
+class LastingFiles(StaticFiles):
+    """Static files that browsers keep: their addresses change with their content."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """A file, with leave to keep it."""
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = f"public, max-age={YEAR}, immutable"
+        return response
+
+
+def create_app(study: Study, *, secure: bool = False) -> FastAPI:
+    """The app that serves a study; `secure` where people reach it over TLS."""
+    app = FastAPI(title=study.config.title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.state.study = study
+    app.state.cookies = Cookies(study.signer, secure=secure)
+    app.state.refusals = RefusalLog(study)
+    app.add_middleware(Shell, secure=secure)
+    add_error_pages(app)
+    for pages in (*WORKER_PAGES, *REQUESTER_PAGES):
+        app.include_router(pages.router)
+    app.mount("/static", LastingFiles(directory=STATIC))
+    return app

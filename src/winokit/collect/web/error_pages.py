@@ -1,0 +1,133 @@
+"""What is refused, as a page that says why and where to go; the suspicious part of it also goes to the audit log."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from datetime import datetime, timedelta
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
+
+from winokit.collect import log
+from winokit.collect.refusals import NotFound, Refused, TooMany
+from winokit.collect.study import Study
+from winokit.collect.web.guard import plain
+from winokit.collect.web.visit import GoTo, Visit, known_requester, known_worker
+from winokit.errors import WinokitError
+
+LOG = logging.getLogger("winokit.collect")
+TITLES = {
+    403: "That is not possible",
+    404: "There is nothing here",
+    405: "That is not how this page works",
+    409: "Not at the moment",
+    410: "This link has had its day",
+    413: "That is too much",
+    422: "Something is missing",
+    429: "A moment, please",
+}
+WHYS = {
+    404: "there is no page at this address",
+    405: "please use the links and buttons of the pages",
+}
+SUSPICIOUS = (403, 413, 429)
+REQUESTERS, OWN_THINGS = "/requester", "/task/"
+"""Below the second path everything is somebody's own, and asking for what is not is suspicious too."""
+
+
+class RefusalLog:
+    """Writes refusals to the audit log, but not more than some a minute: a flood must not fill the disk."""
+
+    MOST, WINDOW = 60, timedelta(minutes=1)
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._recent: deque[datetime] = deque()
+        self._lock = threading.Lock()
+
+    def write(self, actor: str, path: str, status: int, why: str) -> None:
+        """Add a line, if there is room for one."""
+        now = self._study.now()
+        with self._lock:
+            while self._recent and self._recent[0] < now - self.WINDOW:
+                self._recent.popleft()
+            if len(self._recent) >= self.MOST:
+                return
+            self._recent.append(now)
+        log.write(self._study, actor, "refused", path[:200], status=status, why=why[:200])
+
+
+def add_error_pages(app: FastAPI) -> None:
+    """One page for everything that is refused."""
+    app.add_exception_handler(GoTo, _go)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(WinokitError, _out_of_order)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _malformed_address)
+
+
+def refusal_page(request: Request, error: Exception) -> Response:
+    """The page for something refused, and a line in the audit log where it looks like an attempt."""
+    status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
+    why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, HTTPStatus(status).phrase)
+    if status in SUSPICIOUS or request.scope["path"].startswith(OWN_THINGS):
+        request.app.state.refusals.write(_actor(request), _route(request), status, why)
+    response = _page(request, status, TITLES.get(status, "That did not work"), why)
+    if isinstance(error, TooMany):
+        response.headers["Retry-After"] = str(error.wait)
+    return response
+
+
+def accident_page(request: Request) -> Response:
+    """The page for a mistake of ours."""
+    return _page(request, 500, "Something went wrong here", "the fault is ours; what you had saved is kept")
+
+
+def _page(request: Request, status: int, title: str, why: str) -> Response:
+    visit = Visit(request)
+    if visit.is_htmx:
+        response = visit.piece("refusal", why=why)
+        response.status_code = status
+        return response
+    return visit.page("error", status=status, title=title, why=why)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    return refusal_page(request, error)
+
+
+def _out_of_order(request: Request, error: Exception) -> Response:
+    """Something is wrong with the study itself. Its requester is told what; others have no use for names of files."""
+    if request.url.path.startswith(REQUESTERS):
+        return refusal_page(request, error)
+    LOG.error("%s %s: %s", request.method, request.url.path, error)
+    return accident_page(request)
+
+
+def _malformed_address(request: Request, error: Exception) -> Response:
+    return refusal_page(request, NotFound("this is not an address that any page here leads to"))
+
+
+def _go(request: Request, error: Exception) -> Response:
+    assert isinstance(error, GoTo)
+    if request.headers.get("hx-request") == "true":
+        return Response(status_code=403, headers={"HX-Redirect": error.path})
+    return RedirectResponse(error.path, 303)
+
+
+def _actor(request: Request) -> str:
+    requester = known_requester(request) if request.url.path.startswith(REQUESTERS) else None
+    if requester is not None:
+        return f"requester:{requester.name}"
+    worker = known_worker(request)
+    return f"worker:{worker.code}" if worker is not None else "stranger"
+
+
+def _route(request: Request) -> str:
+    """The shape of the address, since the address itself may hold a token."""
+    return str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))

@@ -1,0 +1,109 @@
+"""The outermost layer of the app: headers on every answer, a limit on every body, and a page for every accident."""
+
+from __future__ import annotations
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from winokit.collect.refusals import Refused
+from winokit.collect.web.error_pages import LOG, accident_page, refusal_page
+
+MOST_BYTES = 64 * 1024
+"""Of a body: a pair of twins at its longest, every letter written as %XX, with room to spare."""
+YEAR = 365 * 86_400
+NO_FRAMES = "'none'"
+ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class TooLarge(Refused):
+    """A body beyond what any form of ours sends."""
+
+    status = 413
+
+
+def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
+    """A Content-Security-Policy: everything from here and nothing inline; forms may also go to one place named."""
+    rules = {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self'",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": f"'self' {form_action}".strip(),
+        "frame-ancestors": frames,
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+class Shell:
+    """An ASGI layer around everything, static files and errors included."""
+
+    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
+        self.app, self.secure = app, secure
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                self._add_headers(MutableHeaders(scope=message), scope["path"])
+            await send(message)
+
+        try:
+            _refuse_declared_size(scope)
+            await self.app(scope, _counted(receive), send_with_headers)
+        except TooLarge as error:
+            page = await run_in_threadpool(refusal_page, Request(scope), error)
+            await page(scope, receive, send_with_headers)
+        except Exception:
+            LOG.exception("an accident at %s %s", scope["method"], scope["path"])
+            if started:
+                raise
+            page = await run_in_threadpool(accident_page, Request(scope))
+            await page(scope, receive, send_with_headers)
+
+    def _add_headers(self, headers: MutableHeaders, path: str) -> None:
+        for name, value in ALWAYS.items():
+            headers[name] = value
+        headers.setdefault("Content-Security-Policy", policy())
+        if headers["Content-Security-Policy"].endswith(NO_FRAMES):
+            headers["X-Frame-Options"] = "DENY"
+        if not path.startswith("/static/"):
+            headers["Cache-Control"] = "no-store"
+        if self.secure:
+            headers["Strict-Transport-Security"] = f"max-age={YEAR}"
+
+
+def _refuse_declared_size(scope: Scope) -> None:
+    told = Headers(scope=scope).get("content-length", "0")
+    if not told.isdecimal() or int(told) > MOST_BYTES:
+        raise TooLarge(f"that is more than the {MOST_BYTES:,} bytes any form here needs")
+
+
+def _counted(receive: Receive) -> Receive:
+    """A body that is refused as soon as it has grown too large, whatever its sender said about it."""
+    total = 0
+
+    async def receive_counted() -> Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > MOST_BYTES:
+            raise TooLarge(f"that is more than the {MOST_BYTES:,} bytes any form here needs")
+        return message
+
+    return receive_counted

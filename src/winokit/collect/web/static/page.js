@@ -1,0 +1,44 @@
+// Small comforts of every page: times in the reader's own zone, buttons that copy, filters that work at once.
+(function () {
+  "use strict";
+  const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+
+  function localTimes(where) {
+    where.querySelectorAll("time[datetime]").forEach(function (one) {
+      const at = new Date(one.dateTime);
+      if (isNaN(at)) return;
+      const today = at.toDateString() === new Date().toDateString();
+      one.textContent = today ? clock.format(at) : day.format(at) + ", " + clock.format(at);
+      one.title = at.toString();
+    });
+  }
+
+  function copyButtons(where) {
+    where.querySelectorAll("button[data-copy]").forEach(function (button) {
+      if (!navigator.clipboard) return;
+      button.hidden = false;
+      button.addEventListener("click", function () {
+        const source = document.getElementById(button.dataset.copy);
+        navigator.clipboard.writeText(source.value || source.textContent.trim()).then(function () {
+          const label = button.textContent;
+          button.textContent = "Copied";
+          setTimeout(function () { button.textContent = label; }, 1500);
+        });
+      });
+    });
+  }
+
+  localTimes(document);
+  copyButtons(document);
+  document.addEventListener("htmx:afterSettle", function (event) { localTimes(event.target); });
+  // A filter works as soon as something is chosen; its button is for those without scripts.
+  document.querySelectorAll("form[data-at-once]").forEach(function (form) {
+    form.addEventListener("change", function (event) { if (event.target.matches("select")) form.requestSubmit(); });
+  });
+  document.querySelectorAll("form[data-confirm]").forEach(function (form) {
+    form.addEventListener("submit", function (event) {
+      if (!window.confirm(form.dataset.confirm)) event.preventDefault();
+    });
+  });
+})();

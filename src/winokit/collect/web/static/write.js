@@ -1,0 +1,104 @@
+// The writing desk: buttons that save typing, answers named as their writer names them, and a draft kept to the last.
+(function () {
+  "use strict";
+  const form = document.getElementById("twins");
+  const field = function (name) { return form.elements[name]; };
+  const tell = function (input) { input.dispatchEvent(new Event("input", { bubbles: true })); };
+
+  // Words of the topic, to be pressed.
+  form.querySelectorAll("[data-fills]").forEach(function (chips) {
+    const input = field(chips.dataset.fills);
+    const show = function () {
+      chips.querySelectorAll("button").forEach(function (chip) {
+        chip.setAttribute("aria-pressed", String(chip.value === input.value.trim()));
+      });
+    };
+    chips.hidden = false;
+    chips.addEventListener("click", function (event) {
+      if (!event.target.matches("button")) return;
+      input.value = event.target.value;
+      show();
+      tell(input);
+    });
+    input.addEventListener("input", show);
+    show();
+  });
+
+  // The blank, and the first sentence to begin the second one with.
+  form.querySelectorAll(".tools").forEach(function (tools) { tools.hidden = false; });
+  form.querySelectorAll("[data-blank]").forEach(function (button) {
+    button.addEventListener("click", function () {
+      const text = field(button.dataset.blank);
+      text.setRangeText("_", text.selectionStart, text.selectionEnd, "end");
+      text.focus();
+      tell(text);
+    });
+  });
+  form.querySelector("[data-copy-first]").addEventListener("click", function () {
+    const second = field("second");
+    if (second.value.trim() && !window.confirm("Replace what you have written?")) return;
+    second.value = field("first").value;
+    second.focus();
+    tell(second);
+    grow(second);
+  });
+
+  // The two, by the names their writer gives them.
+  ["1", "2"].forEach(function (number) {
+    const input = field("candidate_" + number);
+    const show = function () {
+      form.querySelectorAll('[data-candidate="' + number + '"]').forEach(function (label) {
+        label.textContent = input.value.trim() || label.dataset.otherwise;
+      });
+    };
+    input.addEventListener("input", show);
+    show();
+  });
+
+  // Twins have opposite answers: the other one follows from the first that is chosen.
+  form.addEventListener("change", function (event) {
+    const other = { answer_1: "answer_2", answer_2: "answer_1" }[event.target.name];
+    if (other && !field(other).value) field(other).value = event.target.value === "1" ? "2" : "1";
+  });
+
+  function grow(text) {
+    text.rows = Math.min(12, Math.max(3, Math.ceil(text.value.length / Math.max(20, text.clientWidth / 9))));
+  }
+  form.querySelectorAll("textarea").forEach(function (text) {
+    text.addEventListener("input", function () { grow(text); });
+    grow(text);
+  });
+
+  // A draft is saved as one types, and once more when the page goes away.
+  let unsaved = false, leaving = false;
+  const saved = document.getElementById("saved");
+  form.addEventListener("input", function () { unsaved = true; });
+  form.addEventListener("change", function () { unsaved = true; });
+  form.addEventListener("submit", function (event) {
+    const typed = field("first").value.trim() || field("second").value.trim();
+    const skips = event.submitter && event.submitter.matches("[data-skip]");
+    if (skips && typed && !window.confirm("Give this topic back? What you have written about it is lost.")) {
+      event.preventDefault();
+      return;
+    }
+    leaving = true;
+  });
+  document.addEventListener("htmx:afterRequest", function (event) {
+    if (event.target !== saved) return;
+    if (event.detail.successful) unsaved = false;
+    else saved.textContent = "Not saved: there is no connection, or the page is out of date. What you typed is still here.";
+  });
+  // What was typed before this script came, or put back by the browser, is as good as typed now.
+  document.addEventListener("htmx:load", function () {
+    const typed = Array.from(form.elements).find(function (one) {
+      return one.type === "radio" ? one.checked !== one.defaultChecked : "defaultValue" in one && one.value !== one.defaultValue;
+    });
+    if (typed) tell(typed);
+  }, { once: true });
+  function saveNow() {
+    if (!unsaved || leaving) return;
+    if (navigator.sendBeacon(form.dataset.task + "/draft", new URLSearchParams(new FormData(form)))) unsaved = false;
+  }
+  window.addEventListener("pagehide", saveNow);
+  document.addEventListener("visibilitychange", function () { if (document.visibilityState === "hidden") saveNow(); });
+})();

@@ -1,0 +1,25 @@
+"""The example study: filled by workers who are made up, and ready to be clicked through."""
+
+from winokit.collect import agreement, browse, progress, quality
+from winokit.collect.demo import CONFIG, fill
+from winokit.collect.study import Study
+from winokit.loading import load
+
+
+def test_the_example_study_is_filled_with_bundled_twins_and_votes_on_them(tmp_path):
+    fill(tmp_path / "study", days=1)
+    study = Study.open(tmp_path / "study")
+    now = progress.snapshot(study)
+    bundled = {problem.text for problem in load("open")}
+    written = browse.problems(study).rows
+    people = quality.workers(study)
+    asked = {row.question for row in agreement.summary(study)}
+    study.close()
+    assert len(written) == 12
+    assert {f"{problem.before}_{problem.after}" for problem in written} <= bundled
+    assert all(kind.accepted for kind in now.kinds)
+    assert [kind.kind for kind in now.kinds] == CONFIG["tasks"]["kinds"]
+    assert now.asked_adversary == 6
+    assert now.problems["valid"] > 0
+    assert [one.state for one in people].count("blocked") == 1
+    assert {"answer", "switchable", "associative"} <= asked

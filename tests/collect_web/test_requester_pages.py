@@ -1,0 +1,277 @@
+"""The requester's pages: behind a login, and doing what they say."""
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from winokit.collect import browse, invites, ledger, log, quality, requesters, workers
+
+PAGES = [
+    "", "/live", "/problems", "/problems/1", "/submissions", "/workers", "/invites", "/pay", "/export", "/export.zip",
+    "/log", "/account", "/agreement/validate",
+]  # fmt: skip
+
+
+@pytest.fixture
+def busy(study, worker, app):
+    """A study with a pair of twins and a vote."""
+    worker.write()
+    judge = type(worker)(app).join(study)
+    task = judge.take("validate")
+    judge.send(f"{task}/vote", choice="0", equally_plausible="no", local_decides="no")
+    return study
+
+
+def code(study, place=0):
+    return quality.workers(study)[place].code
+
+
+def test_strangers_and_workers_are_asked_to_log_in(stranger, worker):
+    for somebody in (stranger, worker):
+        for page in PAGES:
+            answer = somebody.get(f"/requester{page}")
+            assert answer.url.path == "/login", page
+            assert "Log in" in answer.text
+
+
+def test_every_page_opens_on_an_empty_study_or_says_there_is_nothing(requester):
+    for page in PAGES:
+        assert requester.get(f"/requester{page}").status_code == (404 if page == "/problems/1" else 200), page
+
+
+def test_every_page_opens_on_a_study_with_work_in_it(busy, requester):
+    number = browse.problems(busy).rows[0].id
+    for page in (*PAGES[:3], f"/problems/{number}", *PAGES[4:], f"/workers/{code(busy)}"):
+        assert requester.get(f"/requester{page}").status_code == 200
+
+
+def test_a_poll_from_a_page_whose_session_ended_leads_to_the_login(stranger):
+    answer = stranger.get("/requester/live", headers={"HX-Request": "true"})
+    assert answer.headers["hx-redirect"] == "/login"
+    assert "<body" not in answer.text
+
+
+def test_the_first_account_is_made_once(study, requester, stranger, password):
+    assert requester.get("/requester").status_code == 200
+    assert invites.setup_path(study) is None
+    path = f"/setup/{study.signer.sign('setup', 'first requester')}"
+    assert stranger.get(path).status_code == 410
+    stranger.get("/login")
+    assert stranger.send(path, name="eve", password=password, again=password).status_code == 410
+
+
+def test_setting_up_says_what_is_wrong_and_keeps_the_name(study, stranger, password):
+    path = invites.setup_path(study)
+    stranger.get(path)
+    for password_, again, why in (("short", "short", "10 to 200"), (password, "another one", "not the same")):
+        answer = stranger.send(path, name="ann", password=password_, again=again)
+        assert answer.status_code == 422
+        assert why in answer.text
+        assert stranger.page.all("input", id="name", value="ann")
+    assert not requesters.exist(study)
+
+
+def test_a_forged_setup_link_is_refused(stranger):
+    assert stranger.get("/setup/forged").status_code == 403
+
+
+def test_a_wrong_password_keeps_the_name_and_says_nothing_more(requester, stranger):
+    stranger.get("/login")
+    for name in ("ann", "nobody"):
+        answer = stranger.send("/login", name=name, password="wrong")
+        assert answer.status_code == 403
+        assert "Name or password is wrong" in answer.text
+    assert stranger.page.all("input", id="name", value="nobody")
+
+
+def test_a_flood_of_logins_has_to_wait(requester, stranger, password, refused):
+    stranger.get("/login")
+    statuses = [stranger.send("/login", name="ann", password=f"wrong {n}").status_code for n in range(5)]
+    stranger.get("/login")
+    answer = stranger.send("/login", name="ann", password=password)
+    assert statuses == [403] * 5
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) > 60
+    assert ("stranger", "/login", 429) in refused()
+
+
+def test_logging_out_ends_every_session(app, study, requester, password):
+    other = type(requester)(app)
+    other.get("/login")
+    other.send("/login", name="ann", password=password)
+    other.get("/requester")
+    other.send("/logout")
+    assert requester.get("/requester").url.path == "/login"
+
+
+def test_a_password_can_be_changed_and_a_colleague_added(app, study, requester, password):
+    requester.get("/requester/account")
+    changed = requester.send(
+        "/requester/account/password", old=password, password="another horse", again="another horse"
+    )
+    assert "Your password is changed" in changed.text
+    assert (
+        "can log in now" in requester.send("/requester/account/colleague", name="bea", colleague_password=password).text
+    )
+    taken = requester.send("/requester/account/colleague", name="bea", colleague_password=password)
+    assert taken.status_code == 422
+    for name, word in (("ann", "another horse"), ("bea", password)):
+        somebody = type(requester)(app)
+        somebody.get("/login")
+        assert somebody.send("/login", name=name, password=word).url.path == "/requester"
+
+
+def test_a_wrong_old_password_changes_nothing(requester, password):
+    requester.get("/requester/account")
+    answer = requester.send("/requester/account/password", old="wrong", password="another horse", again="another horse")
+    assert answer.status_code == 403
+    assert requester.get("/requester").url.path == "/requester"
+
+
+def test_the_dashboard_counts_charts_and_refreshes_itself(busy, requester):
+    page = requester.get("/requester").text
+    assert requester.page.all("div", id="live")[0]["hx-trigger"] == "every 5s"
+    assert "1 of 4 in" in page
+    assert requester.page.all("svg", class_="chart", role="img")
+    assert requester.page.all("polyline", class_="line")
+    assert "$0.43" in page
+    assert "Fleiss" in page
+    assert "$0.43" in requester.get("/requester/live").text
+
+
+def test_pausing_and_going_on(study, requester):
+    requester.get("/requester")
+    assert "is paused" in requester.send("/requester/pause", paused="yes").text
+    assert study.paused
+    requester.send("/requester/pause", paused="no")
+    assert not study.paused
+
+
+def test_problems_are_filtered(busy, requester):
+    assert requester.get("/requester/problems").text.count('class="card"') == 2
+    assert requester.get("/requester/problems?text=ALWAYS").text.count('class="card"') == 1
+    assert "that fits the filter" in requester.get("/requester/problems?status=valid").text
+    assert requester.get("/requester/problems?text=%25").text.count('class="card"') == 0
+    assert requester.get(f"/requester/problems?author={code(busy)}").text.count('class="card"') == 2
+
+
+def test_an_address_that_makes_no_sense_is_a_friendly_page(requester):
+    for query in ("?page=0", "?page=x", "?page=99999999999999999999", "?text=" + "x" * 300, "/0", "/x", "/99999999999"):
+        answer = requester.get(f"/requester/problems{query}")
+        assert answer.status_code == 404, query
+        assert "not an address" in answer.text
+
+
+def test_sql_in_a_filter_is_only_text(busy, requester):
+    fields = ("text", "author", "worker", "action", "status")
+    for text in ("' OR 1=1 --", '"; DROP TABLE problem; --', "%' UNION SELECT 1 --", "\\"):
+        for path in ("/requester/problems", "/requester/submissions", "/requester/log"):
+            assert requester.get(path, params=dict.fromkeys(fields, text)).status_code == 200
+    assert browse.problems(busy).total == 2
+
+
+def test_a_nul_in_an_address_is_refused(requester):
+    assert requester.get("/requester/problems?text=a%00b").status_code == 403
+
+
+def test_a_requester_decides_over_the_votes(busy, requester):
+    number = browse.problems(busy).rows[0].id
+    requester.get(f"/requester/problems/{number}")
+    page = requester.send(f"/requester/problems/{number}/decide", valid="valid", note="fine by me").text
+    assert "fine by me" in page
+    assert "✓ valid" in page
+    requester.send(f"/requester/problems/{number}/decide", valid="votes", note="")
+    assert browse.problem(busy, number).problem.valid is None
+    assert requester.send(f"/requester/problems/{number}/decide", valid="perhaps").status_code == 422
+
+
+def test_a_submission_is_discarded_with_a_reason(busy, requester):
+    vote = next(one for one in browse.submissions(busy).rows if one.kind == "validate")
+    requester.get("/requester/submissions")
+    assert requester.send(f"/requester/submissions/{vote.id}/discard", why=" ").status_code == 422
+    requester.get("/requester/submissions")
+    page = requester.send(f"/requester/submissions/{vote.id}/discard", why="asleep").text
+    assert "no: discarded: asleep" in page
+    assert not next(one for one in browse.submissions(busy).rows if one.id == vote.id).counted
+
+
+def test_a_worker_is_blocked_and_let_in_again(busy, requester):
+    name = code(busy)
+    requester.get(f"/requester/workers/{name}")
+    page = requester.send(f"/requester/workers/{name}/block", why="copies", discard_work="yes").text
+    assert "Copies." in page
+    assert workers.get(busy, name).step == "blocked"
+    assert all(problem.withdrawn for problem in browse.problems(busy).rows)
+    requester.send(f"/requester/workers/{name}/unblock")
+    assert workers.get(busy, name).step == "work"
+
+
+def test_a_worker_who_lost_the_way_gets_a_link(busy, requester, stranger):
+    name = code(busy)
+    requester.get(f"/requester/workers/{name}")
+    requester.send(f"/requester/workers/{name}/return")
+    link = requester.page.all("input", id="link")[0]["value"]
+    assert link.startswith("http://testserver/join/")
+    stranger.get(link)
+    assert name in stranger.send(link.removeprefix("http://testserver")).text
+
+
+def test_a_bonus_is_written_down_and_nonsense_is_not(busy, requester):
+    name = code(busy)
+    for amount in ("x", "", "1.005", "NaN", "1e9", "99999999"):
+        requester.get(f"/requester/workers/{name}")
+        assert requester.send(f"/requester/workers/{name}/bonus", amount=amount, note="").status_code == 422
+    requester.get(f"/requester/workers/{name}")
+    requester.send(f"/requester/workers/{name}/bonus", amount="1.50", note="lovely twins")
+    assert [(line.cents, line.note) for line in ledger.entries(busy, name)] == [(40, ""), (150, "lovely twins")]
+
+
+def test_invite_links_are_made_shown_and_revoked(study, requester):
+    requester.get("/requester/invites")
+    requester.send("/requester/invites", label="class", count="3", uses="2", days="7")
+    boxes = [
+        box["value"] for box in requester.page.all("input", type="text") if (box.get("id") or "").startswith("link")
+    ]
+    assert len(boxes) == 3
+    made = invites.listing(study)
+    assert {(link.label, link.most_uses) for link in made} == {("class", 2)}
+    requester.send(f"/requester/invites/{made[0].id}/revoke")
+    assert sum(link.revoked for link in invites.listing(study)) == 1
+    for wrong in ({"count": "0"}, {"uses": "-1"}, {"days": "x"}, {"count": "9" * 30}):
+        requester.get("/requester/invites")
+        told = {"label": "", "count": "1", "uses": "1", "days": "1", **wrong}
+        assert requester.send("/requester/invites", **told).status_code == 422
+    assert len(invites.listing(study)) == 3
+
+
+def test_what_is_owed_is_marked_as_paid(busy, requester):
+    requester.get("/requester/pay")
+    page = requester.send("/requester/pay/settle", worker=code(busy)).text
+    assert "$0.40 <small>(by hand)" in page
+    requester.send("/requester/pay/settle")
+    assert sum(balance.open_cents for balance in ledger.balances(busy)) == 0
+    assert "Nothing was open" in requester.send("/requester/pay/settle").text
+
+
+def test_the_export_is_a_zip_without_anything_personal(busy, requester):
+    answer = requester.get("/requester/export.zip")
+    assert answer.headers["content-disposition"] == 'attachment; filename="twins.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
+        rows = packed.read("others.jsonl").decode().splitlines()
+    assert len([row for row in map(json.loads, rows) if "text" in row]) == 2
+    assert log.entries(busy, 1)[0].action == "export"
+
+
+def test_the_log_names_who_did_what(busy, requester):
+    page = requester.get("/requester/log").text
+    assert f"worker:{code(busy)}" in page
+    assert "requester:ann" in requester.get("/requester/log?action=requester").text or "requester" in page
+    assert "consent" not in requester.get("/requester/log?action=join").text.split("<tbody>")[1]
+
+
+def test_agreement_is_only_there_for_votes_of_the_study(requester):
+    assert requester.get("/requester/agreement/write").status_code == 404
+    assert requester.get("/requester/agreement/evaluate").status_code == 404
+    assert "No votes of the kind" in requester.get("/requester/agreement/validate").text
