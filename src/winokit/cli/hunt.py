@@ -82,6 +82,10 @@ def ask(
     synonyms: Annotated[
         str | None, typer.Option(help="A file of synonyms, one set a line; 'off' for none.", metavar="FILE")
     ] = None,
+    parser: Annotated[
+        str,
+        typer.Option(help="auto (spaCy where it is installed with an English model), rules or spacy.", metavar="NAME"),
+    ] = "auto",
     examples: Annotated[int, typer.Option(help="How many sentences to show for either side.", min=0)] = 5,
     json: Json = False,
 ) -> None:
@@ -93,8 +97,10 @@ def ask(
     from winokit.hunting.synonyms import load_synonyms
 
     problem = _problem(data, row, text, candidate or [], pronoun)
-    hunter = Hunter(open_corpus(index), sets=tuple(sets or DEFAULT_SETS), synonyms=load_synonyms(synonyms))
-    found = hunt(problem, hunter.corpus, hunter.synonyms, sets=hunter.sets)
+    hunter = Hunter(
+        open_corpus(index), sets=tuple(sets or DEFAULT_SETS), synonyms=load_synonyms(synonyms), parser=parser
+    )
+    found = hunt(problem, hunter.corpus, hunter.synonyms, sets=hunter.sets, parser=hunter.parser)
     if json:
         print_json(as_json(problem, found))
         return

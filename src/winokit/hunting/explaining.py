@@ -18,6 +18,7 @@ MARK = ("»", "«")
 def in_lines(problem: Problem, found: Hunt, examples: int, mark: tuple[str, str] = MARK) -> Iterator[str]:
     """The hunt for one problem, line by line."""
     reading = found.reading
+    yield f"  parser   {found.parser}"
     if reading is not None:
         head = reading.context.head
         yield f"  agent    {problem.candidates[reading.agent]}: {_part(reading.agent_slot)} '{head}'"
@@ -72,6 +73,7 @@ def as_json(problem: Problem, found: Hunt) -> dict[str, Any]:
         "text": problem.text,
         "candidates": list(problem.candidates),
         "answer": problem.answer,
+        "parser": found.parser,
         "reading": None if found.reading is None else asdict(found.reading),
         "queries": [{"set": pair.set, "query": str(pair), "found": number} for pair, number in found.queries],
         "evidence": [asdict(one) | {"weight": one.weight} for one in found.evidence],

@@ -4,7 +4,8 @@ After Emami et al., "A Knowledge Hunting Framework for Common Sense Reasoning" (
 https://arxiv.org/abs/1810.01375: the predicates of a problem's clauses are looked for together in other people's
 sentences, and whoever has the blank's part there, the agent or the patient, is chosen. Their evidence was never
 released and came from a web search engine; ours comes from an index of the user's own text. Reading, queries and roles
-are ours (`reading.py`, `queries.py`, `roles.py`); weights and decision are those of their code (`decide.py`).
+are ours (`reading.py`, `queries.py`, `roles.py`, and `spacy_parse.py` where a model of English is installed); weights
+and decision are those of their code (`decide.py`).
 
 The candidates' names are never looked for, so that a hunter that answers at all keeps its choice of *role* when the
 candidates change places.
@@ -24,6 +25,7 @@ from winokit.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, que
 from winokit.hunting.reading import Reading, read
 from winokit.hunting.roles import resolve
 from winokit.hunting.search import Corpus, Hit
+from winokit.hunting.spacy_parse import RULES, SpacyParser, find_parser, name_of
 from winokit.hunting.synonyms import load_synonyms
 from winokit.models.base import Answer, Choose, Request, Scores
 from winokit.models.registry import Spec
@@ -52,14 +54,21 @@ class Hunt:
     decision: Decision = field(default_factory=lambda: decide(()))
     choice: int | None = None
     why: str | None = None
+    parser: str = RULES
 
 
 def hunt(
-    problem: Problem, corpus: Corpus, synonyms: Synonyms, *, sets: Sequence[str] = DEFAULT_SETS, limit: int = LIMIT
+    problem: Problem,
+    corpus: Corpus,
+    synonyms: Synonyms,
+    *,
+    sets: Sequence[str] = DEFAULT_SETS,
+    limit: int = LIMIT,
+    parser: SpacyParser | None = None,
 ) -> Hunt:
-    """Look for evidence for a problem, and decide."""
-    found = Hunt()
-    reading = read(problem)
+    """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
+    found = Hunt(parser=name_of(parser))
+    reading = read(problem) if parser is None else parser.read(problem)
     if isinstance(reading, str):
         found.why = reading
         return found
@@ -71,7 +80,7 @@ def hunt(
         for hit in hits:
             if hit.text.casefold() not in seen:
                 seen.add(hit.text.casefold())
-                _judge(hit, problem, reading, pair, found)
+                _judge(hit, problem, reading, pair, found, parser)
     found.decision = decide(found.evidence)
     role = found.decision.role
     if role is None:
@@ -81,8 +90,11 @@ def hunt(
     return found
 
 
-def _judge(hit: Hit, problem: Problem, reading: Reading, pair: QueryPair, found: Hunt) -> None:
-    resolved = "a copy of the problem" if is_copy(hit.text, problem) else resolve(hit.text, reading, pair)
+def _judge(
+    hit: Hit, problem: Problem, reading: Reading, pair: QueryPair, found: Hunt, parser: SpacyParser | None
+) -> None:
+    parsed = None if parser is None else parser.fillers(hit.text)
+    resolved = "a copy of the problem" if is_copy(hit.text, problem) else resolve(hit.text, reading, pair, parsed)
     if isinstance(resolved, str):
         found.passed_over.append((hit, resolved))
     else:
@@ -127,6 +139,7 @@ class Hunter:
         sets: Sequence[str] = DEFAULT_SETS,
         synonyms: Synonyms | None = None,
         limit: int = LIMIT,
+        parser: str = "auto",
     ) -> None:
         if by not in WAYS:
             raise UnknownName("way of hunting", by, WAYS)
@@ -136,7 +149,8 @@ class Hunter:
         self.corpus, self.spec, self.by = corpus, spec, by
         self.sets, self.limit = tuple(sets), limit
         self.synonyms = load_synonyms(None) if synonyms is None else synonyms
-        told = (GRAMMAR, by, self.sets, limit, sorted(map(str, self.synonyms.items())))
+        self.parser = find_parser(parser if by == "evidence" else RULES)
+        told = (GRAMMAR, name_of(self.parser), by, self.sets, limit, sorted(map(str, self.synonyms.items())))
         self.fingerprint = f"hunter {corpus.fingerprint} {told}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
@@ -151,7 +165,7 @@ class Hunter:
 
     def _scores(self, problem: Problem) -> Scores:
         if self.by == "evidence":
-            found = hunt(problem, self.corpus, self.synonyms, sets=self.sets, limit=self.limit)
+            found = hunt(problem, self.corpus, self.synonyms, sets=self.sets, limit=self.limit, parser=self.parser)
             return Scores(None if found.choice is None else scores(found, len(problem.candidates)), found.why)
         found_scores = (
             associate(problem, self.corpus).scores if self.by == "association" else causal_scores(problem, self.corpus)
@@ -160,8 +174,8 @@ class Hunter:
 
 
 def load(spec: Spec) -> Hunter:
-    """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&by=association&limit=500`."""
-    options = spec.only("sets", "synonyms", "by", "limit")
+    """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=rules`."""
+    options = spec.only("sets", "synonyms", "by", "limit", "parser")
     corpus = open_corpus(spec.place_or_fail("an index, or the address of an OpenSearch index,"))
     limit = options.get("limit", str(LIMIT))
     if not limit.isdigit() or not int(limit):
@@ -173,4 +187,5 @@ def load(spec: Spec) -> Hunter:
         sets=options["sets"].split(",") if "sets" in options else DEFAULT_SETS,
         synonyms=load_synonyms(options.get("synonyms")),
         limit=int(limit),
+        parser=options.get("parser", "auto"),
     )

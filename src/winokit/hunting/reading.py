@@ -1,8 +1,8 @@
 """A problem taken apart: the clause of the blank, the clause of the candidates, and who does what in each.
 
 After Emami et al., "A Knowledge Hunting Framework for Common Sense Reasoning" (EMNLP 2018), who describe a problem by
-the predicates of its two clauses, two entities, and a pronoun. They parse; this is a small grammar of our own
-(docs/hunting.md has it on one page):
+the predicates of its two clauses, two entities, and a pronoun. They parse, as `spacy_parse.py` does where it can;
+this is a small grammar of our own (docs/hunting.md has it on one page):
 
 1. Clauses are cut at punctuation and connectives. The clause of the blank is the *query clause*; the nearest clause
    that names two candidates, with no cut between them, is the *context clause*.
@@ -262,9 +262,14 @@ def _predicate(words: Sequence[Piece], text: str) -> Predicate | None:
     head = _head(words)
     if head is None or any(piece.candidate is not None for piece in words):
         return None
-    special = [piece.word for piece in words if is_content(piece)][-1]
-    negated = any(piece.word in NEGATIONS for piece in words[: head + 1])
     passive = any(piece.word in BE for piece in words[:head]) and is_participle(words[head].word)
+    return as_predicate(words, head, text, passive=passive)
+
+
+def as_predicate(words: Sequence[Piece], head: int, text: str, *, passive: bool) -> Predicate:
+    """Some words of a text as a predicate, where it is known which of them carries it."""
+    special = next((piece.word for piece in reversed(words) if is_content(piece)), words[head].word)
+    negated = any(piece.word in NEGATIONS for piece in words[: head + 1])
     told = " ".join(text[words[0].start : words[-1].end].split())
     return Predicate(told, words[head].word, special, negated, passive)
 

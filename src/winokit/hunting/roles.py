@@ -13,10 +13,11 @@ sentence counts only if it says what the problem says: a negation in one clause 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from winokit.hunting.decide import AGENT, PATIENT
+from winokit.hunting.fillers import Filler, noun, pronoun
 from winokit.hunting.grammar import (
     AUXILIARIES,
     BE,
@@ -38,35 +39,15 @@ from winokit.hunting.grammar import (
 from winokit.hunting.queries import QueryPair
 from winokit.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, Reading
 from winokit.names import gender_of
-from winokit.transforms.mentions import is_plural
 
 APART = 25
 """How many words apart the two clauses may be."""
-MEN = frozenset(
-    "man boy father son brother uncle husband king prince gentleman guy fellow grandfather nephew lad sir mr".split()
-)
-WOMEN = frozenset(
-    "woman girl mother daughter sister aunt wife queen princess lady grandmother niece maid mrs ms miss".split()
-)
-MANY_AS_ONE = frozenset("team company police crowd family council government army group band class".split())
 NEVER_SUBJECTS = frozenset("me us him her them myself ourselves himself herself itself themselves".split())
 """But for "all of us"."""
 SHARE_A_SUBJECT = frozenset("and but or then".split())
 
-
-@dataclass(frozen=True, slots=True)
-class Filler:
-    """What fills a role: a pronoun's kind, or a noun and the pronouns that could stand for it."""
-
-    word: str
-    kinds: frozenset[str]
-    pronoun: bool = False
-
-    def may_be(self, other: Filler) -> bool:
-        """Whether two fillers may be the same person or thing."""
-        if self.pronoun or other.pronoun:
-            return bool(self.kinds & other.kinds)
-        return self.word == other.word
+FindFiller = Callable[[Token, str], Filler | None]
+"""What fills a slot of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +58,11 @@ class Resolved:
     spans: tuple[tuple[int, int], tuple[int, int]]
 
 
-def resolve(text: str, reading: Reading, pair: QueryPair) -> Resolved | str:
-    """Whether a sentence is evidence for the agent or for the patient, or why for neither."""
+def resolve(text: str, reading: Reading, pair: QueryPair, parsed: FindFiller | None = None) -> Resolved | str:
+    """Whether a sentence is evidence for the agent or for the patient, or why for neither.
+
+    `parsed` says what fills a slot of a word, where a parser does; otherwise the grammar here does.
+    """
     tokens = tokenise(text)
     why = "the words stand too far apart"
     for context in pair.context.find(tokens):
@@ -87,7 +71,9 @@ def resolve(text: str, reading: Reading, pair: QueryPair) -> Resolved | str:
                 continue
             if max(context[1] - query[2], query[1] - context[2]) > APART:
                 continue
-            found = _unlike(tokens, context[0], query[0], reading) or _label(tokens, context[0], query[0], reading)
+            found = _unlike(tokens, context[0], query[0], reading) or _label(
+                tokens, context[0], query[0], reading, parsed
+            )
             if found in (AGENT, PATIENT):
                 spans = [(tokens[start].start, tokens[end - 1].end) for _, start, end in (context, query)]
                 return Resolved(found, (spans[0], spans[1]))
@@ -114,16 +100,22 @@ def _is_negated(tokens: Sequence[Token], at: int) -> bool:
     return False
 
 
-def _label(tokens: Sequence[Token], context: int, query: int, reading: Reading) -> str:
+def _label(tokens: Sequence[Token], context: int, query: int, reading: Reading, parsed: FindFiller | None) -> str:
     """The role of the one in question, or why it is not clear."""
-    agent = _filler(tokens, context, reading.agent_slot)
-    patient = _filler(tokens, context, reading.patient_slot)
-    asked = _filler(tokens, query, reading.blank_slot)
+
+    def filler(at: int, slot: str) -> Filler | None:
+        return _filler(tokens, at, slot) if parsed is None else parsed(tokens[at], slot)
+
+    agent, patient = filler(context, reading.agent_slot), filler(context, reading.patient_slot)
+    asked = filler(query, reading.blank_slot)
     if agent is None or patient is None:
         return "one of the two roles is not filled"
     if asked is None:
-        shares = reading.blank_slot == SUBJECT and context < query and _shares_its_subject(tokens, query)
+        may_share = parsed is None and reading.blank_slot == SUBJECT and context < query
+        shares = may_share and _shares_its_subject(tokens, query)
         return _whose_subject(tokens, context, reading) if shares else "nothing was found in the blank's place"
+    if asked.place is not None and asked.place in (agent.place, patient.place):
+        return AGENT if asked.place == agent.place else PATIENT
     as_agent, as_patient = asked.may_be(agent), asked.may_be(patient)
     if as_agent == as_patient:
         return "both could be meant" if as_agent else "neither could be meant"
@@ -195,7 +187,7 @@ def _phrase_up_to(tokens: Sequence[Token], end: int) -> Filler | None:
         return None
     token = tokens[end]
     if token.word in PRONOUNS:
-        return Filler(PRONOUNS[token.word], frozenset({PRONOUNS[token.word]}), pronoun=True)
+        return pronoun(token.word)
     if token.word in FUNCTION or token.word in MARKS:
         return None
     start = end
@@ -208,7 +200,7 @@ def _phrase_up_to(tokens: Sequence[Token], end: int) -> Filler | None:
         return _phrase_up_to(tokens, start - 2)
     if before == "and":
         return Filler(token.word, frozenset({"they"}))
-    return _noun(token)
+    return noun(token)
 
 
 def _phrase_from(tokens: Sequence[Token], start: int) -> Filler | None:
@@ -218,8 +210,7 @@ def _phrase_from(tokens: Sequence[Token], start: int) -> Filler | None:
     if start >= len(tokens):
         return None
     if tokens[start].word in PRONOUNS:
-        kind = PRONOUNS[tokens[start].word]
-        return Filler(kind, frozenset({kind}), pronoun=True)
+        return pronoun(tokens[start].word)
     run: list[Token] = []
     for token in tokens[start : start + 4]:
         if token.word in FUNCTION or token.word in MARKS or is_adverb(token.word):
@@ -229,7 +220,7 @@ def _phrase_from(tokens: Sequence[Token], start: int) -> Filler | None:
         run.append(token)
     if not run:
         return None
-    return _noun(run[0] if run[0].capital and gender_of(run[0].word.title()) else run[-1])
+    return noun(run[0] if run[0].capital and gender_of(run[0].word.title()) else run[-1])
 
 
 def _only_leads(tokens: Sequence[Token], at: int) -> bool:
@@ -246,24 +237,9 @@ def _owner(tokens: Sequence[Token], at: int) -> Filler | None:
     for i in range(at - 1, max(-1, at - 4), -1):
         word = tokens[i].word
         if word in POSSESSIVES and word in PRONOUNS:
-            return Filler(PRONOUNS[word], frozenset({PRONOUNS[word]}), pronoun=True)
+            return pronoun(word)
         if word == "'s":
             return _phrase_up_to(tokens, i - 1)
         if word in FUNCTION or word in MARKS or word in PREPOSITIONS:
             return None
     return None
-
-
-def _noun(token: Token) -> Filler:
-    """A noun with the pronouns that could stand for it."""
-    word = token.word
-    gender = gender_of(word.title()) if token.capital else None
-    if gender is not None:
-        kinds = {"female": {"she"}, "male": {"he"}, "either": {"he", "she"}}[gender]
-    elif word in MEN or word in WOMEN:
-        kinds = {"he"} if word in MEN else {"she"}
-    elif word in MANY_AS_ONE:
-        kinds = {"it", "they"}
-    else:
-        kinds = {"they"} if is_plural(word) else {"it", "he", "she"}
-    return Filler(word, frozenset(kinds))
