@@ -192,15 +192,13 @@ class NumpyRows:
         return sum(self._each(part), np.zeros(shape, dtype=theta.dtype))
 
     def gram(self, theta: Floats) -> Floats:
-        def part(rows: slice) -> Floats:
-            total = np.zeros((self.width + 1, self.width + 1))
-            for block in blocks(rows, 8 * BLOCK):
-                chances = logistic(self._X[block] @ theta[:-1, 0] + theta[-1, 0])
-                self.weights[block] = chances * (1 - chances)
-                total += weighted_gram(self._X[block], self.weights[block])
-            return total
-
-        return sum(self._each(part), np.zeros((self.width + 1, self.width + 1)))
+        # Here the library's own threads do, and only one sum is held.
+        total = np.zeros((self.width + 1, self.width + 1))
+        for block in blocks(slice(0, self.count), 4 * BLOCK):
+            chances = logistic(self._X[block] @ theta[:-1, 0] + theta[-1, 0])
+            self.weights[block] = chances * (1 - chances)
+            total += weighted_gram(self._X[block], self.weights[block])
+        return total
 
     def votes(self) -> Votes:
         right = np.zeros(self.count, dtype=np.int64)
@@ -217,7 +215,7 @@ class NumpyRows:
         return Votes(self.numbers, right, made)
 
     def drop(self, positions: Ints) -> Floats:
-        lost = weighted_gram(self._X[positions], self.weights[positions])
+        lost = weighted_gram(self._X[positions], self.weights[positions]).astype(np.float64)
         filled = filling(self.count, positions)
         for name in ("numbers", "weights", "_X", "_y", "_units", "_strata", "_train", "_odds"):
             setattr(self, name, filled(getattr(self, name)))
