@@ -76,6 +76,13 @@ def gold_task(session: Session, config: StudyConfig, worker: Worker, kind: str) 
 
 
 _HAD = select(func.count()).where(Lease.worker_id == ME, Lease.kind == bindparam("kind"))
+_LAST = (
+    select(Task.rank)
+    .join(Lease, Lease.task_id == Task.id)
+    .where(Lease.worker_id == ME, Lease.kind == bindparam("kind"), ~Task.gold)
+    .order_by(Lease.id.desc())
+    .limit(1)
+)
 
 
 def _asked(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
@@ -84,8 +91,7 @@ def _asked(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
 
 
 def _last_rank(session: Session, worker_id: int, kind: str) -> int:
-    query = select(Task.rank).join(Lease, Lease.task_id == Task.id).where(Lease.worker_id == ME, Lease.kind == kind)
-    last = session.scalar(query.where(~Task.gold).order_by(Lease.id.desc()).limit(1), {"me": worker_id})
+    last = session.scalar(_LAST, {"me": worker_id, "kind": kind})
     return BEFORE_ALL if last is None else last
 
 

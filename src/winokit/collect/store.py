@@ -121,9 +121,10 @@ def _sqlite(url: URL, connections: int) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         synchronous = connection.get_execution_options().get("synchronous")
+        driver: Any = connection.connection.driver_connection
         if synchronous:
-            connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if synchronous else "BEGIN")
+            driver.execute(f"PRAGMA synchronous={synchronous}")
+        driver.execute("BEGIN IMMEDIATE" if synchronous else "BEGIN")
 
     return engine
 

@@ -52,6 +52,7 @@ class Receipt:
     """What became of a submission."""
 
     submission_id: int
+    kind: str
     counted: bool
     late: bool
     cents: int
@@ -66,7 +67,8 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
         if hand.receipt is not None:
             return hand.receipt
         if hand.task.kind != WRITE:
-            shown = vote_view(study.config, hand.lease, session.get_one(ProblemRow, hand.task.problem_id))
+            row = session.get_one(ProblemRow, hand.task.problem_id)  # kept at hand, or it would be read again
+            shown = vote_view(study.config, hand.lease, row)
             return _handed_in(study, session, hand, read_ballot(shown, fields))
     twins = read_twins(fields)
     writing.refuse_broken(study, twins, hand.task.domain)
@@ -123,7 +125,7 @@ def _handed_in(
         if submission.counted:
             _add_twins(study, session, submission, task, content)
     cents = ledger.pay(session, study, submission)
-    return Receipt(submission.id, submission.counted, late, cents, _message(submission))
+    return Receipt(submission.id, task.kind, submission.counted, late, cents, _message(submission))
 
 
 def _receipt_of(session: Session, lease: Lease) -> Receipt | None:
@@ -133,7 +135,8 @@ def _receipt_of(session: Session, lease: Lease) -> Receipt | None:
     submission = session.scalars(select(Submission).where(Submission.lease_id == lease.id)).one()
     paid = select(func.sum(Payment.cents)).where(Payment.submission_id == submission.id)
     cents = int(session.scalar(paid) or 0)
-    return Receipt(submission.id, submission.counted, submission.late, cents, _message(submission), replayed=True)
+    told = (submission.counted, submission.late, cents, _message(submission))
+    return Receipt(submission.id, submission.kind, *told, replayed=True)
 
 
 def _message(submission: Submission) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import BindParameter, bindparam, select
 from sqlalchemy.orm import Session
 
 from winokit.collect.config import StudyConfig
@@ -20,6 +20,11 @@ from winokit.collect.schema import VALIDATE, Adjudication, ProblemRow, Task, Vot
 
 UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
 RULES = ("answer", "plausible", "local")
+# Asked after every vote, and made once: making a query takes longer than running it.
+_PROBLEM: BindParameter[int] = bindparam("problem")
+_VOTES = select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted).order_by(Vote.id)
+_ASKED = select(Task.asked).where(Task.problem_id == _PROBLEM, Task.kind == VALIDATE)
+_DECIDED = select(Adjudication).where(Adjudication.problem_id == _PROBLEM).order_by(Adjudication.id.desc()).limit(1)
 
 
 @dataclass(frozen=True)
@@ -76,16 +81,12 @@ def _holds(votes: Sequence[bool], rule: str) -> bool:
 
 def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> None:
     """Write down what is decided about a problem: by a requester if one has, else by its votes once all are in."""
-    votes = session.scalars(
-        select(Vote).where(Vote.problem_id == row.id, Vote.kind == VALIDATE, Vote.counted).order_by(Vote.id)
-    ).all()
-    asked = session.scalar(select(Task.asked).where(Task.problem_id == row.id, Task.kind == VALIDATE))
+    votes = session.scalars(_VOTES, {"problem": row.id}).all()
+    asked = session.scalar(_ASKED, {"problem": row.id})
     complete = asked is not None and len(votes) >= asked
     verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
     row.agreement = verdict.agreement if verdict else None
-    decided = session.scalars(
-        select(Adjudication).where(Adjudication.problem_id == row.id).order_by(Adjudication.id.desc()).limit(1)
-    ).first()
+    decided = session.scalar(_DECIDED, {"problem": row.id})
     if decided is not None and decided.valid is not None:
         row.valid = decided.valid
     else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.orm import Session
 
 from winokit.collect.refusals import Incomplete, NotAllowed, NotFound, NotNow
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from winokit.collect.study import Study
 
 CONSENT, SCREENING, QUIZ, WORK = "consent", "screening", "quiz", "work"
+# Asked for every page, and made once: making a query takes longer than running it.
+_BY_CODE = select(Worker).where(Worker.code == bindparam("code"))
+_LOCKED = select(Worker).where(Worker.id == bindparam("me")).with_for_update(key_share=True)
+_LOCKED = _LOCKED.execution_options(populate_existing=True)
+_OWED = select(func.sum(Payment.cents)).where(Payment.worker_id == bindparam("me"))
+_DONE = select(Submission.kind, func.count()).where(Submission.worker_id == bindparam("me")).group_by(Submission.kind)
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ def joined(study: Study, session: Session, platform: str, identity: Identity | N
 def get(study: Study, code: str) -> WorkerInfo:
     """The worker with a code."""
     with study.store.read() as session:
-        worker = session.scalar(select(Worker).where(Worker.code == code))
+        worker = session.scalar(_BY_CODE, {"code": code})
         if worker is None:
             raise NotFound("no such worker")
         return _info(study, worker)
@@ -134,9 +140,8 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResul
 def own_work(study: Study, worker_id: int) -> OwnWork:
     """What a worker sees of their own work."""
     with study.store.read() as session:
-        owed = session.scalar(select(func.sum(Payment.cents)).where(Payment.worker_id == worker_id)) or 0
-        query = select(Submission.kind, func.count()).where(Submission.worker_id == worker_id).group_by(Submission.kind)
-        counts = {kind: int(count) for kind, count in session.execute(query)}
+        owed = session.scalar(_OWED, {"me": worker_id}) or 0
+        counts = {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
     return OwnWork(int(owed), counts, sum(counts.values()) >= study.config.platform.tasks_per_visit)
 
 
@@ -153,7 +158,7 @@ def forget(study: Study, code: str, actor: str) -> None:
 
 def locked(session: Session, worker_id: int) -> Worker:
     """The worker's row, kept from other transactions: two requests of one worker happen one after the other."""
-    worker = session.get(Worker, worker_id, with_for_update={"key_share": True})
+    worker = session.scalar(_LOCKED, {"me": worker_id})
     if worker is None:
         raise NotFound("no such worker")
     return worker

@@ -125,7 +125,7 @@ def known_requester(request: Request) -> RequesterInfo | None:
         return None
 
 
-def visit_of_anybody(request: Request) -> Visit:
+async def visit_of_anybody(request: Request) -> Visit:
     """Whoever it is."""
     return Visit(request)
 
@@ -138,7 +138,7 @@ def visit_of_worker(request: Request) -> WorkerVisit:
     return WorkerVisit(request, worker)
 
 
-def visit_to_work(visit: Annotated[WorkerVisit, Depends(visit_of_worker)]) -> WorkerVisit:
+async def visit_to_work(visit: Annotated[WorkerVisit, Depends(visit_of_worker)]) -> WorkerVisit:
     """A worker who may work; one who may not yet is sent to what comes first."""
     if visit.worker.step != workers.WORK:
         raise GoTo(visit.next_path)

