@@ -156,7 +156,7 @@ class Person:
             self.csrf = TOKEN.findall(page.text)[0]
             answer = await self.client.post(where, data={"csrf": self.csrf, **fields})
             assert answer.status_code == 303, answer.text
-        self.csrf = TOKEN.findall((await self.client.get("/work", follow_redirects=True)).text)[0]
+        self.csrf = TOKEN.findall((await self.client.get("/begin", follow_redirects=True)).text)[0]
 
     async def work(self, until: float, think: tuple[float, float]) -> Tally:
         """Take tasks and hand them in until the time is over."""
@@ -174,7 +174,7 @@ class Person:
     async def take(self, wanted: tuple[str, str]) -> str:
         """Take a task of the first kind there is; where it is."""
         for kind in wanted:
-            place = await self.send(f"/work/{kind}", {})
+            place = await self.send(f"/begin/{kind}", {})
             if place.startswith("/task/"):
                 return place
         raise AssertionError("nothing left to do: ask for more twins in CONFIG")
@@ -201,7 +201,7 @@ class Person:
             self.tally.waited.append(1000 * (time.perf_counter() - start))
             self.tally.in_time += time.monotonic() < self.until
             self.tally.answered.add(place.split("/")[2])
-        return found[0] or "/work"
+        return found[0] or "/begin"
 
     async def send(self, place: str, fields: dict[str, str]) -> str:
         """Send a form; where it leads, or nothing if it was not taken."""

@@ -44,7 +44,7 @@ TWINS = {
 }
 VOTE = {"choice": "1", "equally_plausible": "no", "local_decides": "no"}
 PASSWORD = "correct horse battery"
-ROLES = {"worker": ("/work", "/task", "/consent", "/screening", "/quiz"), "requester": ("/requester", "/logout")}
+ROLES = {"worker": ("/begin", "/task", "/consent", "/screening", "/quiz"), "requester": ("/requester", "/logout")}
 NUMBERS = itertools.count(1)
 
 
@@ -102,7 +102,7 @@ class Person:
 
     def take(self, kind: str) -> str:
         """Take a task; its address without the last part."""
-        return re.sub(r"/(write|vote)$", "", str(self.send(f"/work/{kind}").url.path))
+        return re.sub(r"/(write|vote)$", "", str(self.send(f"/begin/{kind}").url.path))
 
     def does_a_days_work(self, number: int) -> bool:
         """Whether somebody ordinary can still write a pair of twins."""
@@ -111,7 +111,7 @@ class Person:
         first = f"The terrier and the spaniel {words} near the gate and _ had never eaten."
         fields = {**TWINS, "first": first, "second": first.replace("never", "always")}
         answer = self.send(f"{self.take('write')}/write", **fields)
-        return answer.status_code == 200 and answer.url.path == "/work" and "your work is in" in answer.text
+        return answer.status_code == 200 and answer.url.path == "/begin" and "your work is in" in answer.text
 
     def _saw(self, response: Response) -> Response:
         self.seen = response.text

@@ -75,15 +75,15 @@ def test_the_right_token_is_what_was_missing(app, everybody):
 
 @pytest.mark.parametrize("place", ["query", "json", "cookie"])
 def test_a_token_counts_only_where_a_form_or_a_script_puts_it(worker, place):
-    token = worker.token_for("/work")
+    token = worker.token_for("/begin")
     sent = {"query": {"params": {"csrf": token}}, "json": {"json": {"csrf": token}}}.get(place, {})
     if place == "cookie":
         worker.client.cookies.set("csrf", token)
-    assert worker.client.post("/work/write", **sent).status_code == 403
+    assert worker.client.post("/begin/write", **sent).status_code == 403
 
 
 def test_a_form_from_another_site_is_refused_whatever_it_holds(worker, requester):
-    for somebody, path in ((worker, "/work/write"), (requester, "/requester/pause")):
+    for somebody, path in ((worker, "/begin/write"), (requester, "/requester/pause")):
         fields = {"csrf": somebody.token_for(path), "paused": "yes"}
         answer = somebody.client.post(path, data=fields, headers={"Sec-Fetch-Site": "cross-site"})
         assert answer.status_code == 403
@@ -102,4 +102,4 @@ def test_reading_changes_nothing(app, study, requester, worker):
             assert somebody.client.get(path, follow_redirects=False).status_code < 500
     assert [line for line in log.entries(study) if line.action not in ("refused", "export")] == before
     assert requester.get("/requester").url.path == "/requester"
-    assert worker.get("/work").status_code == 200
+    assert worker.get("/begin").status_code == 200

@@ -113,7 +113,7 @@ def test_a_flood_of_made_up_words_uses_nothing_up(study, worker, twins):
         words = " ".join(f"{number}{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst")
         worker.send(f"{task}/feedback", **{**twins, "first": words[:900], "second": words[:900]})
     assert len(study.earlier._codes) == 0
-    assert worker.send(f"{task}/write", **twins).url.path == "/work"
+    assert worker.send(f"{task}/write", **twins).url.path == "/begin"
     again = worker.take("write")
     answer = worker.send(f"{again}/write", **twins)
     assert answer.status_code == 422

@@ -103,7 +103,7 @@ def insiders(app, study, person, look):
         look(one.send("/quiz", q1=EVIL).text, "/quiz")
         look(one.send("/quiz", q1="1").text, "/quiz, wrong")
         assert "evil" in look(one.send("/quiz", q1="0").text, "/quiz, right")
-        assert one.get("/work").url.path == "/work"
+        assert one.get("/begin").url.path == "/begin"
         return one
 
     return come_in(), come_in(), person(app).set_up(study)
@@ -137,7 +137,7 @@ def test_what_is_typed_is_shown_as_it_was_typed_on_every_page(app, study, inside
     assert "&lt;evil" in look(writer.get(f"{task}/write").text, "/write, drafted")
     look(writer.send(f"{task}/write", **{**evil_twins, "answer_1": EVIL}).text, "/write, refused")
     assert writer.send(f"{task}/signals", events=json.dumps([{"kind": EVIL, "amount": EVIL}])).status_code == 204
-    assert writer.send(f"{task}/write", **evil_twins).url.path == "/work", writer.seen
+    assert writer.send(f"{task}/write", **evil_twins).url.path == "/begin", writer.seen
 
     for kind in ("associative", "validate", "switchable"):
         path = judge.take(kind)
@@ -164,7 +164,7 @@ def test_what_is_typed_is_shown_as_it_was_typed_on_every_page(app, study, inside
 
     looked = every_page(requester, "/requester", look, page_of)
     assert {"/requester/problems/1", f"/requester/workers/{codes[0]}", "/requester/log", "/requester/pay"} <= looked
-    assert len(every_page(writer, "/work", look, page_of)) >= 3
+    assert len(every_page(writer, "/begin", look, page_of)) >= 3
     every_page(person(app), "/", look, page_of)
     look(judge.get("/finish").text, "/finish of the blocked")
     for path in ("/requester/problems/1", f"/requester/workers/{codes[1]}", "/requester/invites", "/requester/log"):
@@ -179,7 +179,7 @@ def test_markup_in_addresses_is_no_markup(insiders, look):
     for path in ("/", "/join/", "/setup/", "/task/", "/guidelines/", "/requester/workers/", "/requester/agreement/"):
         for somebody in (writer, requester):
             look(somebody.client.get(f"{path}{EVIL.replace('/', '%2f')}").text, path)
-    look(writer.send(f"/work/{SHORT}").text, "/work")
+    look(writer.send(f"/begin/{SHORT}").text, "/begin")
 
 
 def test_the_name_of_a_download_is_a_plain_word(insiders):

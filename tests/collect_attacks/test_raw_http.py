@@ -128,7 +128,7 @@ def test_path_tricks_lead_nowhere(server, path):
 
 
 @pytest.mark.parametrize(
-    "path", ["/login", "/login/", "/", "//", "/requester", "/work/", "//evil.example/login", "/static"]
+    "path", ["/login", "/login/", "/", "//", "/requester", "/begin/", "//evil.example/login", "/static"]
 )
 @pytest.mark.parametrize("host", ["evil.example", "evil.example/x", "[", "x?y", "a@evil.example", "127.0.0.1:99999"])
 def test_no_redirect_leads_elsewhere_whatever_the_host_is_said_to_be(server, path, host):
@@ -173,7 +173,7 @@ def test_headers_beyond_measure_are_refused(server):
     ],
 )
 def test_cookies_that_nobody_baked_are_nobodys(server, cookie):
-    assert server.request("GET /work", f"Cookie: {cookie}")[0] == 403
+    assert server.request("GET /begin", f"Cookie: {cookie}")[0] == 403
     assert server.request("GET /requester", f"Cookie: {cookie}")[0] == 303
     assert server.request("GET /", f"Cookie: {cookie}")[0] == 200
 
@@ -207,7 +207,7 @@ def test_what_is_no_request_is_no_harm(server, noise):
 
 def test_a_socket_for_messages_is_not_to_be_had(server):
     headers = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: eA==")
-    assert server.request("GET /work", *headers)[0] in (400, 403, 404)
+    assert server.request("GET /begin", *headers)[0] in (400, 403, 404)
 
 
 def test_an_ordinary_worker_comes_in_after_all_that(server, study):
@@ -217,7 +217,7 @@ def test_an_ordinary_worker_comes_in_after_all_that(server, study):
             (path, {}),
             ("/consent", {"agree": "yes"}),
             ("/screening", {"native_speaker": "yes", "has_seen_wsc": "no"}),
-            ("/work", None),
+            ("/begin", None),
         ]
         for where, fields in steps:
             page = client.get(where)
@@ -225,4 +225,4 @@ def test_an_ordinary_worker_comes_in_after_all_that(server, study):
             if fields is not None:
                 token = re.findall(r'name="csrf" value="(\w+)"', page.text)[0]
                 answer = client.post(where, data={"csrf": token, **fields})
-        assert answer.url.path == "/work"
+        assert answer.url.path == "/begin"

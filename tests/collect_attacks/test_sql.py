@@ -120,7 +120,7 @@ def test_sql_in_twins_is_kept_to_the_letter(study, worker, twins, requester):
     trick = "'; DROP TABLE problems; --"
     told = {name: f"{text} {trick}" for name, text in twins.items() if name in ("first", "second")}
     answer = worker.send(f"{worker.take('write')}/write", **{**twins, **told})
-    assert answer.url.path == "/work", answer.text
+    assert answer.url.path == "/begin", answer.text
     with study.store.read() as session:
         assert [row.after.endswith(trick) for row in session.scalars(select(ProblemRow))] == [True, True]
     assert "DROP TABLE problems" in requester.get("/requester/problems").text

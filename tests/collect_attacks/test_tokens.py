@@ -69,7 +69,7 @@ def test_the_setup_link_makes_one_requester_and_no_second(app, study, person, pa
 
 @pytest.mark.parametrize("role", ["worker", "requester"])
 def test_a_forged_session_is_nobodys(study, stranger, worker, requester, role):
-    somebody, page = (worker, "/work") if role == "worker" else (requester, "/requester")
+    somebody, page = (worker, "/begin") if role == "worker" else (requester, "/requester")
     good = somebody.client.cookies[f"winokit-{role}"]
     others = [study.signer.sign(purpose, [1, 1]) for purpose in ("invite", "setup", "visitor-session", "csrf")]
     for cookie in [*forgeries(good)[:-1], *others]:
@@ -104,13 +104,13 @@ def test_a_session_ends_in_other_browsers_with_the_password(app, person, request
 
 def test_a_worker_who_is_nobody_any_more_is_refused_with_a_good_signature(study, stranger):
     stranger.client.cookies.set("winokit-worker", study.signer.sign("worker-session", "w-nobody"))
-    assert stranger.get("/work").status_code == 403
+    assert stranger.get("/begin").status_code == 403
 
 
 def test_handing_in_again_gives_the_first_receipt_and_no_second_pay(study, worker, twins):
     task = worker.take("write")
     for _ in range(3):
-        assert worker.send(f"{task}/write", **twins).url.path == "/work"
+        assert worker.send(f"{task}/write", **twins).url.path == "/begin"
     assert (count(study, Submission), count(study, Payment)) == (1, 1)
     changed = {**twins, "anchor": "garden"}
     worker.send(f"{task}/write", **changed)
@@ -133,7 +133,7 @@ def test_another_workers_task_is_no_task(app, study, person, worker, twins, vote
     with study.store.read() as session:
         assert session.scalars(select(Lease.state)).all() == ["live"]
     assert count(study, Submission) == 0
-    assert worker.send(f"{task}/write", **twins).url.path == "/work"
+    assert worker.send(f"{task}/write", **twins).url.path == "/begin"
 
 
 def worker_cookie(worker):
@@ -150,12 +150,12 @@ def test_a_task_that_was_guessed_is_no_task(worker, token):
 def test_a_worker_is_no_requester_and_a_requester_no_worker(app, worker, requester):
     for path in ("/requester", "/requester/problems", "/requester/export.zip", "/requester/log"):
         assert worker.client.get(path, follow_redirects=False).headers["location"] == "/login"
-    assert requester.get("/work").status_code == 403
+    assert requester.get("/begin").status_code == 403
 
 
 def test_a_blocked_worker_gets_nothing_more(study, worker, requester):
     task = worker.take("write")
     code = study.signer.read("worker-session", worker_cookie(worker))
     requester.send(f"/requester/workers/{code}/block", why="robot")
-    assert worker.send("/work/write").url.path == "/finish"
+    assert worker.send("/begin/write").url.path == "/finish"
     assert worker.get(f"{task}/write").url.path == "/finish"

@@ -111,8 +111,8 @@ class Browser:
 
     def take(self, kind: str) -> str:
         """Take a task; its address without the last part."""
-        self.get("/work")
-        return re.sub(r"/(write|vote)$", "", str(self.send(f"/work/{kind}").url.path))
+        self.get("/begin")
+        return re.sub(r"/(write|vote)$", "", str(self.send(f"/begin/{kind}").url.path))
 
     def write(self, **changes: str) -> Response:
         task = self.take("write")

@@ -43,7 +43,7 @@ def insider(study, worker):
 def family(path):
     if path.startswith(("/requester", "/logout")):
         return "requester"
-    return "worker" if path.startswith(("/work", "/task", "/consent", "/screening", "/quiz", "/finish")) else "visitor"
+    return "worker" if path.startswith(("/begin", "/task", "/consent", "/screening", "/quiz", "/finish")) else "visitor"
 
 
 def test_nothing_that_is_sent_breaks_anything(operations, insider):

@@ -14,7 +14,7 @@ def newcomer(stranger, study):
 
 
 def test_consent_comes_first_and_needs_a_tick(newcomer):
-    for path in ("/work", "/quiz", "/screening"):
+    for path in ("/begin", "/quiz", "/screening"):
         assert newcomer.get(path).url.path == "/consent"
     answer = newcomer.send("/consent")
     assert answer.status_code == 422
@@ -23,7 +23,7 @@ def test_consent_comes_first_and_needs_a_tick(newcomer):
 
 
 def test_nobody_gets_a_task_before_consent(newcomer):
-    assert newcomer.send("/work/write").url.path == "/consent"
+    assert newcomer.send("/begin/write").url.path == "/consent"
 
 
 def test_screening_keeps_what_was_answered_when_something_is_missing(newcomer):
@@ -32,7 +32,7 @@ def test_screening_keeps_what_was_answered_when_something_is_missing(newcomer):
     assert answer.status_code == 422
     assert newcomer.page.all("input", name="native_speaker", value="yes")[0].keys() >= {"checked"}
     assert newcomer.page.all("a", href="#has_seen_wsc")
-    assert newcomer.send("/screening", native_speaker="yes", has_seen_wsc="no").url.path == "/work"
+    assert newcomer.send("/screening", native_speaker="yes", has_seen_wsc="no").url.path == "/begin"
 
 
 @pytest.mark.parametrize("answers", [("no", "no"), ("yes", "yes")])
@@ -41,7 +41,7 @@ def test_people_the_study_is_not_for_are_told_kindly_and_stay_out(newcomer, answ
     native, seen = answers
     assert newcomer.send("/screening", native_speaker=native, has_seen_wsc=seen).url.path == "/finish"
     assert "it is not for you this time" in newcomer.seen
-    assert newcomer.get("/work").url.path == "/finish"
+    assert newcomer.get("/begin").url.path == "/finish"
     assert newcomer.get("/screening").url.path == "/finish"
 
 
@@ -53,7 +53,7 @@ def test_only_the_questions_that_the_study_asks_are_asked(make_study, browser_of
     somebody.send(path)
     somebody.send("/consent", agree="yes")
     assert "Winograd Schema" not in somebody.seen
-    assert somebody.send("/screening", native_speaker="yes").url.path == "/work"
+    assert somebody.send("/screening", native_speaker="yes").url.path == "/begin"
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def examinee(make_study, browser_of):
 
 
 def test_the_quiz_lets_in_whoever_knows_the_answers(examinee):
-    assert examinee.get("/work").url.path == "/quiz"
+    assert examinee.get("/begin").url.path == "/quiz"
     assert "Well done" in examinee.send("/quiz", **examinee.right).text
-    assert examinee.get("/work").url.path == "/work"
+    assert examinee.get("/begin").url.path == "/begin"
 
 
 def test_a_quiz_with_a_gap_is_shown_again_as_it_was(examinee):
@@ -96,7 +96,7 @@ def test_after_the_last_try_the_answers_are_explained_and_the_study_is_over(exam
     page = examinee.send("/quiz", **examinee.wrong).text
     assert "Thank you for trying" in page
     assert "Right:" in page
-    assert examinee.get("/work").url.path == "/finish"
+    assert examinee.get("/begin").url.path == "/finish"
 
 
 def test_the_way_out_shows_the_code_and_what_was_earned(worker):
@@ -109,16 +109,16 @@ def test_the_way_out_shows_the_code_and_what_was_earned(worker):
 def test_a_blocked_worker_is_told_so_and_gets_nothing(study, worker):
     (one,) = quality.workers(study)
     quality.block(study, one.code, "test", "requester:ann")
-    assert worker.get("/work").url.path == "/finish"
+    assert worker.get("/begin").url.path == "/finish"
     assert "Your work here has ended" in worker.seen
     assert workers.get(study, one.code).step == "blocked"
 
 
 def test_in_a_paused_study_nothing_new_is_given_out(study, worker):
     study.pause(True, "requester:ann")
-    assert "The study is paused" in worker.get("/work").text
-    answer = worker.send("/work/write")
-    assert answer.url.path == "/work"
+    assert "The study is paused" in worker.get("/begin").text
+    answer = worker.send("/begin/write")
+    assert answer.url.path == "/begin"
     assert "please come back later" in answer.text
 
 

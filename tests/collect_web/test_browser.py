@@ -96,7 +96,7 @@ def join(page, link):
     page.check("[name=native_speaker][value=yes]")
     page.check("[name=has_seen_wsc][value=no]")
     page.click("main button")
-    page.wait_for_url("**/work")
+    page.wait_for_url("**/begin")
     return page
 
 
@@ -122,7 +122,7 @@ def tab_to(page, selector):
 
 def write_by_keyboard(page, told):
     """Write twins without touching anything but the keyboard."""
-    tab_to(page, "form[action='/work/write'] button")
+    tab_to(page, "form[action='/begin/write'] button")
     page.keyboard.press("Enter")
     page.wait_for_selector("#twins")
     for name in ("anchor", "candidate_1", "candidate_2", "first"):
@@ -137,12 +137,12 @@ def write_by_keyboard(page, told):
     assert "All rules are kept" in page.inner_text("#summary")
     tab_to(page, ".send button")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/work")
+    page.wait_for_url("**/begin")
 
 
 def write_after_closing_the_tab(page, told):
     """Write half, close the tab, come back in another, and finish with the buttons that save typing."""
-    page.click("form[action='/work/write'] button")
+    page.click("form[action='/begin/write'] button")
     page.wait_for_selector("[data-copy-first]")  # shown by the script that also saves
     page.fill("#first", told["first"])
     address = page.url
@@ -166,13 +166,13 @@ def write_after_closing_the_tab(page, told):
     assert page.locator("mark").all_inner_texts() == ["tall", "short"]
     page.wait_for_selector("text=Draft saved")
     page.click(".send button")
-    page.wait_for_url("**/work")
+    page.wait_for_url("**/begin")
     return page
 
 
 def judge_everything(page, kind):
     """Vote on every task of a kind that there is; how many."""
-    start = page.locator(f"form[action='/work/{kind}'] button")
+    start = page.locator(f"form[action='/begin/{kind}'] button")
     if not start.count():
         return 0
     start.click()
@@ -211,7 +211,7 @@ def test_six_workers_and_a_requester_play_a_whole_study(study, person, tmp_path)
     votes = dict.fromkeys(KINDS[1:], 0)
     for page in workers:
         for kind in ("associative", "switchable", "validate"):
-            page.goto("/work")
+            page.goto("/begin")
             votes[kind] += judge_everything(page, kind)
     assert votes == {"validate": 12, "switchable": 12, "associative": 12}
 
@@ -239,7 +239,7 @@ def test_what_is_typed_before_the_scripts_have_come_is_saved_too(study, person):
     page = join(person(), invites.create(study).path)
     on_its_way = []
     page.route("**/htmx.min.js*", lambda route: on_its_way.append(route))
-    page.click("form[action='/work/write'] button", no_wait_after=True)
+    page.click("form[action='/begin/write'] button", no_wait_after=True)
     page.fill("#first", PAIRS[0]["first"])
     while not on_its_way:
         page.wait_for_timeout(20)
@@ -257,7 +257,7 @@ def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, 
     monkeypatch.setattr(study.adversary, "judge", slowly)
     monkeypatch.setattr(study, "config", study.config.model_copy(update={"adversary": Adversary(model="slow")}))
     page = join(person(), invites.create(study).path)
-    page.click("form[action='/work/write'] button")
+    page.click("form[action='/begin/write'] button")
     for name in ("anchor", "candidate_1", "candidate_2", "first", "second"):
         page.fill(f"#{name}", PAIRS[0][name])
     page.check("[name=answer_1][value='2']")
@@ -274,7 +274,7 @@ def test_no_page_is_wider_than_the_screen(study, person, width):
     requester.click("main button >> text=Make")
     worker = join(person(viewport={"width": width, "height": 800}), requester.input_value("#link-1"))
     assert overflow(worker) == 0
-    worker.click("form[action='/work/write'] button")
+    worker.click("form[action='/begin/write'] button")
     worker.fill("#first", PAIRS[0]["first"] + "x" * 200)
     worker.wait_for_selector("text=Draft saved")
     assert overflow(worker) == 0
@@ -286,7 +286,7 @@ def test_no_page_is_wider_than_the_screen(study, person, width):
 def test_without_scripts_the_form_is_sent_and_says_what_is_missing(study, chromium, address):
     context = chromium.new_context(base_url=address, java_script_enabled=False)
     page = join(context.new_page(), invites.create(study).path)
-    page.click("form[action='/work/write'] button")
+    page.click("form[action='/begin/write'] button")
     for name in ("anchor", "candidate_1", "candidate_2", "first"):
         page.fill(f"#{name}", PAIRS[0][name])
     page.click(".send button")

@@ -50,7 +50,7 @@ def test_in_every_field_of_the_writing_page(worker, evil_twins):
 def test_in_stored_twins_wherever_they_are_shown(app, study, worker, requester, evil_twins):
     task = worker.take("write")
     answer = worker.send(f"{task}/write", **evil_twins)
-    assert answer.url.path == "/work", answer.text
+    assert answer.url.path == "/begin", answer.text
     judge = type(worker)(app).join(study)
     judge.take("validate")
     assert "&lt;script&gt;alert" in judge.seen

@@ -57,7 +57,7 @@ def test_a_link_of_another_study_is_refused(make_study, browser_of):
 def test_a_browser_that_is_in_does_not_become_a_second_worker(study, worker):
     path = invites.create(study).path
     assert "You are taking part already" in worker.get(path).text
-    assert worker.send(path).url.path == "/work"
+    assert worker.send(path).url.path == "/begin"
     assert sorted(uses(study)) == [0, 1]
 
 
@@ -75,12 +75,12 @@ def test_a_return_link_lets_a_worker_in_as_themselves(study, worker, stranger):
     path = invites.return_link(study, code).path
     stranger.get(path)
     assert code in stranger.send(path).text
-    assert stranger.get("/work").url.path == "/work"
+    assert stranger.get("/begin").url.path == "/begin"
 
 
 def test_strangers_are_told_how_to_come_in(stranger):
     assert "open the link you were given" in stranger.get("/").text
-    answer = stranger.get("/work")
+    answer = stranger.get("/begin")
     assert answer.status_code == 403
     assert "open the link you were given" in answer.text
 

@@ -45,11 +45,11 @@ def test_every_form_with_a_forged_token_is_refused(app, worker, requester):
 
 def test_another_workers_token_opens_nothing(app, study, worker, browser_of):
     other = type(worker)(app).join(study)
-    worker.get("/work")
-    other.get("/work")
-    answer = worker.post("/work/write", data={"csrf": other.token})
+    worker.get("/begin")
+    other.get("/begin")
+    answer = worker.post("/begin/write", data={"csrf": other.token})
     assert answer.status_code == 403
-    assert worker.post("/work/write", data={"csrf": worker.token}).status_code == 200
+    assert worker.post("/begin/write", data={"csrf": worker.token}).status_code == 200
 
 
 def test_a_token_from_before_the_login_opens_nothing_after_it(app, study, requester, password):
@@ -68,7 +68,7 @@ def test_a_requesters_token_is_none_for_work(app, study, requester):
     requester.join(study)
     requester.get("/requester")
     token = requester.token
-    assert requester.post("/work/write", data={"csrf": token}).status_code == 403
+    assert requester.post("/begin/write", data={"csrf": token}).status_code == 403
 
 
 def test_the_token_also_comes_in_a_header_as_scripts_send_it(worker, twins):
@@ -79,8 +79,8 @@ def test_the_token_also_comes_in_a_header_as_scripts_send_it(worker, twins):
 
 
 def test_a_form_from_another_site_is_refused_even_with_a_token(worker):
-    worker.get("/work")
-    answer = worker.post("/work/write", data={"csrf": worker.token}, headers={"Sec-Fetch-Site": "cross-site"})
+    worker.get("/begin")
+    answer = worker.post("/begin/write", data={"csrf": worker.token}, headers={"Sec-Fetch-Site": "cross-site"})
     assert answer.status_code == 403
 
 
@@ -101,7 +101,7 @@ def test_a_flood_of_refusals_does_not_fill_the_log(stranger, refused):
 def test_a_forged_cookie_is_nobody(stranger, cookie):
     stranger.client.cookies.set("winokit-worker", cookie)
     stranger.client.cookies.set("winokit-requester", cookie)
-    assert stranger.get("/work").status_code == 403
+    assert stranger.get("/begin").status_code == 403
     assert "Log in" in stranger.get("/requester").text
 
 
@@ -111,12 +111,12 @@ def test_a_cookie_of_one_purpose_is_none_of_another(stranger, study):
 
 
 def test_a_session_ends_with_its_time(worker, monkeypatch):
-    assert worker.get("/work").status_code == 200
+    assert worker.get("/begin").status_code == 200
     monkeypatch.setitem(SECONDS, WORKER, -1)
-    assert worker.get("/work").status_code == 403
+    assert worker.get("/begin").status_code == 403
 
 
 def test_a_form_with_a_file_is_refused(worker):
-    worker.get("/work")
-    answer = worker.post("/work/write", data={"csrf": worker.token}, files={"file": ("x.txt", b"x")})
+    worker.get("/begin")
+    answer = worker.post("/begin/write", data={"csrf": worker.token}, files={"file": ("x.txt", b"x")})
     assert answer.status_code == 400

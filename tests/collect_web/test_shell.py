@@ -9,7 +9,7 @@ from winokit.collect.web.app import create_app
 from winokit.collect.web.shell import MOST_BYTES
 from winokit.errors import BadInput
 
-PATHS = ["/", "/login", "/work", "/nothing", "/requester", "/join/forged", "/static/collect.css", "/static/none.css"]
+PATHS = ["/", "/login", "/begin", "/nothing", "/requester", "/join/forged", "/static/collect.css", "/static/none.css"]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -33,7 +33,7 @@ def test_pages_are_not_kept_and_static_files_are(stranger):
 
 
 def test_no_page_has_anything_inline(worker, requester):
-    pages = [worker.get(path).text for path in ("/work", "/guidelines/write", "/finish")]
+    pages = [worker.get(path).text for path in ("/begin", "/guidelines/write", "/finish")]
     pages += [requester.get(f"/requester{path}").text for path in ("", "/problems", "/workers", "/pay", "/log")]
     worker.take("write")
     pages.append(worker.seen)

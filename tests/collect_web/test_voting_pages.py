@@ -84,8 +84,8 @@ def test_a_yes_or_no_is_enough_for_the_others(study, judge, judge_of_clauses):
 
 def test_nobody_judges_their_own(study, worker):
     worker.write()
-    answer = worker.send("/work/validate")
-    assert answer.url.path == "/work"
+    answer = worker.send("/begin/validate")
+    assert answer.url.path == "/begin"
     assert "nothing left to do" in answer.text
 
 
@@ -119,8 +119,8 @@ def test_without_leave_nobody_can_say_that_they_cannot_tell(make_study, worker):
 
 
 def test_an_unknown_kind_of_task_is_not_there(worker):
-    worker.get("/work")
-    assert worker.send("/work/evaluate").status_code == 404
+    worker.get("/begin")
+    assert worker.send("/begin/evaluate").status_code == 404
 
 
 def test_a_worker_who_fails_the_gold_questions_is_shown_the_way_out(make_study, worker):

@@ -68,7 +68,7 @@ def test_what_was_typed_is_also_kept_as_a_draft_when_it_cannot_be_taken(worker, 
 
 def test_twins_that_keep_the_rules_are_taken_and_paid(study, worker):
     answer = worker.write()
-    assert answer.url.path == "/work"
+    assert answer.url.path == "/begin"
     assert "your work is in" in answer.text
     assert "$0.40" in answer.text
     assert browse.problems(study).total == 2
@@ -77,19 +77,19 @@ def test_twins_that_keep_the_rules_are_taken_and_paid(study, worker):
 def test_handing_in_twice_is_handing_in_once(study, worker, twins):
     task = worker.take("write")
     for _ in range(3):
-        assert worker.post(f"{task}/write", data={"csrf": worker.token, **twins}).url.path == "/work"
+        assert worker.post(f"{task}/write", data={"csrf": worker.token, **twins}).url.path == "/begin"
     assert browse.problems(study).total == 2
 
 
 def test_another_workers_task_is_not_there_for_anybody_else(app, study, worker, twins, refused):
     task = worker.take("write")
     other = type(worker)(app).join(study)
-    other.get("/work")
+    other.get("/begin")
     assert other.get(f"{task}/write").status_code == 404
-    other.get("/work")
+    other.get("/begin")
     for path in ("write", "feedback", "draft", "adversary", "skip", "signals", "vote"):
         assert other.send(f"{task}/{path}", events="[]", **twins).status_code == 404
-        other.get("/work")
+        other.get("/begin")
     assert len(refused()) == 8
     assert browse.problems(study).total == 0
 
@@ -151,6 +151,6 @@ def test_a_write_task_is_not_a_vote(worker):
 
 def test_home_counts_what_was_done(study, worker):
     worker.write()
-    assert "you have done 1" in worker.get("/work").text
+    assert "you have done 1" in worker.get("/begin").text
     (kind,) = tasks.available(study, workers.get(study, "w-" + worker.seen.split("w-")[1][:10]).id)
     assert kind == "write"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -112,6 +112,15 @@ def fingerprint(settings: Settings) -> str:
         weights += f"/{settings.gguf_file}" if settings.gguf_file else ""
     adapter = f" adapter={_contents(Path(settings.adapter))}" if settings.adapter else ""
     return f"hf {settings.kind} {weights} dtype={settings.dtype}{adapter}"
+
+
+def windows(requests: Sequence[T], size: int, plan: Callable[[Mapping[int, T]], object]) -> list[dict[int, T]]:
+    """The requests in parts, each by its place among all; a text that cannot be scored is told of before any work."""
+    indexed = list(enumerate(requests))
+    found = [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
+    for window in found[1:]:  # the first is planned at once anyway
+        plan(window)
+    return found
 
 
 def halving(run: Callable[[Sequence[T]], Sequence[R]], batch: Sequence[T]) -> list[R]:

@@ -30,7 +30,15 @@ import transformers
 
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
-from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
+from winokit.models.hf_common import (
+    Settings,
+    fingerprint,
+    halving,
+    load_tokenizer,
+    load_weights,
+    out_of_memory,
+    windows,
+)
 from winokit.models.masked_plan import Gaze, Guess, Plan, Pool, assembled, planned, whole_text
 from winokit.models.packing import packed
 from winokit.models.reading import Ids, read
@@ -88,12 +96,7 @@ class MaskedModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
-        indexed = list(enumerate(requests))
-        windows = [dict(indexed[start : start + WINDOW]) for start in range(0, len(indexed), WINDOW)]
-        # A text that cannot be scored is told of before the work begins, not when its window is reached.
-        for window in windows[1:]:
-            self._plan(window)
-        for window in windows:
+        for window in windows(requests, WINDOW, self._plan):
             plan = self._plan(window)
             yield from assembled(plan.guesses, self._run(self._logprobs, plan.guesses, self.budget))
             yield from self._run(self._attention, plan.gazes, ATTENTION_BUDGET, power=2)

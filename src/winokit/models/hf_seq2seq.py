@@ -28,7 +28,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Ask, Continuation, Embed, NothingToScore, Piece, Pieces, Reply, Request
-from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights
+from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, windows
 from winokit.models.packing import packed
 from winokit.models.reading import Ids, Reading, pooled_positions, read
 from winokit.models.registry import Spec
@@ -114,12 +114,7 @@ class Seq2SeqModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest prompts first."""
-        indexed = list(enumerate(requests))
-        windows = [dict(indexed[start : start + WINDOW]) for start in range(0, len(indexed), WINDOW)]
-        # A text that cannot be scored is told of before the work begins, not when its window is reached.
-        for window in windows[1:]:
-            self._plan(window)
-        for window in windows:
+        for window in windows(requests, WINDOW, self._plan):
             yield from self._run(self._plan(window))
 
     def _plan(self, requests: Mapping[int, Request]) -> list[Job]:

@@ -19,7 +19,7 @@ STEPS = {
     workers.CONSENT: "/consent",
     workers.SCREENING: "/screening",
     workers.QUIZ: "/quiz",
-    workers.WORK: "/work",
+    workers.WORK: "/begin",
 }
 FINISH, LOGIN, HOME, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], "/requester"
 

@@ -21,7 +21,7 @@ router = APIRouter(dependencies=[Depends(guard(WORKER))], tags=["work"])
 Token = Annotated[str, Path(max_length=64)]
 
 
-@router.get("/work")
+@router.get("/begin")
 def home(visit: AtWork) -> Response:
     """What there is to do, and what was done and earned."""
     available = tasks.available(visit.study, visit.worker.id)
@@ -29,7 +29,7 @@ def home(visit: AtWork) -> Response:
     return visit.page("home", available=available, own=own, paused=visit.study.paused)
 
 
-@router.post("/work/{kind}", openapi_extra=takes())
+@router.post("/begin/{kind}", openapi_extra=takes())
 def take_task(visit: AtWork, kind: str) -> Response:
     """Take a task of a kind, or go on with the one under way."""
     return go_to_next(visit, kind)
