@@ -182,7 +182,7 @@ def gradients(bert, planted, settings):
         layer.attention.self.dropout.p = 0.0
     examples, _ = training_examples(planted, network)
     learner = Learner(network, examples, None, settings)
-    learner.optimiser = torch.optim.SGD(network.parameters(), lr=1.0)
+    learner.stepper.optimiser = torch.optim.SGD(network.parameters(), lr=1.0)
     learner.state.step = len(learner.steps) // 2
     learner._step()
     return {name: value.clone() for name, value in network.state_dict().items()}

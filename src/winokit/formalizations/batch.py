@@ -44,17 +44,33 @@ class Batch:
         """The same on another device."""
         if device.type == "cpu":
             return self
-        names = [field.name for field in fields(self) if isinstance(getattr(self, field.name), Tensor)]
-        tensors = [getattr(self, name) for name in names]
         # One copy for all: each by itself would cost as much as the largest.
-        flat = torch.cat([tensor.flatten().long() for tensor in tensors])
+        flat = self.flat()
         if device.type == "cuda":
             flat = flat.pin_memory()
-        parts = torch.split(flat.to(device, non_blocking=True), [tensor.numel() for tensor in tensors])
+        return self.over(flat.to(device, non_blocking=True))
+
+    def flat(self) -> Tensor:
+        """All its tensors in a row, as whole numbers."""
+        return torch.cat([tensor.flatten().long() for tensor in self._tensors().values()])
+
+    def over(self, flat: Tensor) -> Batch:
+        """The batch that a row like `flat()` holds, of the shapes of this one and with no copy made but of `right`."""
+        tensors = self._tensors()
+        parts = torch.split(flat, [tensor.numel() for tensor in tensors.values()])
         moved: dict[str, Any] = {
-            name: part.view(tensor.shape) for name, part, tensor in zip(names, parts, tensors, strict=True)
+            name: part.view(tensor.shape) for (name, tensor), part in zip(tensors.items(), parts, strict=True)
         }
         return replace(self, **{**moved, "right": moved["right"].float()})
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Whatever two batches must have in common for the device to be told the same about both."""
+        return *((name, tensor.shape) for name, tensor in self._tensors().items()), self.widest
+
+    def _tensors(self) -> dict[str, Tensor]:
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in named if isinstance(value, Tensor)}
 
     @property
     def texts(self) -> dict[str, Tensor]:

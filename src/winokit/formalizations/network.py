@@ -58,9 +58,9 @@ class Network(nn.Module):
         return next(self.parameters()).device
 
     def collated(self, examples: Sequence[Encoded]) -> Batch:
-        """Examples as a batch for this model, on its device."""
+        """Examples as a batch for this model, on the CPU still."""
         pad = self.reader.tokenizer.pad_token_id or 0
-        return collate(examples, pad, segments=self.reader.segments).to(self.device)
+        return collate(examples, pad, segments=self.reader.segments)
 
     def numbers(self, examples: Sequence[Encoded], budget: int | None = None) -> Iterator[tuple[int, list[float]]]:
         """The index of each example and its numbers, the longest first, as they come; in float32, without dropout."""
@@ -73,7 +73,7 @@ class Network(nn.Module):
             yield from zip(indices, found, strict=True)
 
     def _numbers(self, examples: Sequence[Encoded]) -> list[list[float]]:
-        values = iter(self(self.collated(examples)).tolist())
+        values = iter(self(self.collated(examples).to(self.device)).tolist())
         return [[next(values) for _ in example.options] for example in examples]
 
 

@@ -162,7 +162,7 @@ def _trained(
     }
     write_whole(out / CURVE, json.dumps(curve, indent=1).encode())
     write_figure(curve, out / FIGURE)
-    return notes, resumed
+    return notes + learner.stepper.notes, resumed
 
 
 def _chances(dev: Dataset | None) -> dict[str, float | None]:

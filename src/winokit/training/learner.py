@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.nn.utils import clip_grad_norm_
 
 from winokit.errors import BadInput
-from winokit.formalizations import Batch, Encoded, Network
+from winokit.formalizations import Encoded, Network
 from winokit.models.hf_common import out_of_memory
 from winokit.training.batches import planned
 from winokit.training.checkpoint import random_state, read_checkpoint, restore_random_state, write_checkpoint
 from winokit.training.exam import Exam, Mark, mark
-from winokit.training.optimiser import autocast, lower_precision, optimiser, rate
+from winokit.training.optimiser import rate
+from winokit.training.recorded import stepper
 from winokit.training.settings import Settings
 from winokit.training.symptoms import Diverged
 
@@ -59,15 +59,21 @@ class Learner:
     def __init__(self, network: Network, examples: Sequence[Encoded], exam: Exam | None, settings: Settings) -> None:
         self.network, self.examples, self.exam, self.settings = network, examples, exam, settings
         self.steps = planned(examples, settings)
-        self.optimiser = optimiser(network, settings)
-        self.lower = lower_precision(network.device, settings)
+        self.stepper = stepper(network, settings)
         self.log_every = max(1, min(50, len(self.steps) // FEWEST_LOSSES))
         self.state = State()
         self.best: dict[str, torch.Tensor] | None = None
-        self._running = torch.zeros((), device=network.device)
 
     def learn(self, folder: Path, identity: dict[str, Any], progress: Progress | None = None) -> None:
         """Take every step that is left; end with the weights that are to be kept."""
+        with self.stepper.working():
+            self._take_steps(folder, identity, progress)
+        if progress:
+            progress(len(self.steps), len(self.steps))
+        if self.settings.keep == "best" and self.best is not None:
+            self.network.load_state_dict(self.best)
+
+    def _take_steps(self, folder: Path, identity: dict[str, Any], progress: Progress | None) -> None:
         saved, took = time.monotonic(), 0.0
         while self.state.step < len(self.steps) and not self.state.stopped:
             if progress:
@@ -84,10 +90,6 @@ class Learner:
                 self._save(folder, identity)
                 saved = time.monotonic()
                 took = saved - began
-        if progress:
-            progress(len(self.steps), len(self.steps))
-        if self.settings.keep == "best" and self.best is not None:
-            self.network.load_state_dict(self.best)
 
     def resume(self, folder: Path, identity: dict[str, Any]) -> bool:
         """Go back to the folder's checkpoint, if there is one; one of another run is refused."""
@@ -97,18 +99,18 @@ class Learner:
         check_same(folder, json.loads(content["identity"]), identity)
         self.state = State(**json.loads(content["state"]))
         self.network.load_state_dict(content["weights"])
-        self.optimiser.load_state_dict(content["optimiser"])
+        self.stepper.load(content["optimiser"])
         self.best = content["best"]
-        self._running = torch.tensor(self.state.total, device=self.network.device)
+        self.stepper.running.fill_(self.state.total)
         restore_random_state(content["random"], self.network.device)
         return True
 
     def _save(self, folder: Path, identity: dict[str, Any]) -> None:
         content = {
             "identity": json.dumps(identity),
-            "state": json.dumps(asdict(replace(self.state, total=self._running.item()))),
+            "state": json.dumps(asdict(replace(self.state, total=self.stepper.running.item()))),
             "weights": self.network.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
+            "optimiser": self.stepper.optimiser.state_dict(),
             "best": self.best,
             "random": random_state(self.network.device),
         }
@@ -119,46 +121,28 @@ class Learner:
         step = self.state.step
         self.network.train()
         batches = [self.network.collated([self.examples[index] for index in batch]) for batch in self.steps[step][1]]
-        whole = sum(map(self._count, batches)) if len(batches) > 1 else None
+        whole = sum(map(self.stepper.count, batches)) if len(batches) > 1 else None
         try:
             for batch in batches:
-                with autocast(self.network.device, self.lower):
-                    numbers = self.network(batch)
-                total, count = self._loss(numbers, batch)
-                (total / (whole or count)).backward()  # type: ignore[no-untyped-call]
-                self._running += total.detach()
-                self.state.count += count
+                self.state.count += self.stepper.add(batch, whole)
+            self.stepper.move(rate(step, len(self.steps), self.settings))
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise
             raise BadInput(
                 "out of memory: halve the batch size and double --accumulate, which leaves the steps as they are"
             ) from error
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate(step, len(self.steps), self.settings)
-        if self.settings.clip:
-            clip_grad_norm_(self.network.parameters(), self.settings.clip)
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
         self.state.step += 1
-
-    def _count(self, batch: Batch) -> int:
-        """Over how many a batch's loss is a mean, told before anything is read."""
-        return self._loss(torch.zeros(len(batch.row), device=self.network.device), batch)[1]
-
-    def _loss(self, numbers: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
-        formalization = self.network.formalization
-        return formalization.definition.loss(numbers, batch, formalization.switches)
 
     def _log(self) -> None:
         """Write the loss down; only here is the device asked for a number."""
         state = self.state
-        loss = self._running.item() / max(1, state.count)
+        loss = self.stepper.running.item() / max(1, state.count)
         if not math.isfinite(loss):
             raise Diverged(state.step, self.settings.learning_rate)
         learning = rate(state.step - 1, len(self.steps), self.settings)
         state.losses.append({"step": state.step, "epoch": self.epoch, "loss": loss, "learning_rate": learning})
-        self._running.zero_()
+        self.stepper.running.zero_()
         state.count = 0
 
     @property

@@ -37,9 +37,7 @@ def guessing_loss(network: Network, examples: Sequence[Encoded]) -> float | None
     if formalization.switches.get("loss") == "margin":
         return None
     batch = network.collated(examples[:1024])
-    total, count = formalization.definition.loss(
-        torch.zeros(len(batch.row), device=network.device), batch, formalization.switches
-    )
+    total, count = formalization.definition.loss(torch.zeros(len(batch.row)), batch, formalization.switches)
     return float(total) / count
 
 
