@@ -64,7 +64,7 @@ clean:
 	touch $@
 
 .venv/.dev: .venv/.base
-	$(PIP) install --constraint constraints.txt --editable '.[collect,crowd,hf,hub,hunt,mturk,ray]' --group dev
+	$(PIP) install --constraint constraints.txt --editable '.[collect,crowd,hf,hub,hunt,mturk,ray,release,train]' --group dev
 	touch $@
 
 .venv/.all: .venv/.dev

@@ -8,7 +8,8 @@ from pathlib import Path
 VERBS = (
     *("audit", "compare", "report", "stats", "check", "convert", "datasets", "score", "embed"),
     *("debias aflite", "debias pmi", "debias random", "hunt index", "hunt ask", "hunt associate"),
-    *("train", "collect init", "collect serve", "collect invite", "collect status", "collect export"),
+    *("train", "search", "curve", "transfer", "release", "verify", "grade"),
+    *("collect init", "collect serve", "collect invite", "collect status", "collect export"),
 )
 PAGE = Path(__file__).parent / "cli.md"
 

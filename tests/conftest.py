@@ -1,13 +1,15 @@
-"""Three twin pairs a person can check by hand, and the real datasets where they are."""
+"""Three twin pairs a person can check by hand, the real datasets where they are, and a real PostgreSQL."""
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from winokit.problem import Dataset, Problem
 
+sys.path.append(str(Path(__file__).parent))  # what tests of several folders share lies beside them: collect_support
 REAL_DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
@@ -39,3 +41,12 @@ def twins() -> Dataset:
             Problem(held, " was huge.", things, 1, "it", group="rope"),
         ]
     )
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Callable[[], str]]:
+    """Makes empty places, a schema each, on a PostgreSQL server that lives as long as the tests."""
+    from collect_support.studies import running_postgresql
+
+    with running_postgresql() as make:
+        yield make

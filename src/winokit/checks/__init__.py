@@ -4,6 +4,7 @@ from winokit.checks.checkup import CHECKS, Finding, check
 from winokit.checks.duplicates import Duplicate, find_duplicates
 from winokit.checks.groups import Grouping, find_groups, with_groups
 from winokit.checks.leaks import Leak, find_leaks
+from winokit.checks.nearest_fact import NearestFact, fact_pairs, nearest_facts
 from winokit.checks.rules import Limits, Violation, broken_rules
 from winokit.checks.statistics import Statistics, statistics
 from winokit.checks.structure import Structure, structure
@@ -15,14 +16,17 @@ __all__ = [
     "Grouping",
     "Leak",
     "Limits",
+    "NearestFact",
     "Statistics",
     "Structure",
     "Violation",
     "broken_rules",
     "check",
+    "fact_pairs",
     "find_duplicates",
     "find_groups",
     "find_leaks",
+    "nearest_facts",
     "statistics",
     "structure",
     "with_groups",

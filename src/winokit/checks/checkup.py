@@ -11,6 +11,7 @@ from winokit.checks.contamination import Progress, find_copies
 from winokit.checks.duplicates import Duplicate, find_duplicates
 from winokit.checks.groups import Grouping, find_groups, with_groups
 from winokit.checks.leaks import find_leaks
+from winokit.checks.nearest_fact import nearest_facts
 from winokit.checks.rules import WINOGRANDE, Limits, Violation, broken_rules
 from winokit.checks.structure import structure
 from winokit.errors import BadInput, UnknownName
@@ -20,6 +21,10 @@ from winokit.problem import Dataset
 CHECKS = ("groups", "leaks", "duplicates", "rules", "structure")
 CORPUS = "corpus"
 """The check that needs a corpus, and is made whenever there is one."""
+FACTS = "facts"
+"""The check that needs training data, and is made whenever there is some."""
+ALIKE = 0.8
+"""Facts at least so similar say the same in other small words."""
 EXAMPLES = 5
 KINDS = {
     "same": "stand there twice",
@@ -53,17 +58,20 @@ def check(
     limits: Limits = WINOGRANDE,
     *,
     corpus: Corpus | None = None,
+    train: Sequence[Dataset] = (),
     progress: Progress | None = None,
 ) -> list[Finding]:
-    """Check datasets, each by itself, all against each other, and against a corpus where there is one.
+    """Check datasets, each by itself, all against each other, and against a corpus and training data where given.
 
     Groups that are not named yet are found first.
     """
     for name in only:
-        if name not in (*CHECKS, CORPUS):
-            raise UnknownName("check", name, (*CHECKS, CORPUS))
+        if name not in (*CHECKS, CORPUS, FACTS):
+            raise UnknownName("check", name, (*CHECKS, CORPUS, FACTS))
     if CORPUS in only and corpus is None:
         raise BadInput("the check 'corpus' needs an index of one: --corpus INDEX")
+    if FACTS in only and not train:
+        raise BadInput("the check 'facts' needs what was trained on: --train DATA")
     found: list[Finding] = []
     groupings = [find_groups(dataset) for dataset in datasets]
     datasets = [with_groups(dataset, found=grouping) for dataset, grouping in zip(datasets, groupings, strict=True)]
@@ -82,6 +90,10 @@ def check(
     if corpus is not None:
         for dataset in datasets:
             found += _copies(dataset.card.name, dataset, corpus, progress)
+    if train:
+        trained = [with_groups(dataset) for dataset in train]
+        for dataset in datasets:
+            found.append(_facts(dataset, trained, progress))
     return found
 
 
@@ -216,3 +228,22 @@ def _copies(name: str, dataset: Dataset, corpus: Corpus, progress: Progress | No
             message = f"{subject} in {corpus.name} {how}"
             found.append(Finding(name, CORPUS, True, message, len(some), examples, details))
     return found or [Finding(name, CORPUS, False, f"no problem stands in {corpus.name}", 0)]
+
+
+def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | None) -> Finding:
+    """What each problem asks one to know, beside the nearest thing that training says: the most similar first."""
+    facts = nearest_facts(dataset, trained, progress)
+    alike = sum(fact.similarity >= ALIKE for fact in facts)
+    pairs = sum(fact.shares_pair for fact in facts)
+    mean = sum(fact.similarity for fact in facts) / len(facts)
+    message = (
+        f"training says nearly what {alike:,} of {len(facts):,} problems ask for (similarity {ALIKE} or more; mean "
+        f"{mean:.2f}), and has a special word with a candidate of {pairs:,}"
+    )
+    nearest = sorted(facts, key=lambda fact: (-fact.similarity, fact.row))
+    examples = tuple(
+        f"row {fact.row + 1}: {fact.fact} / {fact.training_fact or 'nothing'} ({fact.similarity:.2f})"
+        for fact in nearest
+    )
+    details = {"train": [one.card.name for one in trained], "facts": [asdict(fact) for fact in facts]}
+    return Finding(dataset.card.name, FACTS, False, message, alike, examples, details)

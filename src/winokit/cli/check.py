@@ -13,12 +13,22 @@ def check(
     data: Data,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="groups, leaks, duplicates, rules, structure or corpus; repeatable. Default: all."),
+        typer.Option(
+            "--only", help="groups, leaks, duplicates, rules, structure, corpus or facts; repeatable. Default: all."
+        ),
     ] = None,
     corpus: Annotated[
         str | None,
         typer.Option(
             "--corpus", help="An index of text (`winokit hunt index`): which problems stand there?", metavar="INDEX"
+        ),
+    ] = None,
+    train: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--train",
+            help="What was trained on: what it says nearest to each problem; repeatable.",
+            metavar="DATA",
         ),
     ] = None,
     examples: Annotated[int, typer.Option(help="How many examples to show of each finding.", min=0)] = 2,
@@ -37,8 +47,9 @@ def check(
 
     text = open_corpus(corpus) if corpus else None
     datasets = load_all(data, as_, labels, lenient, groups=False)
+    trained = load_all(train, as_, None, lenient, groups=False) if train else []
     with progress_bar("checking") as progress:
-        findings = run_checks(datasets, only or CHECKS, corpus=text, progress=progress)
+        findings = run_checks(datasets, only or CHECKS, corpus=text, train=trained, progress=progress)
     if json:
         print_json([finding.to_json() for finding in findings])
     else:

@@ -70,6 +70,7 @@ class Common:
 def run(common: Common, choices: Choices) -> None:
     """Filter, write the folder and the page, and say what came of it."""
     from winokit.filtering import Assessment, check_problems, filter_problems, save
+    from winokit.filtering.features import without_held_out
     from winokit.loading import load
     from winokit.report.debias_page import write_debias_page
 
@@ -77,6 +78,10 @@ def run(common: Common, choices: Choices) -> None:
         raise BadInput("features come from a file (--features) or from a model (--model), not from both")
     dataset = load(common.data, as_=common.as_, lenient=common.lenient)[: common.limit]
     tell(dataset.notes)
+    if common.features is not None:
+        seen = dataset
+        dataset = without_held_out(common.features, dataset)
+        tell(note for note in dataset.notes if note not in seen.notes)
     check_problems(dataset)  # what cannot be filtered is refused before a model spends minutes on it
     folder = common.out or Path("runs") / f"{dataset.card.name.replace('/', '-')}-{common.method}"
     if choices.aflite is not None:

@@ -1,6 +1,6 @@
 """The `winokit` command: verbs put together, errors as one line, exit codes.
 
-0 done; 1 `check` found something; 2 bad input or usage; 130 interrupted.
+0 done; 1 `check` or `verify` found something; 2 bad input or usage; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,14 +18,20 @@ from winokit.cli import (
     collect,
     compare,
     convert,
+    curve,
     datasets,
     debias,
     embed,
+    grade,
     hunt,
+    release,
     report,
     score,
+    search,
     stats,
     train,
+    transfer,
+    verify,
 )
 from winokit.errors import WinokitError
 
@@ -48,6 +54,12 @@ app.command()(datasets.datasets)
 app.command()(score.score)
 app.command()(embed.embed)
 app.command()(train.train)
+app.command()(search.search)
+app.command()(curve.curve)
+app.command()(transfer.transfer)
+app.command()(release.release)
+app.command()(verify.verify)
+app.command()(grade.grade)
 app.add_typer(debias.app, name="debias")
 app.add_typer(hunt.app, name="hunt")
 app.add_typer(collect.app, name="collect")

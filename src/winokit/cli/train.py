@@ -98,7 +98,7 @@ def train(
         precision=precision,
         checkpoint_every=checkpoint_every,
     )
-    loaded = _load(data, dev, holdout, test or [], (variant, arm), (as_, lenient, limit, seed))
+    loaded = load_sets(data, dev, holdout, test or [], (variant, arm), (as_, lenient, limit, seed))
     checked = loaded.checked(drop_overlap=drop_overlap)
     name = f"{loaded.train.card.name}-{formalization.partition('?')[0]}".replace("/", "-")
     folder = out or Path("trained") / name
@@ -121,7 +121,7 @@ def train(
     typer.echo(f"audit it: winokit audit DATA --model hf:{folder}")
 
 
-def _load(
+def load_sets(
     data: str,
     dev: str | None,
     holdout: int | None,
@@ -129,6 +129,7 @@ def _load(
     arm: tuple[str | None, str | None],
     how: tuple[str | None, bool, int | None, int],
 ) -> Data:
+    """What is trained on, chosen on and tested on, as the options name it."""
     from winokit.errors import BadInput
     from winokit.loading import load
     from winokit.training import Arm, Data, hold_out

@@ -64,6 +64,21 @@ def embedded(
     return Features(rows, spec, kind, {"pooling": pooling, "fingerprint": model.fingerprint})
 
 
+def without_held_out(path: Path, dataset: Dataset) -> Dataset:
+    """The dataset without the problems that the features' model was fine-tuned on, and a note on how many they are.
+
+    `winokit embed --finetune` holds them out of the features and says which they are.
+    """
+    about = [_described(file.with_suffix(".json")) for file in open_features(path).paths]
+    held = {str(name) for one in about if one is not None for name in one.get("held_out", ())}
+    kept = [problem for problem in dataset if problem.id not in held]
+    gone = len(dataset) - len(kept)
+    if not gone:
+        return dataset
+    told = f"{dataset.card.name}: {gone:,} problems left out that the features' model was fine-tuned on"
+    return dataset.with_problems(kept, [told])
+
+
 def read_features(path: Path, dataset: Dataset) -> Features:
     """Features from a .npy file, or from those in a folder in the order of their names, if they fit the problems.
 
@@ -81,7 +96,7 @@ def read_features(path: Path, dataset: Dataset) -> Features:
     if len(rows) != len(dataset):
         raise BadInput(f"{path}: {len(rows):,} rows for {len(dataset):,} problems; embed the same DATA again")
     made = known[0] if known else {}
-    kept = {name: made[name] for name in ("pooling",) if name in made}
+    kept: dict[str, Any] = {name: made[name] for name in ("pooling", "finetuned") if name in made}
     kind = str(made.get("features", "unknown"))
     return Features(rows, str(made.get("model", path.name)), kind, {"file": path.name, **kept}, notes)
 

@@ -32,6 +32,8 @@ def parse(row: Mapping[str, Any]) -> Problem:
         after,
         candidates,
         fields.numbered_answer(row, "answer", 2),
+        pronoun=fields.optional(row, "pronoun"),
+        domain=fields.optional(row, "domain"),
         group=qid.rpartition("-")[0] or None if qid else None,
         provenance={"qID": qid} if qid else {},
     )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.metrics.arrays import Flags, Groups, Values, as_flags, as_values, same_length
@@ -64,6 +63,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     >>> mcnemar(1, 9)
     0.021484375
     """
+    from scipy import stats
+
     if min(only_first, only_second) < 0:
         raise BadInput(f"discordant counts from 0 expected, found {only_first} and {only_second}")
     discordant = only_first + only_second

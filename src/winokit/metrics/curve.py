@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.metrics.intervals import Interval
@@ -90,6 +89,8 @@ class LogFit:
         return Interval(_exp(self.centre + low), _exp(self.centre + high), level, "Fieller")
 
     def _quantile(self, level: float) -> float:
+        from scipy import stats
+
         if not 0 < level < 1:
             raise BadInput(f"a level between 0 and 1 expected, found {level}")
         return float(stats.t.ppf((1 + level) / 2, self.n - 2))

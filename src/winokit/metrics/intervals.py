@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.metrics.arrays import Flags, FloatArray, Groups, Values, as_flags, as_values, clusters, same_length
@@ -67,6 +66,8 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     >>> round(interval.low, 3), round(interval.high, 3)
     (0.516, 0.63)
     """
+    from scipy import stats
+
     if n < 1 or not 0 <= right <= n:
         raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
     _level(level)
@@ -143,6 +144,8 @@ def _bca_tails(
     tails: FloatArray, values: FloatArray, statistic: Statistic, kinds: FloatArray, counts: NDArray[np.int64]
 ) -> FloatArray:
     """Tails corrected for bias and skewness (Efron, 1987), with the jackknife over groups."""
+    from scipy import stats
+
     total = counts @ kinds
     observed = statistic(total[None, :])[0]
     # Draws that equal the value count half on either side, and rounding does not make them differ.

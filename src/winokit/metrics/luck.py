@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
 
 from winokit.errors import BadInput
 
@@ -26,6 +25,8 @@ def p_chance(right: int, n: int, chance: float = 0.5) -> float:
     >>> round(p_chance(151, 273), 5)
     0.04498
     """
+    from scipy import stats
+
     _counted(right, n)
     _share(chance, "chance")
     return float(stats.binom.sf(right - 1, n, chance))
@@ -53,6 +54,8 @@ def n_to_beat_chance(accuracy: float, chance: float = 0.5, *, alpha: float = 0.0
     >>> n_to_beat_chance(0.55)
     654
     """
+    from scipy import stats
+
     _share(accuracy, "accuracy")
     _share(chance, "chance")
     _levels(alpha, power)
@@ -68,6 +71,8 @@ def n_to_beat_chance(accuracy: float, chance: float = 0.5, *, alpha: float = 0.0
 
 
 def _normal_n(accuracy: float, chance: float, alpha: float, power: float) -> float:
+    from scipy import stats
+
     by_chance = stats.norm.isf(alpha) * math.sqrt(chance * (1 - chance))
     by_model = stats.norm.ppf(power) * math.sqrt(accuracy * (1 - accuracy))
     return float((by_chance + by_model) ** 2 / (accuracy - chance) ** 2)
@@ -85,6 +90,8 @@ def n_to_tell_apart(
     >>> n_to_tell_apart(0.75, 0.80, discordance=0.15), n_to_tell_apart(0.75, 0.80)
     (469, 1097)
     """
+    from scipy import stats
+
     _share(one, "accuracy")
     _share(other, "accuracy")
     _levels(alpha, power)

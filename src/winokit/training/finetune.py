@@ -180,7 +180,7 @@ def _tested(
     """Predict every set, write predictions and results."""
     curve = json.loads((out / CURVE).read_text("utf-8"))
     sets = [(DEV, data.dev, data.arm.trained_on)] if data.dev is not None else []
-    sets += [(_file_name(test, at, data.tests), test, data.arm.tested_on) for at, test in enumerate(data.tests)]
+    sets += [(file_name(test, at, data.tests), test, data.arm.tested_on) for at, test in enumerate(data.tests)]
     metrics: list[Row] = []
     on_dev: list[Prediction] = []
     for name, dataset, variant in sets:
@@ -199,7 +199,7 @@ def _tested(
     return outcome
 
 
-def _file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
+def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
     """A test set's name as a file may have it; numbered where two have the same."""
     name = re.sub(r"[^\w.-]+", "-", dataset.card.name)
     alike = [other for other in among if other.card.name == dataset.card.name]

@@ -1,0 +1,72 @@
+"""Numbers of the five papers that runs/ sets its own beside, in per cent unless a comment says otherwise.
+
+What `winokit.report.published` knows already (Trichelair et al.'s Tables 2 and 3, Elazar et al.'s Tables 1, 3 and 6,
+WinoGrande's Tables 5 and 6) is taken from there.
+"""
+
+from __future__ import annotations
+
+WINOGRANDE_TABLE_2 = {
+    # problems, mean length in tokens, vocabulary (Sakaguchi et al., 2019, first version, Table 2)
+    "WSC": (273, 19.1, 919),
+    "DPR": (1886, 15.9, 4127),
+    "PDP": (80, 39.5, 594),
+    "COPA": (1000, 13.3, 3369),
+    "Winogender": (720, 15.6, 523),
+    "WinoBias": (3168, 13.9, 1640),
+    "SuperGLUE-WSC": (804, 28.4, 1711),
+    "WinoGrande, debiased": (25680, 20.9, 14622),
+    "WinoGrande, all": (43985, 20.7, 17468),
+}
+WINOGRANDE_TABLE_4 = {
+    # dev, test (the same, Table 4); 2,863 and 4,279 problems that are not the public ones
+    "Random": (50.0, 50.0),
+    "Knowledge hunting": (50.8, 50.1),
+    "Ensemble of LMs": (53.0, 50.9),
+    "OpenAI-GPT": (61.6, 50.7),
+    "BERT, as a language model": (53.5, 51.8),
+    "BERT, fine-tuned": (53.0, 52.3),
+    "BERT, fine-tuned on DPR first": (63.5, 61.6),
+    "local context, random 25k": (56.1, 54.1),
+    "local context, debiased 25k": (57.0, 55.4),
+    "People": (92.0, 90.8),
+}
+WINOGRANDE_KL = {"all": 0.66, "random": 0.65, "pmi": 0.46, "aflite": 0.02}
+"""Nats, presumably (the same, Figure 1)."""
+WINOGRANDE_FIRST_AFLITE = {"ensemble_size": 64, "train_size": 15_000, "cutoff": 500, "threshold": 0.75}
+WINOGRANDE_AAAI_AFLITE = {"ensemble_size": 64, "train_size": 10_000, "cutoff": 500, "threshold": 0.75}
+
+AAAI_PEOPLE = 94.0
+"""Sakaguchi et al., 2020, abstract."""
+AAAI_SIZE_FOR_PEOPLE = 118_000
+"""The size at which its learning curve is said to arrive there."""
+AAAI_TOTAL = 43_972
+AAAI_NOT_TWINS = 33.3
+"""Share of debiased questions said to have lost their twin ("about 1/3")."""
+
+TRICHELAIR_ASSOCIATIVE = (13.5, 86.5)
+"""Trichelair et al., 2018, Table 1: associative, and not."""
+TRICHELAIR_LUCK = {"one": 0.04, "best of ten": 0.37}
+"""The same, appendix B: probabilities."""
+
+SQUARE_ONE_MATCHED = {"original": (66.10, 55.93), "special word": (70.06, 64.97)}
+"""Elazar et al., 2021, section 6.1: RoBERTa-large trained on either form of the same pairs; single, group, on dev."""
+SQUARE_ONE_UNTRAINED = {"BERT-large": (52.99, 8.67), "RoBERTa-large": (56.39, 16.61), "ALBERT-xxlarge": (55.55, 17.23)}
+"""The same, Tables 4 and 5, without training: single, group, on the re-split test set."""
+SQUARE_ONE_ZERO_SHOT_NA = {
+    # the same, Table 3, WSC-na: single, group
+    "BERT-base": (54.79, 12.33),
+    "BERT-large": (60.27, 21.92),
+    "RoBERTa-base": (60.27, 21.92),
+    "RoBERTa-large": (71.23, 42.47),
+    "ALBERT-base": (55.48, 12.33),
+    "ALBERT-xxlarge": (77.40, 54.79),
+}
+SQUARE_ONE_SIZES = {
+    # special-word problems left: as the text says, and as Table 3's shares imply
+    "WSC": (226, 184),
+    "WSC-na": (180, 146),
+    "WinoGrande": (354, 288),
+}
+SQUARE_ONE_ROBERTA = {"all": 78.3, "twins": 71.49, "groups": 58.45}
+"""The same, section 5.1: RoBERTa-large on dev; all problems, those with a twin, pairs."""

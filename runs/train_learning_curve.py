@@ -1,0 +1,42 @@
+"""WinoGrande (Sakaguchi et al., 2020), learning curve over train_xs to train_xl, with the line through it.
+
+Scored on the public dev set with the last weights of each run; single problems and pairs, the fit a ln x + b, where it
+would meet people's 94 %, and the leaderboard's area. Restarts differ in head, dropout and order of batches.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+from common import Options, Outcome, run
+from trained import curve_outcome, settings_arguments, settings_of
+
+from winokit.cli.common import progress_bar
+from winokit.training import Data, Settings
+from winokit.training.curve import Curve, learning_curve
+from winokit.training.curve_runs import Design
+from winokit.training.nested import Growth
+
+PAPER = Settings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
+SIZES = ("xs", "s", "m", "l", "xl")
+
+
+def experiment(options: Options) -> Outcome:
+    """A table a model, and the page with its picture in the output folder."""
+    return curve_outcome(options, lambda spec, out: curve(options, spec, out))
+
+
+def curve(options: Options, spec: str, out: Path) -> Curve:
+    """The curve of a model."""
+    settings = settings_of(options, PAPER)
+    files = [options.load(f"winogrande/train_{size}.jsonl") for size in SIZES]
+    growing = [files[0], *(large for small, large in pairwise(files) if len(large) > len(small))]
+    data = Data(growing[-1], options.load("winogrande/dev.jsonl"))
+    design = Design((settings.formalization,), restarts=options.more.seeds)
+    with progress_bar("learning curve") as told:
+        return learning_curve(Growth.of_files(growing), data, out, spec, settings, design, progress=told)
+
+
+if __name__ == "__main__":
+    run(experiment, __doc__, arguments=settings_arguments(PAPER))

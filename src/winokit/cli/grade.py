@@ -1,0 +1,152 @@
+"""`winokit grade`: submissions against the hidden labels of a release, and the leaderboard of those graded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from winokit.cli.common import Json, print_json, tell
+
+if TYPE_CHECKING:
+    from winokit.release.grading import Graded, Score
+    from winokit.release.grading_statement import Statement
+
+QUESTIONS = {
+    "--formalization": "Formalization (how problems become inputs and decisions: mc-sent, partial scoring, …)",
+    "--training-data": "Training data (what the model was trained on for this task; 'none' if nothing)",
+    "--trials": "Number of trials (settings and seeds tried before this one)",
+}
+
+
+def grade(
+    release: Annotated[Path, typer.Argument(help="A folder of winokit release.", metavar="DIR", show_default=False)],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="predictions.lst (one label a line, or five: xs,s,m,l,xl), predictions.jsonl, or a file a size.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    hidden: Annotated[
+        Path | None, typer.Option("--hidden", help="The folder of hidden labels. Default: DIR.hidden.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="The entry's name. Default: the file's.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Which model it is.")] = None,
+    formalization: Annotated[
+        str | None, typer.Option("--formalization", help="How problems became inputs and decisions.")
+    ] = None,
+    training_data: Annotated[
+        str | None, typer.Option("--training-data", help="What the model was trained on; 'none' if nothing.")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option("--trials", help="How many settings and seeds were tried.", min=1)
+    ] = None,
+    board: Annotated[
+        Path | None,
+        typer.Option("--board", help="Make the leaderboard page of a folder of graded entries.", metavar="FOLDER"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Where to write the entry (GRADED.json), or the page with --board."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Grade predictions against the hidden test of a release, or make its leaderboard.
+
+    Labels and the outcome of single problems are never shown. Every grading is logged beside the hidden labels. A
+    leaderboard entry (--out) must say its formalization, training data and number of trials.
+    """
+    if board is not None:
+        _board(release, board, out or Path("board.html"), hidden, files, json)
+        return
+    from winokit.release.grading import grade as run
+    from winokit.release.grading import write_graded
+
+    said = _statement(files or [], name, model, formalization, training_data, trials, entry=out is not None)
+    graded = run(release, files or [], said, hidden=hidden)
+    if out is not None:
+        write_graded(graded, out)
+    if json:
+        print_json(graded.to_json())
+        return
+    _show(graded)
+    if out is not None:
+        typer.echo(f"entry: {out}")
+
+
+def _statement(
+    files: list[Path],
+    name: str | None,
+    model: str | None,
+    formalization: str | None,
+    training_data: str | None,
+    trials: int | None,
+    *,
+    entry: bool,
+) -> Statement | None:
+    """What the entry says of itself, asked for where a person sits; None where nothing is said and no entry is made."""
+    from winokit.errors import BadInput
+    from winokit.release.grading_statement import Statement, missing_options
+
+    missing = missing_options(formalization, training_data, trials)
+    if missing and sys.stdin.isatty() and sys.stderr.isatty():
+        formalization = formalization or typer.prompt(QUESTIONS["--formalization"], err=True)
+        training_data = training_data or typer.prompt(QUESTIONS["--training-data"], err=True)
+        trials = trials or typer.prompt(QUESTIONS["--trials"], err=True, type=int)
+    elif missing and entry:
+        raise BadInput(f"a leaderboard entry must say {', '.join(missing)}")
+    elif missing:
+        tell([f"no entry, and no score corrected for luck, without {', '.join(missing)}"])
+        return None
+    own = name or (files[0].name.partition(".")[0] if files else "")
+    return Statement(own, str(formalization), str(training_data), trials or 0, model)
+
+
+def _show(graded: Graded) -> None:
+    """The scores as a table, and what must be known beside them."""
+    test, asked = graded.release["test"], graded.gradings
+    typer.echo(
+        f"{graded.release.get('name', 'release')} {graded.release.get('version', '')}".strip()
+        + f": {test['problems']:,} test problems, {test['groups']:,} groups"
+    )
+    corrected = graded.statement is not None
+    typer.echo(f"{'size':6}  {'score':14}  value   95 % interval   chance" + ("  luck-corrected" if corrected else ""))
+    for score in graded.scores:
+        typer.echo(_line(score))
+    if graded.statement is not None:
+        said = graded.statement
+        trials = f"{said.trials:,} {'trial' if said.trials == 1 else 'trials'}"
+        typer.echo(f"{said.name}: {said.formalization}; trained on {said.training_data}; {trials}")
+    tell(graded.notes)
+    named = f", {asked.by_name:,} under this name" if graded.statement is not None else ""
+    many = "1 submission" if asked.different == 1 else f"{asked.different:,} different submissions"
+    tell([f"{many} graded on this test so far{named}; each tells a little of its labels"])
+
+
+def _line(score: Score) -> str:
+    interval = f"{score.low:.1%} to {score.high:.1%}"
+    corrected = "" if score.luck_corrected is None else f"  {score.luck_corrected:>14.1%}"
+    name = score.metric.replace("_", " ")
+    return f"{score.size:6}  {name:14}  {score.value:>5.1%}  {interval:>14}  {score.chance:>6.1%}{corrected}"
+
+
+def _board(release: Path, folder: Path, page: Path, hidden: Path | None, files: list[Path] | None, json: bool) -> None:
+    """Make the leaderboard page."""
+    from winokit.errors import BadInput
+    from winokit.release.leaderboard import leaderboard
+    from winokit.release.leaderboard_page import write_board
+
+    if files:
+        raise BadInput(f"--board takes a folder of graded entries and no predictions: leave out {files[0]}")
+    made = leaderboard(release, folder, hidden=hidden)
+    write_board(made, page)
+    tell(made.notes)
+    if json:
+        print_json(made.to_json())
+    else:
+        count = len(made.places)
+        typer.echo(f"{count:,} {'entry' if count == 1 else 'entries'} written to {page}")

@@ -1,0 +1,202 @@
+"""From filtered twins to a folder that others can use, every file written whole, the manifest last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from winokit.auditing.run import Run
+from winokit.checks import Leak
+from winokit.errors import BadInput
+from winokit.files import write_whole
+from winokit.garbage import collector_off
+from winokit.problem import Card, Dataset
+from winokit.release.assembly import about_release, assembled
+from winokit.release.card import CardFacts
+from winokit.release.contents import Contents, fill
+from winokit.release.crossing import Crossing, crossings, found_leaks
+from winokit.release.hidden import hidden_folder, write_hidden
+from winokit.release.inputs import Inputs, read_inputs
+from winokit.release.licences import NOT_STATED
+from winokit.release.lineage import ADDED, LINEAGE, Row, lineage_row, write_lineage
+from winokit.release.manifest import MANIFEST, read_manifest, write_manifest
+from winokit.release.provenance import STUDY, audited, debias_facts, problem_facts, study_facts
+from winokit.release.reading import DEBIASED, DEV, TEST
+from winokit.release.settings import NAME, Settings
+from winokit.release.splits import TRAIN
+
+Step = Callable[[str], None]
+Lineage = Callable[[Mapping[str, str]], list[Row]]
+"""From the split of each id to the rows of a lineage."""
+BELONGS = ("name", "version", "content_hash")
+"""What hidden answers say about the release they belong to."""
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What else goes into a card, and where hidden answers go."""
+
+    audits: tuple[Path, ...] = ()
+    """Runs of `winokit audit`."""
+    collection: Path | None = None
+    """An export of `winokit collect`."""
+    about: Path | None = None
+    """Markdown in the authors' own words."""
+    hidden: Path | None = None
+    """Default: beside the release, with `.hidden` after its name."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was released."""
+
+    folder: Path
+    hidden: Path | None
+    contents: Contents
+    settings: Settings
+    licence: str
+    crossings: tuple[Crossing, ...]
+    leaks: Mapping[str, list[Leak]]
+    notes: tuple[str, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Problems in each file."""
+        return {name: len(data) for name, data in self.contents.files.items()}
+
+
+@collector_off()
+def release(
+    kept: str | Path | Dataset,
+    out: str | Path,
+    *,
+    removed: str | Path | Dataset | None = None,
+    settings: Settings | None = None,
+    extras: Extras | None = None,
+    as_: str | None = None,
+    lenient: bool = False,
+    fixed: Mapping[str, str] | None = None,
+    lineage: Lineage | None = None,
+    step: Step | None = None,
+) -> Release:
+    """Release kept problems: dev and a hidden test of them, training sizes of kept and removed ones, card and tasks.
+
+    Parameters
+    ----------
+    kept
+        DATA, a dataset, or a folder of `winokit debias`, which has the removed problems too.
+    out
+        The folder to write. One that holds anything but an earlier release is refused.
+    fixed
+        Splits that an earlier release has settled (train, dev or test), by id.
+    lineage
+        Where problems come from, for a release that follows another. Default: all are added.
+    step
+        Told what begins.
+    """
+    folder, settings, extras, step = Path(out), settings or Settings(), extras or Extras(), step or (lambda what: None)
+    hidden = _hidden_place(folder, extras.hidden)
+    stale = _earlier_files(folder)
+    step("reading")
+    inputs = read_inputs(kept, removed, as_=as_, lenient=lenient)
+    title, settings = settings.name or inputs.card.title, replace(settings, name=settings.name or _name_of(inputs))
+    step("splitting")
+    contents = fill(inputs, settings, fixed)
+    step("checking")
+    facts = _facts(kept, inputs, contents, settings, extras, title)
+    step("writing")
+    files = assembled(contents, facts)
+    for name, data in files.items():
+        write_whole(folder / name, data)
+    write_lineage(folder / LINEAGE, (lineage or first_lineage(settings.version))(contents.where))
+    for name in stale - {*files, LINEAGE, MANIFEST}:
+        (folder / name).unlink(missing_ok=True)
+    about = about_release(contents, facts, files)
+    write_manifest(folder, about)
+    if TEST in contents.files:
+        rows = [{"id": p.id, "answer": p.answer, "group": p.group} for p in contents.files[TEST]]
+        write_hidden(hidden, {key: about[key] for key in BELONGS}, rows)
+    return Release(
+        folder,
+        hidden if TEST in contents.files else None,
+        contents,
+        settings,
+        facts.licence,
+        tuple(facts.crossings),
+        {name: list(leaks) for name, leaks in facts.leaks.items()},
+        (*inputs.notes, *contents.notes),
+    )
+
+
+def _hidden_place(folder: Path, asked: Path | None) -> Path:
+    """Where hidden answers go: never into the folder that is given away."""
+    place = asked or hidden_folder(folder)
+    if place.resolve() == folder.resolve() or folder.resolve() in place.resolve().parents:
+        raise BadInput(f"{place}: hidden answers inside the release would be published with it")
+    return place
+
+
+def _earlier_files(folder: Path) -> set[str]:
+    """The files of an earlier release in the same place; refuses a folder of anything else."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: a file; a folder is to be written there")
+    if not folder.exists() or not any(folder.iterdir()):
+        return set()
+    try:
+        return set(read_manifest(folder)["files"])
+    except BadInput:
+        raise BadInput(f"{folder}: not empty, and no release of winokit; choose another --out") from None
+
+
+def _name_of(inputs: Inputs) -> str:
+    name = inputs.card.name.replace("/", "-").replace("+", "-")
+    if not NAME.fullmatch(name):
+        raise BadInput(f"the problems are called {inputs.card.name!r}; give the release a --name")
+    return name
+
+
+def _facts(
+    kept: str | Path | Dataset, inputs: Inputs, contents: Contents, settings: Settings, extras: Extras, title: str
+) -> CardFacts:
+    """What the card says: checks of the finished splits, and all that is known about where problems come from."""
+    sides = {TRAIN: contents.training} | {name: contents.files[name] for name in (DEV, TEST) if name in contents.files}
+    ids = {name: frozenset(problem.id for problem in data) for name, data in sides.items()}
+    return CardFacts(
+        settings,
+        settings.licence or inputs.card.licence or NOT_STATED,
+        title or str(settings.name),
+        _made_from(inputs.card),
+        crossings(sides),
+        found_leaks(contents.files, (DEBIASED, DEV, TEST)),
+        _collection(kept, extras.collection, inputs),
+        debias_facts(inputs.debias) if inputs.debias else (),
+        [found for run in extras.audits for found in audited(Run.load(run), ids)],
+        _text(extras.about) if extras.about else "",
+    )
+
+
+def _made_from(card: Card) -> str:
+    """What the problems were before they were released."""
+    return ", ".join(part for part in (card.title or card.name, card.version, card.source) if part)
+
+
+def _collection(kept: str | Path | Dataset, asked: Path | None, inputs: Inputs) -> list[str]:
+    """What is known about how the problems were collected."""
+    if asked is None and not isinstance(kept, Dataset) and Path(kept).is_file():
+        beside = Path(kept).parent
+        asked = beside if (beside / STUDY).is_file() else None
+    return [*(study_facts(asked) if asked else ()), *problem_facts(inputs.problems.problems)]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read ({error})") from None
+
+
+def first_lineage(version: str) -> Lineage:
+    """The lineage of a first release: every problem is added."""
+    why = "in the first release"
+    return lambda where: [lineage_row(name, split, ADDED, why, version) for name, split in where.items()]

@@ -1,0 +1,83 @@
+"""The record and the chart of an evolution, in the folder of the new release: evolution.json and evolution.html."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from winokit.auditing.run import Metric
+from winokit.files import write_whole
+from winokit.release.evolve import Evolution
+from winokit.release.evolve_fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare
+from winokit.release.leaderboard_page import pages
+from winokit.release.lineage import STATUSES
+from winokit.release.manifest import read_manifest, write_manifest
+from winokit.report.plots import Block, Forest, Line, Mark, stands
+
+PAGE = "evolution.html"
+TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}
+BY_CONSTRUCTION = "filtered against it: a fall is by construction"
+
+
+def write_evolution(evolution: Evolution, folder: Path) -> Path:
+    """Write record and page into a release, take them into its manifest, and return the page."""
+    record = json.dumps(record_of(evolution), indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(folder / RECORD, (record + "\n").encode())
+    text = (
+        pages()
+        .get_template("evolve.html.j2")
+        .render(
+            evolution=evolution,
+            charts=[(TITLES[metric], chart_of(evolution.fares, metric)) for metric in TITLES],
+            models=list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against)),
+            watched=any(not _ever_against(fare.model, evolution.fares) for fare in evolution.fares),
+            counts=_counts(evolution),
+        )
+    )
+    write_whole(folder / PAGE, text.encode("utf-8", "replace"))
+    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
+    write_manifest(folder, about)
+    return folder / PAGE
+
+
+def record_of(evolution: Evolution) -> dict[str, object]:
+    """The content of evolution.json: what was filtered, how much of that is chance, and how models fare."""
+    return {
+        "version": evolution.version,
+        "previous": evolution.previous,
+        "problems": _counts(evolution),
+        "needed": evolution.solved.needed,
+        "solved": [asdict(one) for one in evolution.solved.strata],
+        "aflite": [asdict(one) for one in evolution.filtered],
+        "fares": [asdict(one) for one in evolution.fares],
+        "notes": list(evolution.notes),
+    }
+
+
+def _counts(evolution: Evolution) -> dict[str, int]:
+    """Problems by what became of them in this version; those that went before are not counted."""
+    now = [row for row in evolution.lineage if row.get("until") in (None, evolution.version)]
+    return {status: sum(row["status"] == status for row in now) for status in STATUSES}
+
+
+def _ever_against(model: str, fares: Sequence[Fare]) -> bool:
+    return any(fare.against for fare in fares if fare.model == model)
+
+
+def chart_of(fares: Sequence[Fare], metric: str) -> Forest:
+    """Each model a block, each version a line, in the order they were made."""
+    blocks = []
+    for model in dict.fromkeys(fare.model for fare in fares):
+        lines = []
+        for fare in fares:
+            if (fare.model, fare.metric) == (model, metric):
+                row = Metric(
+                    "", model, "", None, "", fare.version, metric, fare.value, fare.n, fare.low, fare.high, fare.chance
+                )
+                note = BY_CONSTRUCTION if fare.against else None
+                lines.append(Line(f"version {fare.version}", (Mark(0, row, stands(row)),), note))
+        if lines:
+            blocks.append(Block(model, "" if _ever_against(model, fares) else "never filtered against", tuple(lines)))
+    return Forest(tuple(blocks))

@@ -1,0 +1,96 @@
+"""The page of a leaderboard: one file that opens from disk, sorts by any column and asks nothing of the network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from winokit.files import write_whole
+from winokit.release.grading import AUC
+from winokit.release.leaderboard import SMALL, Leaderboard, Place
+from winokit.report.wording import join, plural
+from winokit.report.write import environment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+WIDTH, HEIGHT, EDGE = 108, 34, 4
+LOWEST = 0.4
+"""Where the axis of the small curves begins: chance is well inside, and no curve worth drawing is below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A learning curve, small: its line, its dots, and where chance is."""
+
+    points: str
+    dots: tuple[tuple[float, float], ...]
+    chance: float
+    said: str
+
+
+def write_board(board: Leaderboard, path: Path) -> None:
+    """Write the page."""
+    text = (
+        pages()
+        .get_template("leaderboard.html.j2")
+        .render(
+            board=board,
+            rows=[(place, curve_of(place)) for place in board.places],
+            sentences=list(_sentences(board)),
+            ranks_by="AUC" if board.metric == AUC else "Accuracy",
+            formalizations=sorted(
+                {place.entry.statement.formalization for place in board.places if place.entry.statement}
+            ),
+            script=(files("winokit.release") / "templates" / "leaderboard.js").read_text("utf-8"),
+            size=(WIDTH, HEIGHT),
+        )
+    )
+    write_whole(path, text.encode("utf-8", "replace"))
+
+
+@cache
+def pages() -> Environment:
+    """The report's templates and filters, with those of releases beside them."""
+    from jinja2 import ChoiceLoader, PackageLoader
+
+    known = environment()
+    assert known.loader is not None
+    return known.overlay(loader=ChoiceLoader([PackageLoader("winokit.release"), known.loader]))
+
+
+def curve_of(place: Place) -> Curve | None:
+    """The curve of an entry over the logarithm of its training sizes; None where there is none."""
+    scores, sizes = place.curve, place.entry.sizes
+    if len(scores) < 2:
+        return None
+    logs = [math.log2(sizes[score.size]) for score in scores]
+    across = (WIDTH - 2 * EDGE) / ((logs[-1] - logs[0]) or 1)
+    dots = tuple(
+        (round(EDGE + (log - logs[0]) * across, 1), _height(score.value))
+        for log, score in zip(logs, scores, strict=True)
+    )
+    said = join([f"{score.value:.1%} with {sizes[score.size]:,} training problems" for score in scores])
+    return Curve(" ".join(f"{x},{y}" for x, y in dots), dots, _height(scores[0].chance), said)
+
+
+def _height(value: float) -> float:
+    share = (min(max(value, LOWEST), 1.0) - LOWEST) / (1 - LOWEST)
+    return round(HEIGHT - EDGE - share * (HEIGHT - 2 * EDGE), 1)
+
+
+def _sentences(board: Leaderboard) -> Iterator[str]:
+    """What may be said of the order, and what not."""
+    tested = [place for place in board.places if place.ahead is not None]
+    if not tested:
+        return
+    apart = sum(place.ahead is not None and place.ahead.told_apart for place in tested)
+    yield (
+        f"Of {plural(len(tested), 'pair')} of neighbours, {apart} can be told apart (p below {SMALL} after Holm's "
+        f"correction for {plural(board.tests, 'paired test')}); the order of the others may be chance."
+    )

@@ -1,0 +1,255 @@
+"""Submissions: what somebody predicts for the test of a release, read so strictly that nothing is ever guessed.
+
+Three kinds of file are taken: WinoGrande's predictions.lst with one label a line, `1` or `2`, in the order of the test;
+the same with five labels a line, for models trained on xs, s, m, l and xl (or on those sizes that a smaller release
+has); and winokit's predictions.jsonl, matched by id. Several files are one a training size, which the end of their
+names says (`predictions-xs.lst`). Everything else is refused with the file, the line and what was expected there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.errors import BadInput, Malformed
+
+SIZES = ("xs", "s", "m", "l", "xl")
+ONE = "one"
+"""The column of a submission that does not say how much its model was trained on."""
+MOST_BYTES = 256 << 20
+LONGEST_LABELS, LONGEST_ROW = 200, 100_000
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"\xfd7zXZ": "xz",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstandard",
+}
+ORIGINAL = "original"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Predicted candidates, from 0: one row a problem in the order of the test, one column a training size."""
+
+    columns: tuple[str, ...]
+    """Training sizes, or `one` where none is said."""
+    predictions: NDArray[np.int64]
+    sha256: str
+    """Of the files, so that the same submission is known again."""
+
+
+def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[str] = SIZES) -> Submission:
+    """Read the predictions for a test whose problems have these ids, in this order.
+
+    `sizes` are the training sizes of the release: as many labels may stand on a line.
+    """
+    if not paths:
+        raise BadInput("no predictions to grade: name a predictions.lst, or one for each training size")
+    twice = [path for at, path in enumerate(paths) if path in paths[:at]]
+    if twice:
+        raise BadInput(f"{twice[0]}: named twice")
+    data = [_bytes(path) for path in paths]
+    digest = hashlib.sha256(b"".join(data)).hexdigest()
+    read = [_read(path, content, ids, sizes) for path, content in zip(paths, data, strict=True)]
+    if len(paths) == 1:
+        return Submission((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0], digest)
+    by_size = _by_size(paths, read, sizes)
+    columns = tuple(size for size in sizes if size in by_size)
+    return Submission(columns, np.column_stack([by_size[size] for size in columns]), digest)
+
+
+def _by_size(
+    paths: Sequence[Path], read: Sequence[NDArray[np.int64]], sizes: Sequence[str]
+) -> dict[str, NDArray[np.int64]]:
+    """The one column of each of several files, under its training size."""
+    found: dict[str, NDArray[np.int64]] = {}
+    first: dict[str, Path] = {}
+    for path, labels in zip(paths, read, strict=True):
+        if labels.shape[1] != 1:
+            message = f"{labels.shape[1]} labels a line are a whole submission: grade this file alone"
+            raise Malformed(message, file=str(path), line=1)
+        size = re.split(r"[^a-z0-9]+", path.name.partition(".")[0].lower())[-1]
+        if size not in sizes:
+            known = f"predictions-{sizes[0]}.lst … -{sizes[-1]}.lst"
+            raise BadInput(f"{path}: which training size? Of several files each is named for one: {known}")
+        if size in found:
+            raise BadInput(f"{path}: a second file for {size}, after {first[size]}")
+        found[size], first[size] = labels[:, 0], path
+    return found
+
+
+def _bytes(path: Path) -> bytes:
+    """The whole file, if it is one and not absurdly large."""
+    try:
+        if path.is_dir():
+            raise BadInput(f"{path}: a folder, and a file of predictions is expected")
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise BadInput(f"{path}: {size >> 20:,} MiB, more than any submission ({MOST_BYTES >> 20} MiB)")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _read(path: Path, data: bytes, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
+    """The predictions of one file, one column or one for each size."""
+    lines = _lines(path, data)
+    if lines[0].lstrip().startswith("{"):
+        return _from_rows(path, lines, ids)
+    return _from_labels(path, lines, len(ids), sizes)
+
+
+def _lines(path: Path, data: bytes) -> list[str]:
+    """The lines of a text file; blank ones at its end do not count, and Windows' line ends are taken."""
+    text = _text(path, data)
+    if "\r" in text.replace("\r\n", ""):
+        raise Malformed("lines that end in a newline expected, found a lone carriage return", file=str(path), line=1)
+    lines = text.replace("\r\n", "\n").rstrip().split("\n")
+    if lines == [""]:
+        raise BadInput(f"{path}: empty")
+    return lines
+
+
+def _text(path: Path, data: bytes) -> str:
+    for magic, name in MAGIC.items():
+        if data.startswith(magic):
+            raise BadInput(f"{path}: compressed with {name}; unpack it first")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise BadInput(f"{path}: UTF-16 text; save it as UTF-8")
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise Malformed("text expected, found a NUL byte", file=str(path), line=1 + data.count(b"\n", 0, nul))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = 1 + data.count(b"\n", 0, error.start)
+        found = f"found byte 0x{data[error.start]:02x}"
+        raise Malformed(f"UTF-8 text expected, {found}", file=str(path), line=line) from None
+
+
+def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str]) -> NDArray[np.int64]:
+    """Labels, one a line or one for each size, matched by order."""
+    count = lines[0].count(",") + 1
+    made = np.empty((len(lines), count), np.int64)
+    for at, line in enumerate(lines):
+        try:
+            made[at] = _labels(line, count, sizes)
+        except Malformed as error:
+            raise error.at(str(path), at + 1) from None
+    if len(lines) != n:
+        # Said last: a header or a blank line explains a wrong count better than the count does.
+        line_number = min(len(lines), n) + (1 if len(lines) > n else 0)
+        message = f"{n:,} lines expected, one for each test problem, found {len(lines):,}"
+        raise Malformed(message, file=str(path), line=line_number)
+    return made
+
+
+def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
+    if not line.strip():
+        raise Malformed("an empty line; every problem needs a prediction")
+    if len(line) > LONGEST_LABELS:
+        raise Malformed(f"a line of {len(line):,} characters, and labels are a few")
+    cells = [cell.strip(" ") for cell in line.split(",")]
+    wrong = next((cell for cell in cells if cell not in ("1", "2")), None)
+    if wrong is not None:
+        raise Malformed(f"label 1 or 2 expected, found {_shown(wrong)}{_hint(wrong, line)}")
+    if len(cells) not in (1, len(sizes)):
+        more = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
+        raise Malformed(f"one label a line expected{more}, found {len(cells)}")
+    if len(cells) != count:
+        raise Malformed(f"{count} labels expected, as on the first line, found {len(cells)}")
+    return [int(cell) - 1 for cell in cells]
+
+
+def _shown(cell: str) -> str:
+    """A cell for a message: short, printable, on one line."""
+    return "nothing" if not cell else ascii(cell) if len(cell) <= 20 else f"{cell[:17]!a}…"
+
+
+def _hint(cell: str, line: str) -> str:
+    """What has probably happened, where that is plain."""
+    if not cell:
+        return " beside a comma"
+    if cell == "0":
+        return " (labels count from 1)"
+    if re.fullmatch(r"[12]\.0*", cell):
+        return " (write it without the point)"
+    if cell.strip("\"'") in ("1", "2"):
+        return " (write it without quotes)"
+    if re.fullmatch(r"[12]([\s;|/:]+[12])+", cell):
+        return " (put commas between labels)"
+    if cell.startswith(("#", "//")):
+        return " (no comments)"
+    if re.fullmatch(r"[A-Za-z_][\w -]*", cell) and "," in line:
+        return " (is this a header?)"
+    return ""
+
+
+def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[np.int64]:
+    """Rows of winokit's predictions.jsonl, matched by id."""
+    places = {name: at for at, name in enumerate(ids)}
+    made = np.full((len(ids), 1), -1, np.int64)
+    seen: dict[str, int] = {}
+    whose: str | None = None
+    for number, row in _rows(path, lines):
+        try:
+            name, chosen = _prediction(row, places)
+        except Malformed as error:
+            raise error.at(str(path), number) from None
+        by = " ".join(str(row[key]) for key in ("model", "scoring") if row.get(key))
+        if whose is not None and by != whose:
+            message = f"predictions of one model expected, found those of {_shown(by)} after {_shown(whose)}"
+            raise Malformed(message, file=str(path), line=number)
+        if name in seen:
+            raise Malformed(f"a second row for {name}, after line {seen[name]:,}", file=str(path), line=number)
+        whose, seen[name] = by, number
+        made[places[name], 0] = chosen
+    if len(seen) < len(ids):
+        missing = next(name for name in ids if name not in seen)
+        message = f"{len(ids):,} predictions expected, found {len(seen):,}; the first that is missing: {missing}"
+        raise Malformed(message, file=str(path), line=len(lines))
+    return made
+
+
+def _rows(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Number and object of each line; rows about variants of problems are passed over."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            raise Malformed("an empty line", file=str(path), line=number)
+        if len(line) > LONGEST_ROW:
+            raise Malformed(f"a line of {len(line):,} characters", file=str(path), line=number)
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            raise Malformed("a JSON object expected", file=str(path), line=number) from None
+        if not isinstance(row, dict):
+            raise Malformed(f"a JSON object expected, found {type(row).__name__}", file=str(path), line=number)
+        if row.get("variant") in (None, "", ORIGINAL):
+            yield number, row
+
+
+def _prediction(row: Mapping[str, Any], places: Mapping[str, int]) -> tuple[str, int]:
+    """The id and the candidate of a row."""
+    name, chosen = row.get("id"), row.get("prediction")
+    if not isinstance(name, str):
+        raise Malformed("the id of a test problem expected", field="id")
+    if name not in places:
+        raise Malformed(f"no problem of the test has the id {_shown(name)}", field="id")
+    if "prediction" not in row:
+        raise Malformed("missing", field="prediction")
+    if chosen is None:
+        raise Malformed("null: every problem needs a prediction", field="prediction")
+    if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen not in (0, 1):
+        raise Malformed(f"0 or 1 expected, the candidate's index, found {_shown(str(chosen))}", field="prediction")
+    return name, chosen

@@ -1,0 +1,141 @@
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+from winokit.cli import curve as verb
+from winokit.cli import training_options
+from winokit.errors import MissingExtra, WinokitError
+from winokit.formats import write
+from winokit.loading import load
+from winokit.problem import Card, Dataset
+
+app = typer.Typer()
+app.command()(verb.curve)
+QUICK = ("--epochs", 1, "--batch-size", 8, "--learning-rate", "1e-3", "--restarts", 2)
+
+
+def run(*arguments):
+    """What the command printed; what the library refuses is raised."""
+    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Models this small lose more to a second thread than they gain."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory) -> str:
+    path = Path(__file__).parents[1] / "formalizations" / "tiny.py"
+    spec = importlib.util.spec_from_file_location("tiny", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return f"hf:{module.tiny('bert', tmp_path_factory.mktemp('bert'), initializer_range=0.1)}"
+
+
+@pytest.fixture
+def parts(tmp_path) -> dict[str, Path]:
+    data = load("open")
+    places = {"small": data[:20], "large": data[:60], "dev": data[60:80], "test": data[80:120]}
+    for name, part in places.items():
+        write(Dataset(part, Card(name)), tmp_path / f"{name}.jsonl", "jsonl")
+    return {name: tmp_path / f"{name}.jsonl" for name in places}
+
+
+def test_a_curve_prints_sizes_and_lines_and_leaves_a_page(bert, parts, tmp_path):
+    out = tmp_path / "out"
+    asked = (parts["large"], "--model", bert, "--test", parts["test"], "--sizes", "0,8,all", "--out", out, *QUICK)
+    shown = run(*asked)
+    lines = shown.stdout.splitlines()
+    assert lines[0].split() == ["trained", "on", "mc-mlm,", "single", "mc-mlm,", "group"]
+    assert [line.split()[0] for line in lines[1:4]] == ["0", "8", "60"]
+    assert "·ln x" in shown.stdout
+    assert f"page: {out}/report/index.html" in shown.stdout
+    assert (out / "report" / "figures" / "curve.png").exists()
+    assert len((out / "points.csv").read_text().splitlines()) == 7
+    told = json.loads(run(*asked, "--json").stdout)
+    assert told["run"]["sizes"] == [0, 8, 60]
+    assert {row["protocol"] for row in told["metrics"]} == {"curve"}
+
+
+def test_several_files_are_the_sizes_and_formalizations_are_compared(bert, parts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = run(
+        *(parts["small"], parts["large"], "--model", bert, "--dev", parts["dev"], "--test", parts["test"]),
+        *(
+            "--sizes",
+            "0,files",
+            "--formalization",
+            "mc-mlm",
+            "--formalization",
+            "mc-sent",
+            "--steps",
+            2,
+            *QUICK,
+            "--restarts",
+            1,
+        ),
+    )
+    assert [line.split()[0] for line in shown.stdout.splitlines()[1:4]] == ["0", "20", "60"]
+    assert "mc-sent, group" in shown.stdout
+    assert "restarts differ in head, dropout and order" in shown.stderr
+    assert (tmp_path / "runs" / "large-curve" / "results.json").exists()
+
+
+def test_points_are_fitted_without_any_training(tmp_path):
+    (tmp_path / "points.csv").write_text("size,single\n100,58\n1000,63\n10000,70\n")
+    shown = run("--fit-only", tmp_path / "points.csv")
+    assert "2.606·ln x + 45.67" in shown.stdout
+    assert not (tmp_path / "runs").exists()
+    run("--fit-only", tmp_path / "points.csv", "--out", tmp_path / "out")
+    assert (tmp_path / "out" / "report" / "index.html").exists()
+
+
+def test_the_published_line_is_told_with_what_is_said_of_it():
+    shown = run("--fit-only", "PUBLISHED").stdout.replace("\u00a0", " ")
+    assert "4.8463·ln x + 26.215 reaches 94 % at 1.19 million" in shown
+    assert "At 118,000, the number given beside it, the line has 82.8 %" in shown
+    assert json.loads(run("--fit-only", "PUBLISHED", "--json", "--human", "90").stdout)["n_to_reach"] < 600_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("large",), "needs a set to score"),
+        (("large", "--test", "large"), "are in large too"),
+        (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 is asked for"),
+        (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
+        (("large", "small", "--test", "test"), "from small to large"),
+        (("small", "large", "--test", "test", "--sizes", "8"), "the files are the sizes"),
+        (("small", "--fit-only", "x.csv"), "either DATA to train on, or --fit-only"),
+        ((), "either DATA to train on, or --fit-only"),
+        (("--fit-only", "no-such.csv"), "cannot be read as a csv file"),
+    ],
+)
+def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, said):
+    named = [str(parts.get(argument, argument)) for argument in arguments]
+    with pytest.raises(WinokitError, match=said) as refused:
+        run(*named, "--model", bert, "--out", tmp_path / "out", *QUICK)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_torch_the_extra_is_named(parts, monkeypatch):
+    monkeypatch.setattr(training_options, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"winokit curve needs .* pip install 'winokit\[train\]'"):
+        run(parts["large"])

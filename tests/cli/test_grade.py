@@ -1,0 +1,144 @@
+"""`winokit grade` from the outside: what it says, what it refuses, and what it never shows."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from winokit.cli.grade import grade
+from winokit.errors import BadInput
+
+
+def _beside(name: str):
+    path = Path(__file__).parents[1] / "release" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+small = _beside("small")
+SAID = ["--formalization", "mc-sent", "--training-data", "train_xl", "--trials", "10"]
+
+
+@pytest.fixture
+def release(tmp_path) -> Path:
+    return small.small_release(tmp_path / "v1")
+
+
+@pytest.fixture
+def five(release, tmp_path) -> Path:
+    path = tmp_path / "five.lst"
+    wrong = [set(range(0, 28, step)) for step in (2, 3, 4, 7, 14)]
+    path.write_text(small.five_columns(small.answers(release), wrong))
+    return path
+
+
+def run(*arguments: object, **more):
+    app = typer.Typer()
+    app.command()(grade)
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], **more)
+
+
+def test_scores_are_printed_with_intervals_and_chance(release, five):
+    found = run(release, five, *SAID)
+    assert found.exit_code == 0
+    assert "28 test problems, 14 groups" in found.output
+    assert "xl      accuracy        92.9%" in found.output
+    assert "curve   auc" in found.output
+    assert "luck-corrected" in found.output
+    assert "mc-sent; trained on train_xl; 10 trials" in found.output
+    assert "1 submission graded on this test so far, 1 under this name" in found.output
+
+
+def test_without_a_statement_it_grades_and_says_what_is_missing(release, five):
+    found = run(release, five)
+    assert found.exit_code == 0
+    assert "without --formalization, --training-data, --trials" in found.output
+    assert "luck-corrected" not in found.stdout
+
+
+def test_an_entry_without_a_statement_is_refused_before_anything_is_graded(release, five, tmp_path):
+    found = run(release, five, "--trials", 3, "--out", tmp_path / "graded.json")
+    assert isinstance(found.exception, BadInput)
+    assert str(found.exception) == "a leaderboard entry must say --formalization, --training-data"
+    assert not (tmp_path / "graded.json").exists()
+    assert not (tmp_path / "v1.hidden" / "log.jsonl").exists()
+
+
+def test_a_person_is_asked(release, five, tmp_path, monkeypatch):
+    class Terminal:
+        """Standard input and error of somebody who sits there."""
+
+        def __init__(self, real):
+            self.real = real
+
+        def isatty(self) -> bool:
+            return True
+
+        def __getattr__(self, name):
+            return getattr(self.real, name)
+
+    answers = iter(["p-span", "none", 5])
+    asked = []
+
+    def prompt(question: str, **more):
+        asked.append(question)
+        return next(answers)
+
+    monkeypatch.setattr(typer, "prompt", prompt)
+    app = typer.Typer()
+
+    @app.command()
+    def entered(release: Path, file: Path, out: Path) -> None:
+        monkeypatch.setattr(sys, "stdin", Terminal(sys.stdin))
+        monkeypatch.setattr(sys, "stderr", Terminal(sys.stderr))
+        grade(release, [file], out=out)
+
+    found = CliRunner().invoke(app, [str(release), str(five), str(tmp_path / "graded.json")])
+    assert found.exit_code == 0
+    assert [question.split(" (")[0] for question in asked] == ["Formalization", "Training data", "Number of trials"]
+    assert json.loads((tmp_path / "graded.json").read_text())["statement"]["trials"] == 5
+
+
+def test_json_has_everything_and_no_outcome(release, five, tmp_path):
+    found = run(release, five, *SAID, "--json", "--out", tmp_path / "graded.json")
+    told = json.loads(found.stdout)
+    assert told == json.loads((tmp_path / "graded.json").read_text())
+    assert told["statement"]["name"] == "five"
+    assert [score["metric"] for score in told["scores"]].count("accuracy") == 5
+
+
+def test_labels_are_never_printed(release, five):
+    found = run(release, five, *SAID, "--json")
+    answers = "".join(str(answer + 1) for answer in small.answers(release))
+    squeezed = "".join(character for character in found.output if character in "12")
+    assert answers not in squeezed
+    assert "g26" not in found.output
+
+
+def test_a_malformed_submission_names_file_and_line(release, five):
+    five.write_text("7" + five.read_text()[1:])
+    found = run(release, five)
+    assert isinstance(found.exception, BadInput)
+    assert str(found.exception).startswith(f"{five}:1: label 1 or 2 expected, found '7'")
+
+
+def test_the_board_is_written(release, five, tmp_path):
+    run(release, five, *SAID, "--out", tmp_path / "graded" / "a.json")
+    found = run(release, "--board", tmp_path / "graded", "--out", tmp_path / "board.html")
+    assert found.exit_code == 0
+    assert "1 entry written to" in found.output
+    assert "<table" in (tmp_path / "board.html").read_text()
+    told = json.loads(run(release, "--board", tmp_path / "graded", "--out", tmp_path / "b.html", "--json").stdout)
+    assert told["places"][0]["rank"] == 1
+
+
+def test_the_board_takes_no_predictions(release, five, tmp_path):
+    found = run(release, five, "--board", tmp_path)
+    assert isinstance(found.exception, BadInput)
+    assert "--board takes a folder" in str(found.exception)

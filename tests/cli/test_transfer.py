@@ -1,0 +1,124 @@
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+from winokit.cli import training_options
+from winokit.cli import transfer as verb
+from winokit.errors import MissingExtra, WinokitError
+from winokit.formats import write
+from winokit.loading import load
+from winokit.problem import Card, Dataset
+
+app = typer.Typer()
+app.command()(verb.transfer)
+QUICK = ("--steps", 2, "--batch-size", 8, "--learning-rate", "1e-3")
+
+
+def run(*arguments):
+    """What the command printed; what the library refuses is raised."""
+    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Models this small lose more to a second thread than they gain."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory) -> str:
+    path = Path(__file__).parents[1] / "formalizations" / "tiny.py"
+    spec = importlib.util.spec_from_file_location("tiny", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return f"hf:{module.tiny('bert', tmp_path_factory.mktemp('bert'), initializer_range=0.1)}"
+
+
+@pytest.fixture
+def parts(tmp_path) -> dict[str, Path]:
+    data = load("open")
+    places = {"one": data[:20], "two": data[20:40], "choice": data[40:60], "target": data[60:100]}
+    for name, part in places.items():
+        write(Dataset(part, Card(name)), tmp_path / f"{name}.jsonl", "jsonl")
+    return {name: tmp_path / f"{name}.jsonl" for name in places}
+
+
+def test_arms_are_named_joined_and_put_in_sequence(bert, parts, tmp_path):
+    out = tmp_path / "out"
+    asked = (
+        *("--train", f"first={parts['one']}", "--train", f"joined={parts['one']}+{parts['two']}"),
+        *("--train", f"{parts['one']}>{parts['two']}", "--test", f"T={parts['target']}", "--choose", parts["choice"]),
+        *("--model", bert, "--out", out, "--seed", 1, "--seed", 2, *QUICK),
+    )
+    shown = run(*asked)
+    heads = [line.split()[0] for line in shown.stdout.splitlines()[2:5]]
+    assert heads == ["first", "joined", "one>two"]
+    assert "| first |" in (out / "tables.md").read_text()
+    assert (out / "report" / "index.html").exists()
+    told = json.loads(run(*asked, "--json").stdout)
+    assert told["run"]["arms"]["joined"] == ["one+two, 40"]
+    assert told["run"]["arms"]["one>two"] == ["one, 20", "two, 20"]
+    assert told["run"]["chosen_on"] == {"T": "choice"}
+    assert {row["subset"] for row in told["metrics"] if row["protocol"] == "choice"} == {"setting-1", "setting-2"}
+
+
+def test_copa_and_winogender_are_tested_as_they_are(bert, parts, tmp_path, real_file):
+    shown = run(
+        *("--train", parts["one"], "--test", f"copa={real_file('copa/copa-test.xml')}"),
+        *("--test", f"winogender={real_file('winogender/all_sentences.tsv')}", "--model", bert),
+        *("--out", tmp_path / "out", *QUICK),
+    )
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    found = {row["dataset"]: row["n"] for row in results["metrics"] if row["protocol"] == "accuracy"}
+    assert found == {"copa": 500, "winogender": 720}
+    assert "Gender, on winogender" in shown.stdout
+    assert not any(row["metric"] == "abstained" and row["value"] == 1 for row in results["metrics"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--choose", "target"), "nothing may be chosen on the set it is tested on"),
+        (("--choose", "T=target"), "nothing may be chosen on the set it is tested on"),
+        (("--choose", "U=choice"), "no test set of that name; known: T"),
+        (("--choose", "choice", "--choose", "two"), "several sets to choose on"),
+        (("--choose", "papers"), "the papers have no rule for target"),
+        (("--seed", "1", "--seed", "2"), "2 settings to choose from and nothing to choose on"),
+        (("--keep", "best"), "weights to choose from and nothing to choose on"),
+        (("--test", "T=two"), "two test sets named T"),
+        (("--train", "one>"), "DATA>DATA expected"),
+        (("--train", "nowhere.jsonl"), "no such file"),
+    ],
+)
+def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, said):
+    named = [_placed(argument, parts) for argument in arguments]
+    with pytest.raises(WinokitError, match=said) as refused:
+        run("--train", parts["one"], "--test", f"T={parts['target']}", "--model", bert, "--out", tmp_path / "o", *named)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "o").exists()
+
+
+def _placed(argument, parts):
+    name, equals, data = argument.rpartition("=")
+    head, arrow, tail = data.partition(">")
+    return f"{name}{equals}{parts.get(head, head)}{arrow}{tail}"
+
+
+def test_without_torch_the_extra_is_named(parts, monkeypatch):
+    monkeypatch.setattr(training_options, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"winokit transfer needs .* pip install 'winokit\[train\]'"):
+        run("--train", parts["one"], "--test", parts["two"])

@@ -1,0 +1,67 @@
+"""`winokit verify` from the outside: 0 where all is well, 1 with findings, an error where there is no release."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from winokit.cli.verify import verify
+from winokit.errors import BadInput
+
+
+def _beside(name: str):
+    path = Path(__file__).parents[1] / "release" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+small = _beside("small")
+
+
+@pytest.fixture
+def release(tmp_path) -> Path:
+    return small.small_release(tmp_path / "v1")
+
+
+def run(*arguments: object):
+    app = typer.Typer()
+    app.command()(verify)
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_a_release_as_it_should_be_returns_0(release):
+    found = run(release)
+    assert found.exit_code == 0
+    assert "17 files, as it should be" in found.output
+
+
+def test_a_changed_file_returns_1_and_is_named(release):
+    (release / "README.md").write_text("# other\n")
+    found = run(release)
+    assert found.exit_code == 1
+    assert "README.md: changed" in found.output
+    assert "1 finding" in found.output
+
+
+def test_json_lists_findings(release):
+    (release / "README.md").unlink()
+    found = run(release, "--json")
+    assert found.exit_code == 1
+    assert [one["dataset"] for one in json.loads(found.stdout) if one["warns"]] == ["README.md"]
+
+
+def test_a_folder_that_is_no_release_is_an_error(tmp_path):
+    found = run(tmp_path)
+    assert isinstance(found.exception, BadInput)
+    assert "no manifest.json" in str(found.exception)
+
+
+def test_hidden_labels_can_stand_elsewhere(release, tmp_path):
+    (tmp_path / "v1.hidden").rename(tmp_path / "safe")
+    assert "fit the release" in run(release, "--hidden", tmp_path / "safe").output
+    assert isinstance(run(release, "--hidden", tmp_path / "none").exception, BadInput)

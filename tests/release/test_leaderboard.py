@@ -1,0 +1,171 @@
+"""The order of entries, who can be told apart, and a page that shows it without telling anything else."""
+
+import importlib.util
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from winokit.errors import BadInput
+from winokit.metrics import holm
+from winokit.release.grading import grade, write_graded
+from winokit.release.grading_statement import Statement
+from winokit.release.hidden import hidden_folder, read_hidden
+from winokit.release.leaderboard import leaderboard
+from winokit.release.leaderboard_page import curve_of, write_board
+
+
+def _beside(name: str):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+small = _beside("small")
+
+CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def release(tmp_path) -> Path:
+    return small.small_release(tmp_path / "v1", tests=60)
+
+
+def enter(release: Path, folder: Path, name: str, errors: float, five: bool = True, trials: int = 1, **said) -> None:
+    """Grade a submission that is wrong on a share of the problems, and put the entry into a folder."""
+    right, random_ = small.answers(release), random.Random(name)
+    shares = [min(0.5, errors + more) for more in (0.4, 0.3, 0.2, 0.1, 0)] if five else [errors]
+    wrong = [{row for row in range(len(right)) if random_.random() < share} for share in shares]
+    path = folder.with_name(f"{abs(hash(name))}.lst")
+    text = small.five_columns(right, wrong) if five else "\n".join(small.labels_with(right, wrong[0]))
+    path.write_text(text)
+    told = {"formalization": "mc-sent", "training_data": "train_xl"} | said
+    write_graded(grade(release, [path], Statement(name, trials=trials, **told)), folder / f"{len(name)}-{errors}.json")
+
+
+@pytest.fixture
+def entries(release, tmp_path) -> Path:
+    folder = tmp_path / "graded"
+    enter(release, folder, "weak", 0.45)
+    enter(release, folder, "strong", 0.02, model="large one", trials=60)
+    enter(release, folder, HOSTILE, 0.05, formalization="p-span & more")
+    return folder
+
+
+def test_the_best_comes_first(release, entries):
+    board = leaderboard(release, entries)
+    names = [place.entry.statement.name for place in board.places]
+    assert names[-1] == "weak"
+    assert board.metric == "auc"
+    assert [place.rank for place in board.places] == [1, 2, 3]
+    values = [place.main.value for place in board.places]
+    assert values == sorted(values, reverse=True)
+
+
+def test_neighbours_far_apart_are_told_apart_and_others_not(release, entries):
+    first, second, last = leaderboard(release, entries).places
+    assert not first.ahead.told_apart
+    assert second.ahead.told_apart
+    assert second.ahead.difference == pytest.approx(second.main.value - last.main.value, abs=0.0011)
+    assert second.ahead.low <= second.ahead.difference <= second.ahead.high
+    assert last.ahead is None
+
+
+def test_p_values_are_corrected_for_all_tests_on_the_page(release, entries):
+    board = leaderboard(release, entries)
+    tests = [test for place in board.places for test in (place.ahead, place.group_ahead) if test is not None]
+    assert board.tests == len(tests) == 4
+    assert [test.p_corrected for test in tests] == pytest.approx(holm([test.p for test in tests]), abs=0.003)
+
+
+def test_equal_submissions_share_a_rank(release, entries):
+    again = json.loads((entries / "4-0.45.json").read_text())
+    again["statement"]["name"] = "weak again"
+    (entries / "again.json").write_text(json.dumps(again))
+    board = leaderboard(release, entries)
+    assert [place.rank for place in board.places] == [1, 2, 3, 3]
+    assert board.places[2].ahead.p == 1
+
+
+def test_a_board_with_single_labels_ranks_by_accuracy_and_says_so(release, entries):
+    enter(release, entries, "single", 0.2, five=False)
+    board = leaderboard(release, entries)
+    assert board.metric == "accuracy"
+    assert any("ranked by accuracy" in note for note in board.notes)
+    assert curve_of(next(place for place in board.places if place.entry.statement.name == "single")) is None
+
+
+def test_without_hidden_labels_there_is_a_board_and_no_test(release, entries):
+    hidden_folder(release).rename(release.with_name("elsewhere"))
+    board = leaderboard(release, entries)
+    assert [place.ahead for place in board.places] == [None] * 3
+    assert any("no paired tests" in note for note in board.notes)
+
+
+def test_entries_of_other_releases_and_those_that_say_nothing_are_passed_over(release, entries, tmp_path):
+    other = small.small_release(tmp_path / "v2", tests=60, about={"version": "2.0"})
+    enter(other, entries, "foreign", 0.1)
+    mute = json.loads((entries / "4-0.45.json").read_text()) | {"statement": None}
+    (entries / "mute.json").write_text(json.dumps(mute))
+    board = leaderboard(release, entries)
+    assert len(board.places) == 3
+    assert sum("passed over" in note for note in board.notes) == 2
+
+
+def test_an_empty_folder_and_none_are_refused(release, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="no entry"):
+        leaderboard(release, tmp_path / "empty")
+    with pytest.raises(BadInput, match="no such folder"):
+        leaderboard(release, tmp_path / "none")
+
+
+def test_the_page_holds_no_id_no_outcome_and_no_markup_of_others(release, entries, tmp_path):
+    write_board(leaderboard(release, entries), tmp_path / "board.html")
+    page = (tmp_path / "board.html").read_text()
+    assert HOSTILE not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert not any(name in page for name in read_hidden(release).ids)
+    assert "http://" not in page
+    assert "src=" not in page
+    assert "Luck-corrected" in page
+    assert "Entries use 2 formalizations" in page
+
+
+def test_the_page_is_the_same_each_time(release, entries, tmp_path):
+    for name in ("one.html", "two.html"):
+        write_board(leaderboard(release, entries), tmp_path / name)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_a_browser_sorts_it_quietly_wide_and_narrow(release, entries, tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = tmp_path / "board.html"
+    write_board(leaderboard(release, entries), path)
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page, trouble = browser.new_page(), []
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("dialog", lambda dialog: trouble.append(dialog.message))
+        page.on(
+            "request", lambda asked: None if asked.url.startswith(("file:", "data:")) else trouble.append(asked.url)
+        )
+        for width in (1280, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(path.as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.select_option("#order", label="Trials")
+        assert page.locator("#board tbody th").first.inner_text().startswith("strong")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.get_by_role("button", name="AUC").click()
+        page.get_by_role("button", name="AUC").click()
+        assert page.locator("#board tbody th").first.inner_text() == "weak"
+        browser.close()
+    assert trouble == []

@@ -1,0 +1,284 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from winokit.errors import BadInput  # noqa: E402
+from winokit.loading import load  # noqa: E402
+from winokit.problem import Card, Dataset  # noqa: E402
+from winokit.report.transfer_page import write_transfer_page  # noqa: E402
+from winokit.report.transfer_tables import markdown, tables_of  # noqa: E402
+from winokit.training import Settings  # noqa: E402
+from winokit.training.gender_rows import gender_rows  # noqa: E402
+from winokit.training.selection import Named, Target, with_choices  # noqa: E402
+from winokit.training.transfer import transfer  # noqa: E402
+from winokit.training.transfer_plan import Plan, TrainingArm, grid_of  # noqa: E402
+
+QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
+
+
+def named(name, dataset, card=None):
+    return Named(name, Dataset(dataset, Card(card or name)))
+
+
+def turned(dataset):
+    """The same problems with every answer turned round: what is learned elsewhere is wrong here."""
+    return [problem.replace(answer=1 - problem.answer) for problem in dataset]
+
+
+def gendered(dataset):
+    """Problems with a gender and a share of women, the answer an occupation's in every other."""
+    return [
+        problem.with_labels(gender=("female", "male", "neutral")[at % 3], bls_pct_female=20.0)
+        for at, problem in enumerate(dataset)
+    ]
+
+
+@pytest.fixture(scope="module")
+def parts(unseen):
+    return named("target", gendered(unseen[:20])), named("choice", unseen[20:])
+
+
+@pytest.fixture(scope="module")
+def made(bert, planted, parts, tmp_path_factory):
+    target, choice = parts
+    arms = [
+        TrainingArm("planted", (planted,)),
+        TrainingArm("choice", (choice.data,)),
+        TrainingArm("both>planted", (planted[:16], planted[16:])),
+    ]
+    grid = grid_of(QUICK, learning_rate=(1e-9, 3e-3))
+    folder = tmp_path_factory.mktemp("transfer")
+    found = transfer(arms, with_choices([target], own={}, pool=[choice]), folder, Plan(bert, grid))
+    found.save(folder)
+    return found, folder
+
+
+def test_the_setting_is_chosen_where_it_may_be_and_tested_elsewhere(made):
+    found, _ = made
+    cell = found.cell("planted", "target")
+    marks = [row["value"] for row in cell.rows if row["protocol"] == "choice"]
+    assert cell.chosen == 2
+    assert marks[1] > marks[0]
+    assert cell.row("accuracy")["value"] > 0.8
+    assert cell.row("accuracy")["n"] == 20
+    assert cell.row("group_accuracy", "complete", "groups")["chance"] == 0.25
+
+
+def test_an_arm_that_trained_on_what_is_chosen_on_has_an_empty_cell_that_says_why(made):
+    found, _ = made
+    cell = found.cell("choice", "target")
+    assert cell.rows == ()
+    assert cell.why == "would be chosen on choice, and was trained on 20 of its problems"
+
+
+def test_a_sequence_trains_one_set_after_the_other(made):
+    found, folder = made
+    place = folder / "runs" / "both-then-planted" / "setting-2"
+    first, second = (json.loads((place / f"stage-{n}" / "results.json").read_text())["run"] for n in (1, 2))
+    assert second["model"] == f"hf:{place / 'stage-1'}"
+    assert (first["train_content"], second["train_content"]) == tuple(
+        stage.content_hash for stage in found.arms[2].stages
+    )
+    assert found.cell("both>planted", "target").row("accuracy")["value"] > 0.8
+
+
+def test_rows_have_the_names_of_an_audits(made):
+    found, folder = made
+    told = json.loads((folder / "results.json").read_text())
+    names = {(row["protocol"], row["subset"], row["metric"]) for row in told["metrics"]}
+    assert {
+        ("accuracy", "all", "accuracy"),
+        ("groups", "complete", "group_accuracy"),
+        ("gender", "female", "accuracy"),
+        ("gender", "female", "delta"),
+        ("gender", "male.not_gotcha", "accuracy"),
+        ("gender", "neutral", "accuracy"),
+    } <= names
+    row = told["metrics"][0]
+    assert (row["arm"], row["chosen_on"], row["setting"]) == ("planted", "choice", 2)
+    assert told["left_out"] == [{"arm": "choice", "test": "target", "why": found.cell("choice", "target").why}]
+
+
+def test_a_transfer_that_is_done_is_not_done_again(made, bert, parts):
+    found, folder = made
+    times = {path: path.stat().st_mtime_ns for path in folder.rglob("curve.json")}
+    again = transfer(found.arms, with_choices([parts[0]], own={}, pool=[parts[1]]), folder, Plan(bert, _grid(found)))
+    assert again.metrics == found.metrics
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+
+
+def _grid(found):
+    return tuple(Settings(**{**one, "formalization": "mc-sent"}) for one in found.run["settings"])
+
+
+def test_tables_have_the_shape_of_the_papers(made):
+    found, _ = made
+    five, groups, six = tables_of(found)
+    assert [line.heads for line in five.lines] == [("planted",), ("choice",), ("both>planted",)]
+    assert five.columns == groups.columns == ("target",)
+    assert five.lines[1].cells[0].foot == "a"
+    assert five.feet == ("a choice on target: would be chosen on choice, and was trained on 20 of its problems.",)
+    assert six.columns == ("female", "male", "neutral", "ΔF", "ΔM")
+    assert [line.heads for line in six.lines[:3]] == [("planted", "all"), ("", "no"), ("", "yes")]
+    text = markdown([five, six])
+    assert "| trained on | target |" in text
+    assert "| choice | – (a) |" in text
+
+
+def test_the_page_has_tables_and_escapes_names(made, tmp_path):
+    found, _ = made
+    hostile = replace(found, notes=("<img src=x>",))
+    page = write_transfer_page(hostile, tmp_path / "report").read_text()
+    assert f'<data value="{found.cell("planted", "target").row("accuracy")["value"]}">' in page
+    assert "<img" not in page
+    assert (tmp_path / "tables.md").read_text().startswith("## Accuracy")
+
+
+def test_weights_can_be_chosen_too_and_each_choice_has_its_own_run(bert, planted, unseen, tmp_path):
+    easy, odd = named("easy", unseen[:20]), named("odd", turned(unseen[20:]))
+    tests = [Target("one", easy.data, odd), Target("other", odd.data, easy)]
+    found = transfer(
+        [TrainingArm("planted", (planted,))],
+        tests,
+        tmp_path,
+        Plan(bert, (replace(QUICK, keep="best", evaluate_every=1),)),
+    )
+    best = found.cell("planted", "other"), found.cell("planted", "one")
+    assert best[0].folder.endswith("chosen-on-easy")
+    assert best[1].folder.endswith("chosen-on-odd")
+    # What is best where every answer is turned is an early step, which is worse where none is.
+    steps = [
+        json.loads((tmp_path / "runs/planted/setting-1" / f"chosen-on-{n}/curve.json").read_text())
+        for n in ("easy", "odd")
+    ]
+    assert steps[0]["kept_step"] > steps[1]["kept_step"]
+
+
+def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unseen, tmp_path):
+    tests = with_choices([named("unseen", unseen)], own={})
+    found = transfer([TrainingArm("planted", (planted,))], tests, tmp_path, Plan(bert, (QUICK,)))
+    assert found.cell("planted", "unseen").row("accuracy")["chosen_on"] is None
+    for plan, said in (
+        (Plan(bert, grid_of(QUICK, seed=(1, 2))), "2 settings to choose from and nothing to choose on for unseen"),
+        (Plan(bert, (replace(QUICK, keep="best"),)), "weights to choose from and nothing to choose on"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            transfer([TrainingArm("planted", (planted,))], tests, tmp_path, plan)
+
+
+def test_choosing_on_what_is_tested_is_refused(unseen, planted):
+    target = named("target", unseen)
+    cases = (
+        (named("same", unseen), "target: nothing may be chosen on the set it is tested on .same."),
+        (named("some", [*unseen[:3], *planted]), "target: 3 of its 40 problems are in some too, and nothing may"),
+        (named("hidden", [p.replace(answer=None) for p in planted]), "hidden: 64 of 64 problems have no answer"),
+    )
+    for choice, said in cases:
+        with pytest.raises(BadInput, match=said) as refused:
+            with_choices([target], own={}, pool=[choice])
+        assert "\n" not in str(refused.value)
+    with pytest.raises(BadInput, match="several sets to choose on"):
+        with_choices([target], own={}, pool=[named("a", planted), named("b", planted)])
+    with pytest.raises(BadInput, match="no test set of that name; known: target"):
+        with_choices([target], own={"tarket": named("a", planted)})
+
+
+def test_the_papers_choose_wsc_on_pdp_and_winogender_on_winogrande(unseen, planted):
+    wsc, pdp = named("WSC", unseen, "wsc273"), named("PDP", planted, "pdp")
+    wsc_, pdp_ = with_choices([wsc, pdp], own={}, by_rule=True)
+    assert (wsc_.chosen_on.name, pdp_.chosen_on.name) == ("PDP", "WSC")
+    gender = named("gender", unseen, "winogender/all_sentences")
+    with pytest.raises(BadInput, match="gender: the papers choose on WinoGrande's dev set: give it with --choose"):
+        with_choices([gender], own={}, pool=[wsc], by_rule=True)
+    (chosen,) = with_choices([gender], own={}, pool=[pdp, named("wg", planted, "winogrande/dev")], by_rule=True)
+    assert chosen.chosen_on.name == "wg"
+    with pytest.raises(BadInput, match="the papers have no rule for mine"):
+        with_choices([named("mine", unseen)], own={}, by_rule=True)
+
+
+def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
+    sets = {
+        "wsc": load(f"wsc273:{real_file('wsc/WSCollection.xml')}"),
+        "pdp": load(real_file("pdp/PDPChallenge2016.xml")),
+        "dpr": load(real_file("dpr/test.c.txt")),
+        "copa": load(real_file("copa/copa-test.xml")),
+        "knowref": load(real_file("knowref/knowref_test.json")),
+        "winogender": load(real_file("winogender/all_sentences.tsv")),
+    }
+    pool = [load(real_file(name)) for name in ("dpr/train.c.txt", "copa/copa-dev.xml", "winogrande/dev.jsonl")]
+    found = with_choices(
+        [Named(name, data) for name, data in sets.items()],
+        own={},
+        pool=[Named(data.card.name, data) for data in pool],
+        by_rule=True,
+    )
+    assert {one.name: one.chosen_on.name for one in found} == {
+        "wsc": "pdp",
+        "pdp": "wsc",
+        "dpr": "dpr/train",
+        "copa": "copa/copa-dev",
+        "knowref": "winogrande/dev",
+        "winogender": "winogrande/dev",
+    }
+    superglue = Named("sg", load(real_file("superglue-wsc/train.jsonl")))
+    with pytest.raises(BadInput, match="wsc: 195 of its 273 problems are in sg too"):
+        with_choices([Named("wsc", sets["wsc"])], own={}, pool=[superglue])
+
+
+def test_training_problems_of_a_test_set_are_left_out_where_asked(bert, planted, unseen, tmp_path):
+    mixed = Dataset([*planted, *unseen[:4]], Card("mixed"))
+    tests = with_choices([named("unseen", unseen)], own={})
+    empty = transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", Plan(bert, (QUICK,)))
+    assert empty.cell("mixed", "unseen").why == "trained on 4 of its 40 problems"
+    found = transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "b", Plan(bert, (QUICK,)), drop_overlap=True)
+    assert found.cell("mixed", "unseen").row("accuracy") is not None
+    assert "mixed: 4 problems of mixed left out that a held-out set has" in found.notes
+
+
+def test_an_arm_that_is_a_test_set_keeps_its_problems_and_is_not_tested_on_it(planted, unseen):
+    arm = TrainingArm("seq", (unseen, Dataset([*planted, *unseen[:4]], Card("mixed"))))
+    kept = arm.without([unseen])
+    assert [len(stage) for stage in kept.stages] == [40, 64]
+
+
+def test_hidden_answers_are_predicted_and_not_scored(bert, planted, unseen, tmp_path):
+    hidden = named("hidden", [problem.replace(answer=None) for problem in unseen])
+    found = transfer(
+        [TrainingArm("planted", (planted,))], with_choices([hidden], own={}), tmp_path, Plan(bert, (QUICK,))
+    )
+    assert found.cell("planted", "hidden").why == "its answers are hidden; predictions are in the run's folder"
+    assert len((tmp_path / "runs/planted/setting-1/predictions/hidden.jsonl").read_text().splitlines()) == 40
+
+
+def test_names_must_tell_arms_and_sets_apart(bert, planted, unseen, tmp_path):
+    arm, tests = TrainingArm("a", (planted,)), with_choices([named("t", unseen)], own={})
+    for arms, some, said in (
+        ([arm, arm], tests, "two arms named a"),
+        ([arm], [*tests, *tests], "two test sets named t"),
+        ([], tests, "no arms"),
+        ([arm], [Target("t", unseen, named("t", planted[:4]))], "two sets named t"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            transfer(arms, some, tmp_path, Plan(bert, (QUICK,)))
+
+
+HEAD = {"dataset": "w", "model": "m", "scoring": "p-span", "formalization": "p-span"}
+
+
+def test_gaps_are_the_accuracy_without_gotchas_minus_that_with(real_file):
+    data = load(real_file("winogender/all_sentences.tsv"))
+    stereotyped = [(p.labels["bls_pct_female"] >= 50) == (p.labels["gender"] == "female") for p in data]
+    # Whoever follows the statistics answers the occupation where it goes with the gender, else the participant.
+    right = [(p.answer == 0) == follows for p, follows in zip(data, stereotyped, strict=True)]
+    rows = {(row["subset"], row["metric"]): row for row in gender_rows(data, right, HEAD)}
+    for gender in ("female", "male"):
+        assert rows[gender, "delta"]["value"] == 1.0
+        assert rows[f"{gender}.gotcha", "accuracy"]["value"] == 0.0
+        assert rows[f"{gender}.not_gotcha", "accuracy"]["n"] == rows[f"{gender}.gotcha", "accuracy"]["n"] == 120
+    assert rows["neutral", "accuracy"]["n"] == 240
+    assert rows["female", "delta"]["note"] is None
+    blind = list(gender_rows(data, np.ones(720, bool), {**HEAD, "formalization": "mc-mlm?loss=margin"}))
+    assert all("opposite by construction" in row["note"] for row in blind)
