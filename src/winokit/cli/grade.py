@@ -120,7 +120,9 @@ def _show(graded: Graded) -> None:
     if graded.statement is not None:
         said = graded.statement
         trials = f"{said.trials:,} {'trial' if said.trials == 1 else 'trials'}"
-        typer.echo(f"{said.name}: {said.formalization}; trained on {said.training_data}; {trials}")
+        untrained = said.training_data.casefold() == "none"
+        trained = "not trained for the task" if untrained else f"trained on {said.training_data}"
+        typer.echo(f"{said.name}: {said.formalization}; {trained}; {trials}")
     tell(graded.notes)
     named = f", {asked.by_name:,} under this name" if graded.statement is not None else ""
     many = "1 submission" if asked.different == 1 else f"{asked.different:,} different submissions"

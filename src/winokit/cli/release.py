@@ -227,7 +227,13 @@ def say(made: Release) -> None:
         typer.echo(f"left out: {count:,} ({reason})")
     typer.echo(f"{made.folder}: {made.settings.name} {made.settings.version}; card: {made.folder / 'README.md'}")
     if made.hidden is not None:
-        typer.echo(f"answers of the test: {made.hidden} (keep it to yourself)")
+        typer.echo(f"answers of the test: {from_here(made.hidden)} (keep it to yourself)")
+
+
+def from_here(path: Path) -> Path:
+    """A path as one would type it: without the folder one is in."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def as_json(made: Release) -> dict[str, Any]:

@@ -45,16 +45,17 @@ def symptoms(
     losses: Sequence[float], guessing: float | None, dev: Dataset | None, predictions: Sequence[Prediction]
 ) -> list[str]:
     """What is wrong with a run, one sentence each; nothing where nothing is."""
-    found = []
+    on_dev = _on_dev(dev, predictions) if dev is not None and len(dev) >= FEW else None
     last = losses[-max(1, len(losses) // 4) :]
-    if guessing is not None and last and sum(last) / len(last) > STUCK * guessing:
-        found.append(
-            f"the training loss ended at {sum(last) / len(last):.3f}, where guessing has {guessing:.3f}: "
-            "nothing was learned; try another learning rate, seed or more steps"
-        )
-    if dev is not None and len(dev) >= FEW:
-        found += _on_dev(dev, predictions)
-    return found
+    stuck = guessing is not None and bool(last) and sum(last) / len(last) > STUCK * guessing
+    # A dev set that was answered better than guessing allows has the last word: a loss moves late, and little at first.
+    if not stuck or on_dev == []:
+        return on_dev or []
+    told = (
+        f"the training loss ended at {sum(last) / len(last):.3f}, where guessing has {guessing:.3f}: "
+        "nothing was learned; try another learning rate, seed or more steps"
+    )
+    return [told, *(on_dev or [])]
 
 
 def _on_dev(dev: Dataset, predictions: Sequence[Prediction]) -> list[str]:
