@@ -10,6 +10,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 from winokit.auditing import audit
 from winokit.cli import train as verb
+from winokit.cli.report import report
 from winokit.errors import MissingExtra, WinokitError
 from winokit.formats import write
 from winokit.loading import load
@@ -67,6 +68,21 @@ def test_training_prints_what_came_of_it_and_leaves_a_model_to_audit(bert, parts
     found = audit(load("open")[80:100], f"hf:{out}")
     assert {row.protocol for row in found.metrics} >= {"accuracy", "groups", "switching", "artifacts", "special-word"}
     assert {row.scoring for row in found.metrics} == {"own"}
+
+
+def test_the_page_of_a_run_has_its_curve_and_is_written_anew_from_the_folder(bert, parts, tmp_path):
+    out = tmp_path / "out"
+    run(parts["train"], "--model", bert, "--dev", parts["dev"], "--test", parts["test"], "--out", out, *QUICK)
+    page = out / "report" / "index.html"
+    first = page.read_text("utf-8")
+    assert "data:image/png;base64," in first
+    assert ['<th scope="row">dev: dev</th>' in first, '<th scope="row">test</th>' in first] == [True, True]
+    page.unlink()
+    report(out)
+    assert page.read_text("utf-8") == first
+    (out / "curve.json").write_text("{}")
+    with pytest.raises(WinokitError, match="not the folder of a finished training run"):
+        report(out)
 
 
 def test_json_has_the_run_the_rows_and_the_warnings(bert, parts, tmp_path):

@@ -11,7 +11,12 @@ import typer
 def report(
     run: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="RUN", show_default=False)],
 ) -> None:
-    """Write the report of a run anew."""
+    """Write the report of an audit or a training run anew."""
+    from winokit.report.train_page import is_training, write_train_page
+
+    if is_training(run):
+        typer.echo(f"report: {write_train_page(run)}")
+        return
     from winokit.auditing import Run
     from winokit.report import write_report
 

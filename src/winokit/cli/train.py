@@ -78,6 +78,7 @@ def train(
     """
     if not (find_spec("torch") and find_spec("transformers")):
         raise MissingExtra("winokit train", "train")
+    from winokit.report.train_page import write_train_page
     from winokit.training import Settings, finetune
 
     settings = Settings(
@@ -104,9 +105,11 @@ def train(
     folder = out or Path("trained") / name
     with progress_bar("training") as progress:
         outcome = finetune(checked, folder, model, settings, device=device, progress=progress)
+    page = write_train_page(folder)
     tell([*checked.train.notes, *outcome.notes])
     if json:
-        print_json({"out": str(folder), "run": outcome.run, "metrics": outcome.metrics, "warnings": outcome.warnings})
+        told = {"out": str(folder), "run": outcome.run, "metrics": outcome.metrics, "warnings": outcome.warnings}
+        print_json({**told, "report": str(page)})
         return
     from winokit.cli.common import console
 
@@ -117,7 +120,7 @@ def train(
         console().print(_table(outcome.metrics))
     for warning in outcome.warnings:
         typer.echo(f"! {warning}")
-    typer.echo(f"curve: {folder / 'curve.png'}")
+    typer.echo(f"report: {page}")
     typer.echo(f"audit it: winokit audit DATA --model hf:{folder}")
 
 
