@@ -55,6 +55,13 @@ def test_scores_are_printed_with_intervals_and_chance(release, five):
     assert "1 submission graded on this test so far, 1 under this name" in found.output
 
 
+def test_one_label_a_line_has_no_size_and_a_model_may_be_untrained(release, tmp_path):
+    (tmp_path / "one.lst").write_text("\n".join(small.labels_with(small.answers(release), set())))
+    found = run(release, tmp_path / "one.lst", "--formalization", "partial", "--training-data", "none", "--trials", 1)
+    assert "–       accuracy        100.0%" in found.output
+    assert "one: partial; not trained for the task; 1 trial" in found.output
+
+
 def test_without_a_statement_it_grades_and_says_what_is_missing(release, five):
     found = run(release, five)
     assert found.exit_code == 0

@@ -61,6 +61,18 @@ def test_nothing_in_the_folder_is_out_of_order(made):
     assert [finding for finding in verify(made.folder, made.hidden) if finding.warns] == []
 
 
+def test_a_file_of_a_release_is_not_taken_for_winogrande(made, tmp_path):
+    path = made.folder / "winogrande" / "dev.jsonl"
+    own = load(path)
+    assert (own.card.name, own.card.licence) == ("open-wino/dev", "CC0-1.0")
+    assert load(f"winogrande:{path}").card == own.card
+    elsewhere = tmp_path / "winogrande" / "dev.jsonl"
+    elsewhere.parent.mkdir()
+    shutil.copy(path, elsewhere)
+    (tmp_path / "manifest.json").write_text("[]")
+    assert load(elsewhere).card.name == "winogrande/dev"
+
+
 def test_a_reload_gives_the_same_problems(made):
     again = read_release(made.folder)
     assert list(again) == list(made.contents.files)

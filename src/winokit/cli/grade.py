@@ -130,10 +130,13 @@ def _show(graded: Graded) -> None:
 
 
 def _line(score: Score) -> str:
+    from winokit.release.submissions import ONE
+
+    size = "–" if score.size == ONE else score.size
     interval = f"{score.low:.1%} to {score.high:.1%}"
     corrected = "" if score.luck_corrected is None else f"  {score.luck_corrected:>14.1%}"
     name = score.metric.replace("_", " ")
-    return f"{score.size:6}  {name:14}  {score.value:>5.1%}  {interval:>14}  {score.chance:>6.1%}{corrected}"
+    return f"{size:6}  {name:14}  {score.value:>5.1%}  {interval:>14}  {score.chance:>6.1%}{corrected}"
 
 
 def _board(release: Path, folder: Path, page: Path, hidden: Path | None, files: list[Path] | None, json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from winokit.formats.source import Source
 from winokit.problem import Card, Dataset
 
 COMPRESSED = {".gz", ".xz"}
+MANIFEST = "manifest.json"
 
 
 @dataclass
@@ -54,7 +56,22 @@ def read(path: str | Path, format: str | None = None, *, lenient: bool = False) 
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
-    return Dataset(problems, source.card or _card(chosen, path), notes)
+    return Dataset(problems, source.card or _released(path) or _card(chosen, path), notes)
+
+
+def _released(path: Path) -> Card | None:
+    """The card of the winokit release that a file stands in; None where it stands in none.
+
+    The files of a release are in WinoGrande's format, and are not WinoGrande.
+    """
+    try:
+        about = json.loads((path.resolve().parent.parent / MANIFEST).read_text("utf-8"))
+        name, version = str(about["name"]), str(about["version"])
+        ours = f"{path.parent.name}/{path.name}" in about["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    licence = str(about.get("licence") or "")
+    return Card(f"{name}/{path.stem}", f"{name} {version}", licence=licence, version=version) if ours else None
 
 
 def _card(chosen: Format, path: Path) -> Card:

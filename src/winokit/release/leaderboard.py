@@ -3,7 +3,7 @@
 Paired tests need to know who got which problem right. That stays beside the hidden labels; the page gets differences,
 intervals and p-values, corrected for their number by Holm's method. A p-value asks how often two entries that differ
 only by luck would be as far apart: in each group they may as well have changed places. That holds on tests of a dozen
-groups too, where a bootstrap tells equal entries apart more often than it says.
+groups too, where a bootstrap may tell equal entries apart more often than it says; the price is caution.
 """
 
 from __future__ import annotations

@@ -91,6 +91,6 @@ def _sentences(board: Leaderboard) -> Iterator[str]:
         return
     apart = sum(place.ahead is not None and place.ahead.told_apart for place in tested)
     yield (
-        f"Of {plural(len(tested), 'pair')} of neighbours, {apart} can be told apart in the main score (p below "
-        f"{SMALL} after Holm's correction for {plural(board.tests, 'paired test')}); the order of the others may be chance."
+        f"Of {plural(len(tested), 'pair')} of neighbours, {apart} can be told apart in the main score (p below {SMALL} "
+        f"after Holm's correction for {plural(board.tests, 'paired test')}); the order of the others may be chance."
     )

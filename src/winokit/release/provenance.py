@@ -17,7 +17,7 @@ from winokit.auditing.run import Metric, Run
 from winokit.errors import BadInput
 from winokit.problem import Problem
 from winokit.report.verdict import Verdict, verdict
-from winokit.report.wording import percent
+from winokit.report.wording import percent, plural
 
 STUDY = "study.json"
 
@@ -117,7 +117,7 @@ def _debias_sentences(record: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} {percent(before)} of all problems and {percent(after)} of the kept."
     null = _object(record, "null")
     if isinstance(null.get("removed"), int) and isinstance(null.get("expected"), (int, float)):
-        yield f"Relabelled at random, the same filter removes {null['expected']:,.0f} problems on average."
+        yield f"Relabelled at random, the same filter removes {plural(round(null['expected']), 'problem')} on average."
     for warning in record.get("warnings") or ():
         yield f"Warning of the run: {warning}."
 
