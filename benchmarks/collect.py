@@ -27,8 +27,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
+from urllib.parse import urlencode
 
-import httpx
 import numpy as np
 from sqlalchemy import func, select
 
@@ -39,6 +39,8 @@ from winokit.collect.study import Study
 
 HOST = "127.0.0.1"
 LIMIT_MS = 250
+IDLE_SECONDS = 3
+LOST = (OSError, asyncio.IncompleteReadError)
 WRITING, TWICE = 1 / 7, 1 / 50
 WORDS = "before yesterday someone quietly repaired everything".split()
 TOKEN = re.compile(r'name="csrf" value="(\w+)"')
@@ -136,11 +138,62 @@ class Tally:
         return not self.errors and bool(self.waited) and float(np.percentile(self.waited, 95)) < LIMIT_MS
 
 
-class Person:
-    """Somebody in the crowd, with cookies and a habit of thinking."""
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    location: str
+    text: str
 
-    def __init__(self, number: int, seed: int, client: httpx.AsyncClient) -> None:
-        self.client, self.random = client, random.Random(f"{seed} {number}")
+
+class Browser:
+    """Cookies and open lines to the server; no more, so that the crowd leaves the cores to what is measured."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.cookies: dict[str, str] = {}
+        self.idle: list[tuple[float, asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    async def request(self, method: str, place: str, fields: dict[str, str] | None = None) -> Answer:
+        """One request on a line of its own; LOST where the server does not answer."""
+        reader, writer = await self.line()
+        try:
+            writer.write(self.written(method, place, fields))
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            told = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in head[1:])]
+            body = await reader.readexactly(int(dict(told).get("content-length", 0)))
+        except LOST:
+            writer.close()
+            raise
+        self.idle.append((time.monotonic(), reader, writer))
+        for name, value in told:
+            if name == "set-cookie":
+                cookie, _, content = value.partition(";")[0].partition("=")
+                self.cookies[cookie] = content
+        return Answer(int(head[0].split()[1]), dict(told).get("location", ""), body.decode())
+
+    async def line(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A line that the server has not given up, as it does after five seconds without a word."""
+        while self.idle:
+            since, reader, writer = self.idle.pop()
+            if time.monotonic() - since < IDLE_SECONDS and not reader.at_eof():
+                return reader, writer
+            writer.close()
+        return await asyncio.open_connection(HOST, self.port)
+
+    def written(self, method: str, place: str, fields: dict[str, str] | None) -> bytes:
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        body = "" if fields is None else urlencode(fields)
+        head = [f"{method} {place} HTTP/1.1", f"Host: {HOST}:{self.port}", f"Cookie: {cookies}"]
+        if fields is not None:
+            head += ["Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(body)}"]
+        return "\r\n".join((*head, "", body)).encode()
+
+
+class Person:
+    """Somebody in the crowd, with a browser and a habit of thinking."""
+
+    def __init__(self, number: int, seed: int, browser: Browser) -> None:
+        self.browser, self.random = browser, random.Random(f"{seed} {number}")
         self.numbers = iter(range(1_000_000 * (number + 1), 1_000_000 * (number + 2)))
         self.csrf = ""
         self.tally, self.until = Tally(), 0.0
@@ -152,11 +205,11 @@ class Person:
             ("/screening", {"native_speaker": "yes", "has_seen_wsc": "no"}),
         ]
         for where, fields in steps:
-            page = await self.client.get(where)
+            page = await self.browser.request("GET", where)
             self.csrf = TOKEN.findall(page.text)[0]
-            answer = await self.client.post(where, data={"csrf": self.csrf, **fields})
-            assert answer.status_code == 303, answer.text
-        self.csrf = TOKEN.findall((await self.client.get("/begin", follow_redirects=True)).text)[0]
+            answer = await self.browser.request("POST", where, {"csrf": self.csrf, **fields})
+            assert answer.status == 303, answer.text
+        self.csrf = TOKEN.findall((await self.browser.request("GET", "/begin")).text)[0]
 
     async def work(self, until: float, think: tuple[float, float]) -> Tally:
         """Take tasks and hand them in until the time is over."""
@@ -206,22 +259,20 @@ class Person:
     async def send(self, place: str, fields: dict[str, str]) -> str:
         """Send a form; where it leads, or nothing if it was not taken."""
         answer = await self.ask("POST", place, {**fields, "csrf": self.csrf}, expected=303)
-        return answer.headers.get("location", "")
+        return answer.location
 
-    async def ask(
-        self, method: str, place: str, fields: dict[str, str] | None = None, expected: int = 200
-    ) -> httpx.Response:
+    async def ask(self, method: str, place: str, fields: dict[str, str] | None = None, expected: int = 200) -> Answer:
         """One request, sent again where the server was gone."""
         while True:
             try:
-                answer = await self.client.request(method, place, data=fields)
+                answer = await self.browser.request(method, place, fields)
                 break
-            except httpx.TransportError:
+            except LOST:
                 self.tally.retried += 1
                 await asyncio.sleep(0.2)
         self.tally.pages += 1
-        if answer.status_code != expected:
-            self.tally.errors[f"{method} {re.sub('/task/[^/]+', '/task', place)}: {answer.status_code}"] += 1
+        if answer.status != expected:
+            self.tally.errors[f"{method} {re.sub('/task/[^/]+', '/task', place)}: {answer.status}"] += 1
         return answer
 
     async def pause(self, think: tuple[float, float]) -> None:
@@ -230,14 +281,7 @@ class Person:
 
 async def crowd(port: int, paths: list[str], seed: int, line: Connection) -> None:
     """Let everybody in, then work as often as the other side of the line asks for it."""
-    # A server may close an idle connection after five seconds, so that ours are given up before.
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=3)
-    shared = httpx.AsyncHTTPTransport(limits=limits, verify=False)
-    base = f"http://{HOST}:{port}"
-    people = [
-        Person(number, seed, httpx.AsyncClient(base_url=base, transport=shared, timeout=60))
-        for number in range(len(paths))
-    ]
+    people = [Person(number, seed, Browser(port)) for number in range(len(paths))]
     for start in range(0, len(people), 20):
         await asyncio.gather(
             *(one.join(path) for one, path in list(zip(people, paths, strict=True))[start : start + 20])

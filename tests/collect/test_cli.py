@@ -1,6 +1,7 @@
 """`winokit collect`: init, invite, status and export in a terminal, as a new user meets them."""
 
 import json
+import socket
 import tomllib
 
 import pytest
@@ -8,7 +9,7 @@ from sqlalchemy import select
 from typer.testing import CliRunner
 
 from winokit.cli import collect as cli
-from winokit.collect import invites, workers
+from winokit.collect import invites, serving, workers
 from winokit.collect.schema import Task
 from winokit.collect.serving import listen
 from winokit.collect.study import Study
@@ -89,6 +90,39 @@ def test_export_says_what_it_wrote(folder, tmp_path):
     told = run("export", folder, "--out", tmp_path / "out")
     assert f"{tmp_path / 'out' / 'votes.jsonl'}: 0" in told
     assert json.loads(run("export", folder, "--json"))["out"] == str(folder / "export")
+
+
+def test_withdraw_says_what_was_taken_out_and_what_is_owed(folder):
+    study = Study.open(folder)
+    worker = workers.join(study, "links")
+    study.close()
+    done = CliRunner().invoke(cli.app, ["withdraw", str(folder), worker.code], input="n\n")
+    assert done.exit_code == 1
+    told = run("withdraw", folder, worker.code, "--yes")
+    assert f"{worker.code}: taken out 0 judgements and 0 sentences; still owed: $0.00" in told
+    with pytest.raises(BadInput, match="has withdrawn"):
+        run("withdraw", folder, worker.code, "--yes", "--json")
+    with pytest.raises(BadInput, match="no such worker"):
+        run("withdraw", folder, "w-nobody", "--yes")
+
+
+@pytest.fixture
+def serving_nothing(monkeypatch):
+    uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
+    monkeypatch.setattr(serving, "_spare_what_stays", lambda: None)  # the tests do not end with the server
+
+
+def test_serve_warns_as_long_as_the_consent_page_is_not_filled_in(folder, serving_nothing):
+    assert "places that say FILL IN" in run("serve", folder, "--port", 0)
+    (folder / "consent.md").write_text("# Before you begin\n\nAsk Ada.\n")
+    assert "FILL IN" not in run("serve", folder, "--port", 0)
+
+
+def test_small_answers_are_sent_at_once():
+    """asyncio turns TCP_NODELAY on only for sockets that say they are TCP; without it an answer waits for 40 ms."""
+    with listen("127.0.0.1", 0) as place:
+        assert place.proto == socket.IPPROTO_TCP
 
 
 def test_a_port_in_use_is_one_line(folder):

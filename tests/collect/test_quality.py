@@ -46,9 +46,11 @@ def test_the_quiz_may_be_tried_twice(make_study):
         workers.take_quiz(study, worker.id, [question.answer for question in study.quiz])
 
 
-def test_the_quiz_asks_only_what_the_study_needs(make_study):
-    study = make_study(tasks={"kinds": ["write"]}, quality={"quiz_pass_mark": 0.8})
-    assert {question.kind for question in study.quiz} == {"write"}
+@pytest.mark.parametrize("kinds", [["write"], ["write", "validate"], ["write", "switchable"], ["evaluate"]])
+def test_the_quiz_asks_what_the_tasks_of_the_study_need_and_no_more(make_study, kinds):
+    asked = {"evaluate": {"data": "open", "limit": 2}} if kinds == ["evaluate"] else {}
+    study = make_study(tasks={"kinds": kinds}, quality={"quiz_pass_mark": 0.8}, **asked)
+    assert {question.kind for question in study.quiz} == set(kinds)
 
 
 @pytest.fixture

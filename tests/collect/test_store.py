@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 
-from winokit.collect.schema import Base, Task
+from winokit.collect.schema import Base, Task, Worker
 from winokit.collect.store import MIGRATIONS, Store, without_password
 from winokit.collect.study import Study
 from winokit.errors import BadInput
@@ -76,6 +76,46 @@ def test_sqlite_writes_ahead_and_what_was_acknowledged_to_the_disk(tmp_path):
     full, normal = 2, 1
     assert told == [["wal", full], ["wal", normal], ["wal", full]]
     store.close()
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date_with_what_is_in_it(database):
+    store = Store(database)
+    newest = next(ScriptDirectory.from_config(_config()).walk_revisions())
+    with store.write() as session:
+        with Operations.context(MigrationContext.configure(session.connection())):
+            newest.module.downgrade()
+        session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        row = "('w-old', 'links', 'active', '2026-03-01 12:00:00')"
+        session.execute(text(f"INSERT INTO workers (code, platform, state, joined_at) VALUES {row}"))
+    store.close()
+    again = Store(database)
+    with again.read() as session:
+        assert session.execute(select(Worker.code, Worker.session_version)).all() == [("w-old", 1)]
+    again.close()
+
+
+def test_a_steady_look_sees_one_state_whatever_happens_meanwhile(study):
+    count = select(func.count()).select_from(Task)
+    with study.store.read(steady=True) as session:
+        before = session.scalar(count)
+        with study.store.write() as other:
+            other.execute(text("DELETE FROM tasks"))
+        assert session.scalar(count) == before
+    with study.store.read() as session:
+        assert session.scalar(count) == 0
+
+
+def test_a_server_that_closed_its_connections_is_connected_to_anew(postgresql):
+    store = Store(postgresql())
+    with store.read() as session:
+        number = session.scalar(text("SELECT pg_backend_pid()"))
+    other = Store(postgresql())
+    with other.read() as session:
+        session.execute(text("SELECT pg_terminate_backend(:number, 5000)"), {"number": number})
+    with store.read() as session:
+        assert session.scalar(text("SELECT pg_backend_pid()")) != number
+    store.close()
+    other.close()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Who gets which task, for how long, and what becomes of late work."""
 
+import itertools
+
 import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
@@ -203,7 +205,9 @@ def test_what_a_worker_is_shown_tells_neither_answer_nor_author(study, crew):
     assert "gold" not in shown
 
 
-def test_the_order_of_options_is_the_lease_s_own_and_stays(study, crew):
+def test_the_order_of_options_is_the_lease_s_own_and_stays(study, crew, monkeypatch):
+    numbers = itertools.count()
+    monkeypatch.setattr(tasks.secrets, "token_urlsafe", lambda size: f"lease number {next(numbers)}")
     crew.write(study, crew.newcomer(study))
     orders = set()
     for _ in range(3):

@@ -133,6 +133,34 @@ def test_an_adversary_that_reads_the_clause_alone_is_warned_about(make_study, cr
     assert "around the blank" in verdict.message
 
 
+def test_a_pair_that_fools_the_model_and_is_given_away_is_not_praised(make_study, crew, tmp_path, monkeypatch):
+    (tmp_path / "clause_lover.py").write_text(
+        "def score(before, after, candidates, pronoun):\n"
+        "    right = (0, 1) if 'never' in before + after else (1, 0)\n"
+        "    return right[::-1] if 'squeeze' in before else right\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    study = make_study(adversary={"model": "python:clause_lover:score"})
+    verdict = adversary.ask(study, crew.form())
+    assert (verdict.fooled, verdict.clause_gives_away) == (True, True)
+    assert "well done" not in verdict.message
+    assert "does not solve" not in verdict.message
+    assert "words around the blank alone tell it both answers" in verdict.message
+
+
+def test_the_model_is_asked_once_about_a_pair(make_study, crew, monkeypatch):
+    study = make_study(adversary={"model": "random"})
+    asked = []
+    score = adversary.score_variants
+    monkeypatch.setattr(adversary, "score_variants", lambda *told: asked.append(1) or score(*told))
+    shown = adversary.ask(study, crew.form())
+    crew.write(study, crew.newcomer(study))
+    assert adversary.ask(study, crew.form()) == shown
+    assert len(asked) == 1
+    adversary.ask(study, crew.form(7))
+    assert len(asked) == 2
+
+
 def test_an_adversary_that_does_not_answer_stops_nobody(make_study, crew):
     study = make_study(adversary={"model": "hf:/no/such/model"})
     assert adversary.ask(study, crew.form()).right == (None, None)

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect import invites, workers
+from winokit.collect import invites, withdrawing
 from winokit.collect.schema import Lease, Payment, Requester, Submission, Worker
 from winokit.collect.tokens import Signer
 
@@ -103,7 +103,7 @@ def test_a_session_ends_in_other_browsers_with_the_password(app, person, request
 
 
 def test_a_worker_who_is_nobody_any_more_is_refused_with_a_good_signature(study, stranger):
-    stranger.client.cookies.set("winokit-worker", study.signer.sign("worker-session", "w-nobody"))
+    stranger.client.cookies.set("winokit-worker", study.signer.sign("worker-session", ["w-nobody", 1]))
     assert stranger.get("/begin").status_code == 403
 
 
@@ -129,15 +129,16 @@ def test_another_workers_task_is_no_task(app, study, person, worker, twins, vote
         assert "terrier" not in thief.seen
     actor, where, status = refused()[0]
     assert (where, status) == (f"/task/{{token}}/{last}", 404)
-    assert actor != f"worker:{workers.get(study, study.signer.read('worker-session', worker_cookie(worker))).code}"
+    assert actor != f"worker:{code_of(study, worker)}"
     with study.store.read() as session:
         assert session.scalars(select(Lease.state)).all() == ["live"]
     assert count(study, Submission) == 0
     assert worker.send(f"{task}/write", **twins).url.path == "/begin"
 
 
-def worker_cookie(worker):
-    return worker.client.cookies["winokit-worker"]
+def code_of(study, worker):
+    code, _version = study.signer.read("worker-session", worker.client.cookies["winokit-worker"])
+    return code
 
 
 @pytest.mark.parametrize("token", ["1", "0", "-1", "null", "*", "%", "_" * 24, "a" * 64, "a" * 65, "a" * 5000])
@@ -155,7 +156,29 @@ def test_a_worker_is_no_requester_and_a_requester_no_worker(app, worker, request
 
 def test_a_blocked_worker_gets_nothing_more(study, worker, requester):
     task = worker.take("write")
-    code = study.signer.read("worker-session", worker_cookie(worker))
-    requester.send(f"/requester/workers/{code}/block", why="robot")
+    requester.send(f"/requester/workers/{code_of(study, worker)}/block", why="robot")
     assert worker.send("/begin/write").url.path == "/finish"
     assert worker.get(f"{task}/write").url.path == "/finish"
+
+
+def test_a_copied_cookie_ends_when_its_worker_signs_out(app, study, person, worker):
+    thief = person(app, "10.6.6.6")
+    thief.client.cookies.set("winokit-worker", worker.client.cookies["winokit-worker"])
+    assert thief.get("/begin").status_code == 200
+    worker.send("/sign-out")
+    assert thief.get("/begin").status_code == 403
+    assert thief.send("/begin/write").status_code == 403
+    back = invites.return_link(study, code_of(study, thief)).path
+    assert worker.send(back).url.path == "/begin"
+    assert thief.get("/begin").status_code == 403
+
+
+def test_a_copied_cookie_ends_when_its_worker_withdraws(study, worker):
+    withdrawing.withdraw(study, code_of(study, worker), "system")
+    assert worker.get("/begin").status_code == 403
+
+
+@pytest.mark.parametrize("said", ["w-nobody", ["w-nobody"], ["w-nobody", "1"], {"code": 1}, 7, None])
+def test_a_signed_cookie_of_another_shape_is_no_worker(study, stranger, said):
+    stranger.client.cookies.set("winokit-worker", study.signer.sign("worker-session", said))
+    assert stranger.get("/begin").status_code == 403

@@ -1,5 +1,6 @@
 """A whole small study in a real browser: the requester sets it up, six workers write, validate and judge."""
 
+import itertools
 import os
 import re
 import shutil
@@ -38,6 +39,8 @@ PAIRS = [
 ]
 RIGHT = {"never": "the spaniel", "always": "the terrier", "tall": "the blue jar", "short": "the green jar"}
 PASSWORD = "correct horse battery"
+INCOMPLETE = "status of 422"
+"""What a browser notes when a form comes back with what is missing, as it should."""
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +77,7 @@ def person(chromium, address):
     def make(**options):
         context = chromium.new_context(base_url=address, **options)
         context.set_default_timeout(15_000)
-        context.on("console", lambda message: trouble.append(f"{message.page.url}: {message.text}"))
+        context.on("console", lambda message: INCOMPLETE in message.text or trouble.append(message.text))
         context.on("weberror", lambda error: trouble.append(str(error.error)))
         context.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
         context.on("request", lambda asked: asked.url.startswith(address) or trouble.append(asked.url))
@@ -298,3 +301,84 @@ def test_without_scripts_the_form_is_sent_and_says_what_is_missing(study, chromi
     page.click(".send button")
     assert "your work is in" in page.inner_text(".notice")
     context.close()
+
+
+def controls(page):
+    """Role and name of everything that can be used, as a screen reader gets them."""
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
+    shown = [node for node in nodes if not node.get("ignored")]
+    return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in shown if "role" in node]
+
+
+def look_over(page):
+    """What a page must have whatever it shows: one h1, headings in order, a language, a name for every control."""
+    for role, name in controls(page):
+        if role in ("textbox", "radio", "checkbox", "button", "link", "combobox", "spinbutton", "searchbox", "image"):
+            assert name.strip(), (page.url, role)
+    levels = page.evaluate(
+        "[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].filter(h => h.checkVisibility()).map(h => +h.tagName[1])"
+    )
+    assert levels.count(1) == 1, (page.url, levels)
+    assert levels[0] == 1, (page.url, levels)
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels)), (page.url, levels)
+    assert page.evaluate("document.documentElement.lang") == "en"
+    assert page.locator("main").count() == 1
+
+
+def test_every_page_can_be_listened_to(study, person):
+    page = person()
+    for path in ("/", "/login", invites.create(study).path):
+        page.goto(path)
+        look_over(page)
+    page.click("main button")
+    look_over(page)
+    worker = join(person(), invites.create(study).path)
+    look_over(worker)
+    write_by_keyboard(worker, PAIRS[0])
+    worker.click("form[action='/begin/write'] button")
+    look_over(worker)
+    worker.click(".send button")
+    look_over(worker)
+    worker.goto("/finish")
+    look_over(worker)
+    judge = join(person(), invites.create(study).path)
+    for kind in ("associative", "switchable", "validate"):
+        judge.goto("/begin")
+        judge.click(f"form[action='/begin/{kind}'] button")
+        look_over(judge)
+        judge.click(".send button")
+        look_over(judge)
+        assert judge.evaluate("document.activeElement.className") == "summary"
+    requester = set_up(person(), study)
+    for path in ("", "/problems", "/problems/1", "/submissions", "/workers", "/invites", "/pay", "/export", "/log"):
+        requester.goto(f"/requester{path}")
+        look_over(requester)
+    requester.goto("/requester/workers")
+    requester.click("tbody a >> nth=0")
+    look_over(requester)
+
+
+def test_what_changes_while_one_writes_is_said_aloud_and_stays_still_for_those_who_ask(study, person):
+    page = join(person(reduced_motion="reduce"), invites.create(study).path)
+    page.click("form[action='/begin/write'] button")
+    said = page.locator("[role=status][aria-live=polite]")
+    assert said.count() == 1
+    page.fill("#first", "Too short")
+    playwright.expect(said).to_contain_text("First sentence: 15 to 30 words expected, found 2")
+    moving = "[...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
+    assert page.evaluate(f"{moving}.length") == 0
+
+
+def test_what_was_missing_is_forgotten_when_nothing_is(study, person):
+    page = join(person(), invites.create(study).path)
+    page.click("form[action='/begin/write'] button")
+    page.click(".send button")
+    assert "please fill this in" in page.inner_text(".summary")
+    page.wait_for_selector("[data-copy-first]")
+    for name in ("anchor", "candidate_1", "candidate_2", "first", "second"):
+        page.fill(f"#{name}", PAIRS[0][name])
+    page.check("[name=answer_1][value='2']")
+    page.wait_for_selector("text=Ready to hand in")
+    playwright.expect(page.locator(".summary")).to_have_count(0)

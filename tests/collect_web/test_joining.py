@@ -15,7 +15,9 @@ def uses(study):
 def test_opening_a_link_does_not_use_it_up(study, stranger):
     path = invites.create(study).path
     for _ in range(3):
-        assert "Begin" in stranger.get(path).text
+        page = stranger.get(path).text
+        assert "Begin" in page
+        assert "Welcome back" not in page
     assert uses(study) == [0]
     assert stranger.send(path).url.path == "/consent"
     assert uses(study) == [1]
@@ -73,7 +75,7 @@ def test_two_people_can_share_a_computer(study, worker):
 def test_a_return_link_lets_a_worker_in_as_themselves(study, worker, stranger):
     code = worker.seen.split('<b class="code">')[1].split("<")[0]
     path = invites.return_link(study, code).path
-    stranger.get(path)
+    assert "Welcome back" in stranger.get(path).text
     assert code in stranger.send(path).text
     assert stranger.get("/begin").url.path == "/begin"
 

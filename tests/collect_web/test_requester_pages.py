@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 
 import pytest
@@ -93,7 +94,8 @@ def test_a_flood_of_logins_has_to_wait(requester, stranger, password, refused):
     answer = stranger.send("/login", name="ann", password=password)
     assert statuses == [403] * 5
     assert answer.status_code == 429
-    assert int(answer.headers["retry-after"]) > 60
+    assert 0 < int(answer.headers["retry-after"]) <= 15
+    assert "Too many tries; please wait" in answer.text
     assert ("stranger", "/login", 429) in refused()
 
 
@@ -275,3 +277,28 @@ def test_agreement_is_only_there_for_votes_of_the_study(requester):
     assert requester.get("/requester/agreement/write").status_code == 404
     assert requester.get("/requester/agreement/evaluate").status_code == 404
     assert "No votes of the kind" in requester.get("/requester/agreement/validate").text
+
+
+def test_a_worker_can_be_taken_out(study, requester, worker):
+    worker.write()
+    code = re.search(r"w-\w{10}", worker.seen)[0]
+    requester.get(f"/requester/workers/{code}")
+    assert requester.send(f"/requester/workers/{code}/withdraw").status_code == 422
+    assert browse.problems(study, browse.Filter(status="withdrawn")).total == 0
+    requester.get(f"/requester/workers/{code}")
+    page = requester.send(f"/requester/workers/{code}/withdraw", sure="yes").text
+    assert "Taken out: 0 judgements and 2 sentences" in page
+    assert f"{code} has withdrawn" in page
+    assert "squeeze" not in page
+    assert not requester.page.all("form", action=f"/requester/workers/{code}/unblock")
+    for path in ("", "/problems", "/problems/1", "/submissions", "/workers", "/pay", "/log"):
+        page = requester.get(f"/requester{path}")
+        assert page.status_code == 200
+        assert "squeeze" not in page.text
+
+
+def test_an_evaluation_shows_the_problems_it_is_about(make_study, browser_of):
+    study = make_study(tasks={"kinds": ["evaluate"], "twins": 0}, evaluate={"data": "open", "limit": 4})
+    somebody = browser_of(study).set_up(study)
+    assert "look closer" in somebody.get("/requester/problems").text
+    assert "look closer" not in somebody.get("/requester/problems?origin=written").text

@@ -4,6 +4,7 @@ from sqlalchemy import select
 
 from winokit.collect import browse, tasks, workers
 from winokit.collect.schema import Event
+from winokit.collect.web.app import ASKED_A_MINUTE
 
 
 def typed(page):
@@ -131,6 +132,25 @@ def test_the_model_to_fool_answers_by_itself(make_study, browser_of, twins):
     assert "random" in page
     assert "solved" in page or "fooled" in page
     assert "asked when everything is filled in" in somebody.send(f"{task}/adversary", **{**twins, "anchor": ""}).text
+
+
+def test_the_model_is_not_asked_without_end(make_study, browser_of, twins, clock):
+    study = make_study(adversary={"model": "random"})
+    greedy = browser_of(study).join(study)
+    other = type(greedy)(greedy.app).join(study)
+    places = {one: one.take("write") for one in (greedy, other)}
+
+    def ask(somebody):
+        told = {"csrf": somebody.token, **twins}
+        return somebody.post(f"{places[somebody]}/adversary", data=told, headers={"hx-request": "true"})
+
+    answers = [ask(greedy) for _ in range(ASKED_A_MINUTE + 2)]
+    assert [answer.status_code for answer in answers] == [200] * ASKED_A_MINUTE + [429] * 2
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 60
+    assert "The model was asked too often" in answers[-1].text
+    assert ask(other).status_code == 200
+    clock.pass_minutes(1)
+    assert ask(greedy).status_code == 200
 
 
 def test_everything_that_can_be_typed_into_has_a_name(worker):

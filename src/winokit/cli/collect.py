@@ -170,6 +170,34 @@ def export(
         )
 
 
+@app.command()
+def withdraw(
+    folder: Folder,
+    worker: Annotated[str, typer.Argument(help="The worker's code.", metavar="CODE", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether you are sure.")] = False,
+    db: Database = None,
+    json: Json = False,
+) -> None:
+    """Take out what a worker has written and judged, for good, as they have asked. What they earned stays owed."""
+    from dataclasses import asdict
+
+    with _opened(folder, db) as study:
+        from winokit.collect import withdrawing, workers
+        from winokit.collect.web.wording import money
+
+        workers.get(study, worker)
+        if not yes:
+            typer.confirm(f"Delete the sentences and judgements of {worker}? They cannot be put back.", abort=True)
+        done = withdrawing.withdraw(study, worker, "terminal")
+        owed = money(done.open_cents, study.config.pay.currency)
+    if json:
+        print_json(asdict(done))
+        return
+    typer.echo(f"{worker}: taken out {done.judgements:,} judgements and {done.texts:,} sentences; still owed: {owed}")
+    if not done.is_forgotten:
+        typer.echo("their id on the platform is kept until that is paid, and deleted then")
+
+
 @contextmanager
 def _opened(folder: Path, db: str | None) -> Iterator[Study]:
     from winokit.collect import need_extra

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from winokit.checks.rules import one_blank
@@ -22,6 +23,18 @@ from winokit.transforms import part_sent
 
 if TYPE_CHECKING:
     from winokit.collect.study import Study
+
+REMEMBERED = 256
+"""Pairs whose verdicts are kept: what a writer was shown is asked for again when it is handed in."""
+MESSAGES = {
+    (True, False): "The model does not solve both: well done.",
+    (False, False): "The model solves both. Can you fool it?",
+    (False, True): "The model solves both, and needs no more than the words around the blank. "
+    "Choose words that go with either candidate.",
+    (True, True): "The whole sentences mislead the model, but the words around the blank alone tell it both answers. "
+    "Choose words that go with either candidate.",
+}
+"""What a writer is told, by whether the model is fooled and whether the clause gives the answers away."""
 
 
 @dataclass(frozen=True)
@@ -51,33 +64,35 @@ class Adversary:
         self.spec, self.scoring = spec, scoring
         self._model: Model | None = None
         self._lock = threading.Lock()
+        # Threads may share it, and what raises is asked again.
+        self._remembered = lru_cache(REMEMBERED)(self._judge)
 
     def judge(self, pair: tuple[Problem, Problem]) -> Verdict:
-        """Solve the two problems, whole and from the clause alone."""
+        """Solve the two problems, whole and from the clause alone; what was asked lately is not asked again."""
+        try:
+            return self._remembered(pair)
+        except WinokitError as error:
+            said = f"the model did not answer: {error}"
+            return Verdict(self.spec, "", self.scoring, (None, None), False, False, said)
+
+    def _judge(self, pair: tuple[Problem, Problem]) -> Verdict:
         asked = {"original": Dataset([p.replace(group="twins") for p in pair])}
         clauses = [made for made in map(part_sent, pair) if not isinstance(made, str)]
         if len(clauses) == len(pair):
             asked["part-sent"] = Dataset([p.replace(group="twins") for p in clauses])
-        try:
-            with self._lock:
-                self._model = self._model or load_model(self.spec)
-                made = score_variants(asked, self._model, Plan(self.scoring or None))
-                revision = self._model.fingerprint
-        except WinokitError as error:
-            return Verdict(
-                self.spec, "", self.scoring, (None, None), False, False, f"the model did not answer: {error}"
-            )
-        return _verdict(self.spec, revision, made)
+        with self._lock:
+            self._model = self._model or load_model(self.spec)
+            made = score_variants(asked, self._model, Plan(self.scoring or None))
+            return _verdict(self.spec, self._model.fingerprint, made)
 
 
 def _verdict(spec: str, revision: str, made: list[Prediction]) -> Verdict:
     whole = [_is_right(p) for p in made if p.variant == "original"]
     clause = [_is_right(p) for p in made if p.variant == "part-sent"]
     fooled, gives_away = not all(whole), len(clause) == 2 and all(clause)
-    said = "The model does not solve both: well done." if fooled else "The model solves both. Can you fool it?"
-    if gives_away:
-        said += " It even solves them from the words around the blank alone; avoid words that go with one candidate."
-    return Verdict(spec, revision, made[0].scoring, (whole[0], whole[1]), fooled, gives_away, said)
+    return Verdict(
+        spec, revision, made[0].scoring, (whole[0], whole[1]), fooled, gives_away, MESSAGES[fooled, gives_away]
+    )
 
 
 def _is_right(prediction: Prediction) -> bool | None:

@@ -38,6 +38,12 @@ NAME, HOST = "demo", "127.0.0.1"
 DAYS = 6
 WRITERS, JUDGES, A_DAYS_VOTES = 3, 6, 5
 SLIPS, CARELESS_SLIPS = 0.04, 0.5
+EMPTY_WORDS = frozenset(
+    "almost already although always another because before behind beside between cannot during either elsewhere enough "
+    "however instead itself nobody nothing rather really several should simply since something though through "
+    "together toward towards usually whenever whether without".split()
+)
+"""Long, and yet no anchors."""
 CONSENT = """# An example
 
 This study shows what winokit's pages look like. Its twins are those that come with winokit, and its workers are made
@@ -210,7 +216,8 @@ def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
 def _words_of(problem: Problem) -> list[str]:
     """Words that say what a text is about: long ones, and not those of its candidates."""
     named = " ".join(problem.candidates)
-    return [word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named]
+    long = [word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named]
+    return [word for word in long if word not in EMPTY_WORDS]
 
 
 def serve(folder: Path, port: int) -> None:

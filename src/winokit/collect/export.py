@@ -3,10 +3,12 @@
 | file | what |
 |---|---|
 | `problems.jsonl` | the valid problems (all that were written, where the study does not validate) |
-| `others.jsonl` | the rest: not valid, split, not decided yet, withdrawn |
+| `others.jsonl` | the rest: not valid, split, not decided yet, discarded |
 | `evaluated.jsonl`, `predictions.jsonl` | what people were asked to solve, and their answers by majority |
 | `votes.jsonl`, `workers.jsonl`, `ledger.csv` | every vote, worker (by code) and payment |
 | `study.json` | the settings, the counts and the agreement |
+
+What somebody wrote or said who has withdrawn is in none of them; that they were paid is in the ledger.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from winokit.collect import ledger, progress, quality
 from winokit.collect.evaluate import evaluation_dataset
 from winokit.collect.people import people_predictions
 from winokit.collect.provenance import Records, exported_problem, moment, vote_rows, votes_on_family
-from winokit.collect.schema import EVALUATE, VALIDATE, WRITE, WRITTEN, ProblemRow
+from winokit.collect.schema import EVALUATE, VALIDATE, WITHDRAWN, WRITE, WRITTEN, ProblemRow
 from winokit.files import write_whole
 from winokit.formats import WriteOptions, write
 from winokit.problem import Card, Dataset, Problem
@@ -60,7 +62,8 @@ def export(study: Study, folder: Path) -> Exported:
     if EVALUATE in study.config.tasks.kinds:
         _write_evaluation(study, records, folder, done)
     _write_rows(folder / "votes.jsonl", vote_rows(records), done)
-    _write_rows(folder / "workers.jsonl", (asdict(worker) for worker in quality.workers(study)), done)
+    people = [asdict(worker) for worker in quality.workers(study) if worker.state != WITHDRAWN]
+    _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
     about = {"winokit": winokit.__version__, "settings": _settings(study), **progress.snapshot(study).to_json()}
     write_whole(folder / "study.json", json.dumps(about, ensure_ascii=False, indent=2, default=str).encode())

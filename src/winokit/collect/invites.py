@@ -78,7 +78,8 @@ def look(study: Study, token: str) -> InviteInfo:
             raise NotAllowed("this link was not made by this study")
         if invite.revoked_at or invite.uses >= invite.most_uses or invite.expires_at <= study.now():
             raise LinkExpired("this link has been used or is too old; ask for a new one")
-        return _info(study, invite, None)
+        worker = None if invite.worker_id is None else session.get_one(Worker, invite.worker_id).code
+        return _info(study, invite, worker)
 
 
 def listing(study: Study) -> list[InviteInfo]:

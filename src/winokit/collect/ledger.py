@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from winokit.collect.refusals import Incomplete, NotFound
-from winokit.collect.schema import LATE, Payment, Submission, Worker
+from winokit.collect.schema import LATE, PAYMENTS, Payment, Worker
 
 if TYPE_CHECKING:
     from winokit.collect.study import Study
 
 BONUS, CORRECTION = "bonus", "correction"
 MOST_CENTS = 100_000
+_LINE = insert(PAYMENTS)  # made once: it is written with every submission
 
 
 @dataclass(frozen=True)
@@ -49,20 +51,14 @@ class Entry:
     settlement: str | None
 
 
-def pay(session: Session, study: Study, submission: Submission) -> int:
+def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
     """Write down what a submission earns: its kind's pay if it counts, or came late and the study pays for that."""
-    earns = submission.counted or (submission.why_not == LATE and study.config.pay.late)
-    cents = study.config.pay.cents(submission.kind) if earns else 0
+    kind = submitted["kind"]
+    earns = submitted["counted"] or (submitted["why_not"] == LATE and study.config.pay.late)
+    cents = study.config.pay.cents(kind) if earns else 0
     if cents:
-        session.add(
-            Payment(
-                worker_id=submission.worker_id,
-                submission_id=submission.id,
-                reason=submission.kind,
-                cents=cents,
-                at=study.now(),
-            )
-        )
+        line = {"worker_id": submitted["worker_id"], "submission_id": submission_id, "reason": kind, "cents": cents}
+        session.execute(_LINE, {**line, "at": study.now()})
     return cents
 
 

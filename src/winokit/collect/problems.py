@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Row
 
 from winokit.collect.schema import ProblemRow
 from winokit.problem import Problem
@@ -45,8 +49,8 @@ def to_row(problem: Problem, origin: Origin) -> ProblemRow:
     )
 
 
-def to_problem(row: ProblemRow) -> Problem:
-    """The problem of a row."""
+def to_problem(row: ProblemRow | Row[Any]) -> Problem:
+    """The problem of a row, or of its columns."""
     return Problem(
         row.before,
         row.after,
@@ -60,6 +64,7 @@ def to_problem(row: ProblemRow) -> Problem:
     )
 
 
+@lru_cache(10_000)
 def clause(problem: Problem) -> str | None:
     """The clause with the blank, or the words next to it where the text has no joint; None where neither can be cut.
 
@@ -75,6 +80,7 @@ def clause(problem: Problem) -> str | None:
     return None
 
 
+@lru_cache(10_000)
 def switched_text(problem: Problem) -> str | None:
     """The text with the candidates in each other's places, or None where they cannot change them."""
     made = switch(problem)

@@ -99,7 +99,7 @@ class Snapshot:
 def snapshot(study: Study) -> Snapshot:
     """Where the study stands now."""
     expire(study)
-    with study.store.read() as session:
+    with study.store.read(steady=True) as session:
         kinds = _kinds(study, session)
         spent, settled = session.execute(
             select(func.sum(Payment.cents), func.sum(Payment.cents).filter(Payment.settled_at.is_not(None)))

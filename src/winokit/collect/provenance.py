@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from winokit.collect.problems import clause, switched_text, to_problem
 from winokit.collect.schema import (
@@ -19,6 +19,7 @@ from winokit.collect.schema import (
     EVALUATE,
     SWITCHABLE,
     VALIDATE,
+    WITHDRAWN,
     Adjudication,
     ProblemRow,
     Submission,
@@ -49,16 +50,18 @@ class Records:
 
     @classmethod
     def read(cls, study: Study) -> Records:
-        """Read a study."""
+        """Read a study, without what was written by those who have withdrawn, and what was said about it."""
         votes: dict[int, list[Vote]] = defaultdict(list)
-        with study.store.read() as session:
+        gone = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == WITHDRAWN))
+        there = select(ProblemRow).where(or_(ProblemRow.author_id.is_(None), ~gone)).order_by(ProblemRow.id)
+        with study.store.read(steady=True) as session:
             for vote in session.scalars(select(Vote).order_by(Vote.id)):
                 votes[vote.problem_id].append(vote)
             tasks = session.execute(select(Task.problem_id, Task.kind, Task.asked).where(Task.problem_id.is_not(None)))
             asked = {(problem or 0, kind): number for problem, kind, number in tasks if number is not None}
             decisions = {one.problem_id: one for one in session.scalars(select(Adjudication).order_by(Adjudication.id))}
             return cls(
-                list(session.scalars(select(ProblemRow).order_by(ProblemRow.id))),
+                list(session.scalars(there)),
                 votes,
                 {one.id: one for one in session.scalars(select(Submission))},
                 {person.id: person.code for person in session.execute(select(Worker.id, Worker.code))},

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from winokit.collect.refusals import NotFound
+from winokit.collect.refusals import NotFound, NotNow
 from winokit.collect.schema import (
     ACTIVE,
     BLOCKED,
     LIVE,
     RELEASED,
+    WITHDRAWN,
     WRITE,
     Adjudication,
     Lease,
@@ -75,7 +76,7 @@ def after_gold(study: Study, session: Session, worker_id: int) -> None:
 
 
 def workers(study: Study) -> list[WorkerQuality]:
-    """Everybody who has joined, in that order."""
+    """Everybody who has joined, in that order, those who have withdrawn included."""
     with study.store.read() as session:
         people = session.scalars(select(Worker).order_by(Worker.id)).all()
         handed_in: dict[int, list[Submission]] = defaultdict(list)
@@ -155,18 +156,18 @@ def agreement_with_others(votes: Sequence[Vote]) -> dict[int, tuple[int, int]]:
 def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool = False) -> None:
     """Give a worker no more tasks and free what they hold; if asked, take out all they have handed in."""
     with study.store.write() as session:
-        worker = _worker(session, code)
+        worker = present_worker(session, code)
         _block(study, session, worker, why, actor)
         if discard_work:
             query = select(Submission).where(Submission.worker_id == worker.id, Submission.counted)
             for submission in session.scalars(query.order_by(Submission.task_id)).all():
-                _discard(study, session, submission, f"worker blocked: {why}", actor)
+                take_out(study, session, submission, f"worker blocked: {why}", actor)
 
 
 def unblock(study: Study, code: str, actor: str) -> None:
     """Let a worker work again."""
     with study.store.write() as session:
-        worker = _worker(session, code)
+        worker = present_worker(session, code)
         worker.state, worker.state_why = ACTIVE, None
         study.log(session, actor, "unblock", code)
 
@@ -178,7 +179,7 @@ def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
         if submission is None:
             raise NotFound(f"no submission {submission_id}")
         if submission.counted:
-            _discard(study, session, submission, why, actor)
+            take_out(study, session, submission, why, actor)
 
 
 def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
@@ -197,15 +198,20 @@ def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, req
 
 def _block(study: Study, session: Session, worker: Worker, why: str, actor: str) -> None:
     worker.state, worker.state_why = BLOCKED, why[:500]
-    for lease in session.scalars(
-        select(Lease).where(Lease.worker_id == worker.id, Lease.state == LIVE).order_by(Lease.task_id).with_for_update()
-    ):
-        lease.state = RELEASED
-        count_places(session, lease.task_id, held=-1)
+    release(session, Lease.worker_id == worker.id)
     study.log(session, actor, "block", worker.code, why=why[:500])
 
 
-def _discard(study: Study, session: Session, submission: Submission, why: str, actor: str) -> None:
+def release(session: Session, *which: ColumnElement[bool]) -> None:
+    """End some leases and free their places."""
+    query = select(Lease).where(Lease.state == LIVE, *which).order_by(Lease.task_id).with_for_update()
+    for lease in session.scalars(query):
+        lease.state = RELEASED
+        count_places(session, lease.task_id, held=-1)
+
+
+def take_out(study: Study, session: Session, submission: Submission, why: str, actor: str) -> None:
+    """Let a submission count no more, with what hangs on it: its place is free, and what was written is withdrawn."""
     submission.counted, submission.why_not = False, f"discarded: {why}"[:500]
     count_places(session, submission.task_id, accepted=-1)
     vote = session.scalar(select(Vote).where(Vote.submission_id == submission.id))
@@ -222,8 +228,11 @@ def _discard(study: Study, session: Session, submission: Submission, why: str, a
     study.log(session, actor, "discard", str(submission.id), why=why[:500])
 
 
-def _worker(session: Session, code: str) -> Worker:
+def present_worker(session: Session, code: str) -> Worker:
+    """A worker who has not withdrawn, kept from other transactions."""
     found = session.scalar(select(Worker).where(Worker.code == code).with_for_update(key_share=True))
     if found is None:
         raise NotFound(f"no worker {code}")
+    if found.state == WITHDRAWN:
+        raise NotNow(f"{code} has withdrawn")
     return found

@@ -1,10 +1,12 @@
-"""Requesters: the first account, logins with a limit on tries, and sessions that can all be ended at once."""
+"""Requesters: the first account, logins that get slower with each wrong try, and sessions that can be ended at once."""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, or_, select
@@ -18,8 +20,10 @@ from winokit.collect.schema import LoginFailure, Requester
 if TYPE_CHECKING:
     from winokit.collect.study import Study
 
-WINDOW = timedelta(minutes=15)
-MOST_BY_NAME, MOST_BY_ADDRESS = 5, 20
+WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
+"""How long a failure counts, which is also the longest wait; and the shortest."""
+FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
+"""Failures from an address before the first wait: with one name, and with any."""
 NAME = re.compile(r"[\w.@+-]{2,64}")
 REFUSED = "name or password is wrong"
 
@@ -59,14 +63,19 @@ def add(study: Study, name: str, password: str, actor: str) -> RequesterInfo:
 
 
 def login(study: Study, name: str, password: str, address: str) -> RequesterInfo:
-    """Log in. Five wrong passwords for a name, or twenty from an address, in a quarter of an hour are enough."""
-    keys = {study.signer.digest("login-name", name): MOST_BY_NAME}
-    keys[study.signer.digest("login-address", address)] = MOST_BY_ADDRESS
+    """Log in. After some wrong passwords from an address the next try has to wait, longer each time.
+
+    The wait is for this name at this address, and for this address: from elsewhere, whoever has the password gets in,
+    so that nobody can lock a requester out by guessing. A name that nobody has waits like any other.
+    """
+    place = place_of(address)
+    at_place = (study.signer.digest("login-address", place), FREE_BY_ADDRESS)
+    keys = [(study.signer.digest("login-name", f"{name}\n{place}"), FREE_BY_NAME), at_place]
     # A try counts as failed until the password is found right: a hundred sent at once would all be in time otherwise.
     with study.store.write(alone=True) as session:
-        for key, most in keys.items():
-            _refuse_too_many(study, session, key, most)
-        tries = [LoginFailure(key=key, at=study.now()) for key in keys]
+        for key, free in keys:
+            _refuse_too_soon(study, session, key, free)
+        tries = [LoginFailure(key=key, at=study.now()) for key, _ in keys]
         session.add_all(tries)
         found = session.scalar(select(Requester).where(Requester.name == name))
     right = passwords.verify(found.password_hash if found else passwords.NOBODY, password)
@@ -81,6 +90,30 @@ def login(study: Study, name: str, password: str, address: str) -> RequesterInfo
     if found is None or not right:
         raise NotAllowed(REFUSED)
     return RequesterInfo(found.id, found.name, found.session_version)
+
+
+def place_of(address: str) -> str:
+    """An address, or the network of one household or host, which has more of the new kind than anybody could count.
+
+    >>> place_of("10.0.0.7"), place_of("2001:db8:1:2:3:4:5:6"), place_of("unknown")
+    ('10.0.0.7', '2001:db8:1:2::/64', 'unknown')
+    """
+    try:
+        told = ip_address(address)
+    except ValueError:
+        return address
+    return str(told) if told.version == 4 else str(ip_network((told, 64), strict=False))
+
+
+def seconds_to_wait(failures: int, free: int) -> float:
+    """How long after the last of some failures the next try has to wait: not at all, then twice as long each time.
+
+    >>> [seconds_to_wait(failures, free=5) for failures in (4, 5, 6, 7, 20)]
+    [0.0, 15.0, 30.0, 60.0, 900.0]
+    """
+    if failures < free:
+        return 0.0
+    return min(FIRST_WAIT.total_seconds() * 2.0 ** min(failures - free, 20), WINDOW.total_seconds())
 
 
 def get(study: Study, requester_id: int, session_version: int) -> RequesterInfo:
@@ -126,10 +159,15 @@ def _added(study: Study, session: Session, name: str, hashed: str, actor: str) -
     return RequesterInfo(made.id, made.name, made.session_version)
 
 
-def _refuse_too_many(study: Study, session: Session, key: str, most: int) -> None:
-    since = study.now() - WINDOW
-    query = select(func.count(), func.min(LoginFailure.at)).where(LoginFailure.key == key, LoginFailure.at > since)
-    count, first = session.execute(query).one()
-    if count >= most:
-        wait = max(1, int((first + WINDOW - study.now()).total_seconds()))
-        raise TooMany(f"too many tries; please wait {wait // 60 + 1} minutes", wait)
+def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> None:
+    now = study.now()
+    query = select(func.count(), func.max(LoginFailure.at)).where(
+        LoginFailure.key == key, LoginFailure.at > now - WINDOW
+    )
+    failures, last = session.execute(query).one()
+    if not failures:
+        return
+    wait = math.ceil(seconds_to_wait(failures, free) - (now - last).total_seconds())
+    if wait > 0:
+        told = f"{wait} seconds" if wait < 120 else f"{math.ceil(wait / 60)} minutes"
+        raise TooMany(f"too many tries; please wait {told}", wait)

@@ -12,7 +12,7 @@ People are pseudonymous: everything hangs on a worker's code, and the one table 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import (
     JSON,
@@ -24,6 +24,7 @@ from sqlalchemy import (
     Index,
     MetaData,
     String,
+    Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
@@ -37,8 +38,9 @@ WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE = "write", "validate", "switc
 KINDS = (WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE)
 VOTES = (VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE)
 LIVE, SUBMITTED, EXPIRED, RELEASED = "live", "submitted", "expired", "released"
-ACTIVE, BLOCKED, SCREENED_OUT = "active", "blocked", "screened-out"
+ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", "withdrawn"
 WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
+PAUSED = "paused"
 LATE, FROM_BLOCKED = "late", "from a blocked worker"
 
 
@@ -87,6 +89,8 @@ class Worker(Base):
     native_speaker: Mapped[bool | None]
     has_seen_wsc: Mapped[bool | None]
     qualified_at: Mapped[datetime | None]
+    session_version: Mapped[int] = mapped_column(default=1, server_default="1")
+    """Raised to end every session of the worker at once."""
 
 
 class Identity(Base):
@@ -206,6 +210,7 @@ class Task(Base):
     __table_args__ = (
         CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
         Index("ix_tasks_free", "kind", "rank", sqlite_where=text("free > 0"), postgresql_where=text("free > 0")),
+        Index("ix_tasks_gold", "kind", sqlite_where=text("gold = 1"), postgresql_where=text("gold")),
     )  # fmt: skip
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(16))
@@ -245,10 +250,6 @@ class Lease(Base):
     state: Mapped[str] = mapped_column(String(16), default=LIVE)
     leased_at: Mapped[datetime]
     expires_at: Mapped[datetime]
-
-
-# Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
-IS_FREE, IS_LIVE = Task.free > literal_column("0"), Lease.state == literal_column("'live'")
 
 
 class Draft(Base):
@@ -366,3 +367,15 @@ class State(Base):
     __tablename__ = "state"
     key: Mapped[str] = mapped_column(String(40), primary_key=True)
     value: Mapped[dict[str, Any]]
+
+
+def _table(of: type[Base]) -> Table:
+    return cast(Table, of.__table__)
+
+
+# What every page asks is asked of tables: reading and changing rows as objects takes several times as long.
+WORKERS, TASKS, LEASES, PROBLEMS = (_table(one) for one in (Worker, Task, Lease, ProblemRow))
+DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS = (_table(one) for one in (Draft, Submission, Vote, Payment))
+STATE = _table(State)
+# Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
+IS_FREE, IS_LIVE = TASKS.c.free > literal_column("0"), LEASES.c.state == literal_column("'live'")

@@ -15,6 +15,7 @@ from sqlalchemy import select, update
 from winokit.collect.ledger import balances
 from winokit.collect.platforms import Platform, PlatformError, Uncertain, Visitor, platform_of, visitor_of
 from winokit.collect.schema import SCREENED_OUT, Identity, Payment, Worker
+from winokit.collect.withdrawing import forget_if_paid
 
 if TYPE_CHECKING:
     from winokit.collect.study import Study
@@ -111,3 +112,5 @@ def _write(study: Study, lines: Sequence[int], receipt: str, code: str, cents: i
     with study.store.write() as session:
         session.execute(update(Payment).where(Payment.id.in_(lines)).values(settlement=receipt))
         study.log(session, actor, "settle", code, cents=cents, receipt=receipt)
+        if receipt != UNCERTAIN:
+            forget_if_paid(session, session.scalars(select(Worker).where(Worker.code == code)).one())

@@ -3,10 +3,16 @@
 `read()` and `write()` give a session each. What must not interleave happens in a `write()`: on SQLite it begins with
 BEGIN IMMEDIATE and one thread of the process writes at a time, so that waiting is fair; on PostgreSQL the functions
 lock the rows they decide on.
+
+What somebody is thanked for is on the disk before they are: SQLite writes ahead (WAL) and syncs the log at each such
+commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` as it comes). A server that is killed
+loses nothing either way, and neither does one whose power fails. What may be lost with the power, a place that was
+given or a draft, does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
 """
 
 from __future__ import annotations
 
+import select
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,7 +23,7 @@ from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.orm import Session
 
 from winokit.collect.schema import Base
@@ -29,6 +35,10 @@ ALONE = 7_461_029
 """A number of ours for PostgreSQL's advisory lock: servers that start together migrate one after the other."""
 MIGRATING = threading.Lock()
 """Alembic keeps what it is doing in global variables, so that one thread of a process migrates at a time."""
+ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
+"""For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
+which everybody waits."""
+ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
 class Store:
@@ -38,15 +48,20 @@ class Store:
         self.url = _parsed(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = _sqlite(self.url, connections) if self.is_sqlite else _postgresql(self.url, connections)
+        self._glance = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._steady = self.engine if self.is_sqlite else self.engine.execution_options(**ONE_STATE)
         self._durable = self.engine.execution_options(synchronous="FULL")
         self._quick = self.engine.execution_options(synchronous="NORMAL")
         self._writing = threading.Lock() if self.is_sqlite else nullcontext()
         self._migrate()
 
     @contextmanager
-    def read(self) -> Iterator[Session]:
-        """A session that looks at one state of the database and changes nothing."""
-        with Session(self.engine, expire_on_commit=False) as session:
+    def read(self, *, steady: bool = False) -> Iterator[Session]:
+        """A session that changes nothing; a steady one looks at one state of the database, whatever happens meanwhile.
+
+        One that is not spares PostgreSQL the two messages by which a transaction begins and ends.
+        """
+        with Session(self._steady if steady else self._glance, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -108,8 +123,7 @@ def _sqlite(url: URL, connections: int) -> Engine:
     engine = create_engine(
         url,
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
-        pool_size=connections,
-        max_overflow=connections,
+        **_pool(connections),
     )
 
     @event.listens_for(engine, "connect")
@@ -117,6 +131,8 @@ def _sqlite(url: URL, connections: int) -> Engine:
         connection.isolation_level = None  # we say BEGIN ourselves, below
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA foreign_keys=ON")
+        for name, value in ROOM.items():
+            connection.execute(f"PRAGMA {name}={value}")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -131,6 +147,20 @@ def _sqlite(url: URL, connections: int) -> Engine:
 
 def _postgresql(url: URL, connections: int) -> Engine:
     try:
-        return create_engine(url, pool_size=connections, max_overflow=connections, pool_pre_ping=True)
+        engine = create_engine(url, **_pool(connections))
     except ModuleNotFoundError:
         raise MissingExtra("a PostgreSQL database", "collect") from None
+
+    @event.listens_for(engine, "checkout")
+    def refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:
+        # An idle server says nothing. What is there to be read is its farewell, or the end of the line; asking
+        # it whether it is alive, as the pool could, would be one more message for every page.
+        if select.select([connection.fileno()], [], [], 0)[0]:
+            raise DisconnectionError
+
+    return engine
+
+
+def _pool(connections: int) -> dict[str, Any]:
+    """The last connection to come back is the first to go out again: it still has its pages and queries at hand."""
+    return {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}

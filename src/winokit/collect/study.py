@@ -23,7 +23,7 @@ from winokit.collect import content
 from winokit.collect.adversary import Adversary
 from winokit.collect.config import FILE, StudyConfig, read_config, render_config
 from winokit.collect.preparing import prepare
-from winokit.collect.schema import WRITE, LogEntry, State
+from winokit.collect.schema import PAUSED, WRITE, LogEntry, State
 from winokit.collect.similar import Earlier
 from winokit.collect.store import Store, without_password
 from winokit.collect.tokens import Signer, read_secret
@@ -32,7 +32,6 @@ from winokit.files import write_whole
 
 DATABASE = "study.db"
 ENVIRONMENT = "WINOKIT_COLLECT_DB"
-PAUSED = "paused"
 
 
 def utc_now() -> datetime:
@@ -51,6 +50,7 @@ class Study:
         self.earlier = Earlier()
         self.last_expired: datetime | None = None
         self.adversary = Adversary(config.adversary.model, config.adversary.scoring)
+        self._guidelines: dict[str, str] = {}
 
     @classmethod
     def create(
@@ -78,9 +78,12 @@ class Study:
         self.store.close()
 
     def guidelines(self, kind: str = WRITE) -> str:
-        """The guidelines for a kind of task, in Markdown; those for writing are the study's main ones."""
-        name = self.config.guidelines if kind == WRITE else f"guidelines-{kind}.md"
-        return content.read_text(self.folder / name if (self.folder / name).exists() else content.bundled(name))
+        """The guidelines for a kind of task, in Markdown, read once; those for writing are the study's main ones."""
+        if kind not in self._guidelines:
+            name = self.config.guidelines if kind == WRITE else f"guidelines-{kind}.md"
+            own = self.folder / name
+            self._guidelines[kind] = content.read_text(own if own.exists() else content.bundled(name))
+        return self._guidelines[kind]
 
     @cached_property
     def consent(self) -> str:
@@ -104,7 +107,7 @@ class Study:
     def pause(self, paused: bool, actor: str) -> None:
         """Stop giving out tasks, or go on. Work under way can be handed in."""
         with self.store.write() as session:
-            session.merge(State(key=PAUSED, value={"paused": paused}))
+            session.merge(State(key=PAUSED, value={PAUSED: paused}))
             self.log(session, actor, "pause" if paused else "resume")
 
     def log(self, session: Session, actor: str, action: str, target: str = "", **detail: Any) -> None:
@@ -136,4 +139,4 @@ def refuse_existing(folder: Path) -> None:
 def is_paused(session: Session) -> bool:
     """Whether the study is paused, as this session sees it."""
     state = session.get(State, PAUSED)
-    return bool(state and state.value.get("paused"))
+    return bool(state and state.value.get(PAUSED))

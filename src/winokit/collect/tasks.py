@@ -11,27 +11,29 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Table, bindparam, func, select, update
+from sqlalchemy import BindParameter, Row, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect import forms
-from winokit.collect import study as studies
-from winokit.collect.choosing import ME, free_task, gold_task, how_many
+from winokit.collect.choosing import Chosen, Situation, free_task, gold_task, how_many, situation
+from winokit.collect.holding import held_by
 from winokit.collect.refusals import NotFound, NotNow
 from winokit.collect.schema import (
+    DRAFTS,
     EXPIRED,
     IS_LIVE,
+    LEASES,
     LIVE,
     RELEASED,
     SUBMITTED,
-    Draft,
+    TASKS,
     Event,
     Lease,
     Submission,
-    Task,
 )
 from winokit.collect.views import TaskView, view
 from winokit.collect.workers import locked, working
@@ -46,19 +48,34 @@ MOST_EVENTS = 50
 MOST_COUNTED = 100
 ONE_SECOND = timedelta(seconds=1)
 
-# What every request asks is made once: making a query takes longer than running it, and that of a mapped class to
-# change a row ten times as long as that of its table.
-_MINE = select(Lease).where(Lease.worker_id == ME)
-_UNDER_WAY = _MINE.where(Lease.kind == bindparam("kind"), IS_LIVE)
-_OWN = _MINE.where(Lease.token == bindparam("token"))
+# What every request asks is made once: making a query takes longer than running it.
+_OWN = select(LEASES).where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
 _OWN_LOCKED = _OWN.with_for_update()
-_EARLIER = _MINE.where(Lease.task_id == bindparam("task"))
-_TASKS = cast(Table, Task.__table__)
 _COUNT = (
-    update(_TASKS)
-    .where(_TASKS.c.id == bindparam("counted"), _TASKS.c.asked.is_not(None))
-    .values(held=_TASKS.c.held + bindparam("more_held"), accepted=_TASKS.c.accepted + bindparam("more_accepted"))
+    update(TASKS)
+    .where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
+    .values(held=TASKS.c.held + bindparam("more_held"), accepted=TASKS.c.accepted + bindparam("more_accepted"))
+    .returning(TASKS.c.accepted, TASKS.c.asked)
 )
+_GIVE = insert(LEASES)
+_GIVE_AGAIN = (
+    update(LEASES)
+    .where(LEASES.c.token == bindparam("earlier"))
+    .values({name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")})
+)
+_TYPED: dict[str, BindParameter[Any]] = {"fields": bindparam("typed"), "saved_at": bindparam("now")}
+_SAVE = insert(DRAFTS).values(lease_id=bindparam("of"), **_TYPED)
+_SAVE_AGAIN = update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of")).values(_TYPED).returning(DRAFTS.c.lease_id)
+_LENGTHEN = update(LEASES).where(LEASES.c.id == bindparam("lengthened")).values(expires_at=bindparam("until"))
+_RELEASE = update(LEASES).where(LEASES.c.id == bindparam("released")).values(state=RELEASED)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A task that a worker has now: what kind, and the token under which it is theirs."""
+
+    kind: str
+    token: str
 
 
 def available(study: Study, worker_id: int) -> dict[str, int]:
@@ -72,32 +89,34 @@ def available(study: Study, worker_id: int) -> dict[str, int]:
     return {kind: max(count, kind in held) for kind, count in counts.items() if count or kind in held}
 
 
-def lease(study: Study, worker_id: int, kind: str) -> TaskView:
+def take(study: Study, worker_id: int, kind: str) -> Taken:
     """Give the worker a task of a kind: the one they have under way, else a new one."""
     if kind not in study.config.tasks.kinds:
         raise NotFound(f"this study has no tasks of the kind {kind!r}")
     _expire_now_and_then(study)
     with study.store.write(quick=True) as session:
         worker = working(study, session, worker_id)
-        under_way = session.scalar(_UNDER_WAY, {"me": worker_id, "kind": kind})
-        if under_way is not None:
-            return view(session, study.config, under_way, session.get_one(Task, under_way.task_id))
-        _refuse_when_over(study, session, worker_id, kind)
-        free = free_task(session, study.config, worker_id, kind)
+        now = situation(session, worker_id, kind)
+        if now.under_way is not None:
+            return Taken(kind, now.under_way)
+        _refuse_when_over(study, session, worker_id, kind, now)
+        free = free_task(session, study.config, worker_id, kind, now.last_rank)
         if free is None:
             raise NotNow("there is nothing left to do here at the moment; thank you")
-        task = gold_task(session, study.config, worker, kind) or free
-        count_places(session, task.id, held=1)
-        given = _given(study, session, worker_id, task)
-        session.flush()
-        return view(session, study.config, given, task)
+        chosen = gold_task(session, study.config, worker, kind, now.had) or free
+        count_places(session, chosen.task_id, held=1)
+        return Taken(kind, _give(study, session, worker_id, kind, chosen))
 
 
 def look(study: Study, worker_id: int, token: str) -> TaskView:
     """A task that the worker has, or had and may still hand in."""
     with study.store.read() as session:
-        own = own_lease(session, worker_id, token)
-        return view(session, study.config, own, session.get_one(Task, own.task_id))
+        return view(study.config, held_by(session, worker_id, token))
+
+
+def lease(study: Study, worker_id: int, kind: str) -> TaskView:
+    """Take a task and look at it."""
+    return look(study, worker_id, take(study, worker_id, kind).token)
 
 
 def give_back(study: Study, worker_id: int, token: str) -> None:
@@ -106,23 +125,25 @@ def give_back(study: Study, worker_id: int, token: str) -> None:
         locked(session, worker_id)
         own = own_lease(session, worker_id, token, for_update=True)
         if own.state == LIVE:
-            own.state = RELEASED
+            session.execute(_RELEASE, {"released": own.id})
             count_places(session, own.task_id, held=-1)
 
 
 def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> datetime:
     """Keep what the worker has typed, and the place with it; an expired lease stays expired."""
-    kept = forms.draft_fields(fields)
     now = study.now()
     with study.store.write(quick=True) as session:
         own = own_lease(session, worker_id, token, for_update=True)
         if own.state == SUBMITTED:
             return now
-        session.merge(Draft(lease_id=own.id, fields=kept, saved_at=now))
+        draft = {"of": own.id, "typed": forms.draft_fields(fields), "now": now}
+        if session.execute(_SAVE_AGAIN, draft).first() is None:
+            session.execute(_SAVE, draft)
         if own.state == LIVE and own.expires_at > now:
             minutes = study.config.minutes(own.kind)
             longest = own.leased_at + timedelta(minutes=LONGEST * minutes)
-            own.expires_at = max(own.expires_at, min(now + timedelta(minutes=minutes), longest))
+            until = max(own.expires_at, min(now + timedelta(minutes=minutes), longest))
+            session.execute(_LENGTHEN, {"lengthened": own.id, "until": until})
     return now
 
 
@@ -163,21 +184,26 @@ def _expire_now_and_then(study: Study) -> None:
         expire(study)
 
 
-def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int = 0) -> None:
-    """Change a task's counters in one step of the database. A gold question has no places to count."""
-    session.execute(_COUNT, {"counted": task_id, "more_held": held, "more_accepted": accepted})
+def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int = 0) -> Row[tuple[int, int]] | None:
+    """Change a task's counters in one step of the database; (accepted, asked) afterwards.
+
+    A gold question has no places to count, and None to say.
+    """
+    change = {"counted": task_id, "more_held": held, "more_accepted": accepted}
+    return session.execute(_COUNT, change).one_or_none()
 
 
-def own_lease(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Lease:
-    """The worker's lease; another's looks as if there were none."""
-    found = session.scalar(_OWN_LOCKED if for_update else _OWN, {"me": worker_id, "token": token})
+def own_lease(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
+    """The worker's lease as it stands; another's looks as if there were none."""
+    query = _OWN_LOCKED if for_update else _OWN
+    found = session.execute(query, {"me": worker_id, "token": token}).one_or_none()
     if found is None:
         raise NotFound("no such task of yours")
     return found
 
 
-def _refuse_when_over(study: Study, session: Session, worker_id: int, kind: str) -> None:
-    if studies.is_paused(session):
+def _refuse_when_over(study: Study, session: Session, worker_id: int, kind: str, now: Situation) -> None:
+    if now.paused:
         raise NotNow("the study is paused; please come back later")
     most = study.config.tasks.most_per_worker
     if most:
@@ -186,17 +212,15 @@ def _refuse_when_over(study: Study, session: Session, worker_id: int, kind: str)
             raise NotNow("you have done as many of these as one person may; thank you")
 
 
-def _given(study: Study, session: Session, worker_id: int, task: Task) -> Lease:
-    """A lease on a task; the worker's own expired one is taken up again, with its draft."""
+def _give(study: Study, session: Session, worker_id: int, kind: str, chosen: Chosen) -> str:
+    """Lease a task, and say under which token; the worker's own expired lease is taken up again, with its draft."""
     now = study.now()
-    until = now + timedelta(minutes=study.config.minutes(task.kind))
-    earlier = session.scalar(_EARLIER, {"me": worker_id, "task": task.id})
-    if earlier is not None:
-        earlier.state, earlier.leased_at, earlier.expires_at = LIVE, now, until
-        return earlier
+    until = now + timedelta(minutes=study.config.minutes(kind))
+    if chosen.earlier is not None:
+        again = {"earlier": chosen.earlier, "new_state": LIVE, "new_leased_at": now, "new_expires_at": until}
+        session.execute(_GIVE_AGAIN, again)
+        return chosen.earlier
     token = secrets.token_urlsafe(18)
-    given = Lease(
-        token=token, task_id=task.id, worker_id=worker_id, kind=task.kind, state=LIVE, leased_at=now, expires_at=until
-    )
-    session.add(given)
-    return given
+    told = {"token": token, "task_id": chosen.task_id, "worker_id": worker_id, "kind": kind}
+    session.execute(_GIVE, {**told, "state": LIVE, "leased_at": now, "expires_at": until})
+    return token

@@ -49,6 +49,7 @@ class Signer:
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
+        self._serializers: dict[str, URLSafeTimedSerializer] = {}
 
     def sign(self, purpose: str, value: Any) -> str:
         """A token that says `value`, safe in a web address."""
@@ -68,9 +69,12 @@ class Signer:
         return hmac.new(self._secret + purpose.encode(), text.encode(), hashlib.sha256).hexdigest()
 
     def _serializer(self, purpose: str) -> URLSafeTimedSerializer:
-        return URLSafeTimedSerializer(
-            self._secret, salt=f"winokit.{purpose}", signer_kwargs={"digest_method": hashlib.sha256}
-        )
+        made = self._serializers.get(purpose)
+        if made is None:
+            options = {"digest_method": hashlib.sha256}
+            made = URLSafeTimedSerializer(self._secret, salt=f"winokit.{purpose}", signer_kwargs=options)
+            self._serializers[purpose] = made
+        return made
 
 
 def random_code(length: int = 10) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy.orm import Session
-
 from winokit.checks.rules import Limits
 from winokit.collect.config import StudyConfig
-from winokit.collect.problems import clause, switched_text, to_problem
-from winokit.collect.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE, Draft, Lease, ProblemRow, Task
+from winokit.collect.holding import Held
+from winokit.collect.problems import clause, switched_text
+from winokit.collect.schema import ASSOCIATIVE, EVALUATE, SWITCHABLE, VALIDATE
+from winokit.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class WriteTask:
     limits: Limits
     draft: dict[str, Any]
     """The form's fields as last saved; empty at first."""
+    done: int
+    """How many the worker has handed in."""
 
 
 @dataclass(frozen=True)
@@ -53,46 +55,47 @@ class VoteTask:
     switched: str | None
     """For `switchable`: the text with the candidates in each other's places."""
     may_abstain: bool
+    done: int
 
 
 TaskView: TypeAlias = WriteTask | VoteTask
 
 
-def view(session: Session, config: StudyConfig, lease: Lease, task: Task) -> TaskView:
-    """What the holder of a lease is shown."""
-    if task.kind == WRITE:
-        draft = session.get(Draft, lease.id)
-        topic = task.topic or {}
-        return WriteTask(
-            WRITE,
-            lease.token,
-            lease.expires_at,
-            str(topic.get("topic", "")),
-            tuple(topic.get("words", ())),
-            task.domain or "",
-            config.rules.limits,
-            dict(draft.fields) if draft else {},
-        )
-    return vote_view(config, lease, session.get_one(ProblemRow, task.problem_id))
+def view(config: StudyConfig, held: Held) -> TaskView:
+    """What the holder of a task is shown."""
+    return _write_view(config, held) if held.problem is None else _vote_view(config, held, held.problem)
 
 
-def vote_view(config: StudyConfig, lease: Lease, row: ProblemRow) -> VoteTask:
-    """What the holder of a lease on a vote is shown."""
-    problem = to_problem(row)
+def _write_view(config: StudyConfig, held: Held) -> WriteTask:
+    return WriteTask(
+        held.kind,
+        held.token,
+        held.expires_at,
+        str(held.topic.get("topic", "")),
+        tuple(held.topic.get("words", ())),
+        held.domain or "",
+        config.rules.limits,
+        held.draft,
+        held.done or 0,
+    )
+
+
+def _vote_view(config: StudyConfig, held: Held, problem: Problem) -> VoteTask:
     options = list(enumerate(problem.candidates))
     # An order of the lease's own, the same on every reload: no place on the page is the right one more often.
-    random.Random(lease.token).shuffle(options)
-    whole = lease.kind != ASSOCIATIVE
+    random.Random(held.token).shuffle(options)
+    whole = held.kind != ASSOCIATIVE
     return VoteTask(
-        lease.kind,
-        lease.token,
-        lease.expires_at,
+        held.kind,
+        held.token,
+        held.expires_at,
         problem.before if whole else None,
         problem.after if whole else None,
         problem.pronoun if whole else None,
         problem.query if whole else None,
         tuple(options),
-        clause(problem) if lease.kind in (VALIDATE, ASSOCIATIVE) else None,
-        switched_text(problem) if lease.kind == SWITCHABLE else None,
-        config.evaluate.abstain and lease.kind == "evaluate",
+        clause(problem) if held.kind in (VALIDATE, ASSOCIATIVE) else None,
+        switched_text(problem) if held.kind == SWITCHABLE else None,
+        config.evaluate.abstain and held.kind == EVALUATE,
+        held.done or 0,
     )

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import BindParameter, Row, bindparam, func, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.refusals import Incomplete, NotAllowed, NotFound, NotNow
-from winokit.collect.schema import ACTIVE, BLOCKED, SCREENED_OUT, Identity, Payment, QuizAttempt, Submission, Worker
+from winokit.collect.schema import (
+    ACTIVE,
+    PAYMENTS,
+    SCREENED_OUT,
+    SUBMISSIONS,
+    WORKERS,
+    Identity,
+    QuizAttempt,
+    Worker,
+)
 from winokit.collect.tokens import random_code
 
 if TYPE_CHECKING:
@@ -18,11 +27,12 @@ if TYPE_CHECKING:
 
 CONSENT, SCREENING, QUIZ, WORK = "consent", "screening", "quiz", "work"
 # Asked for every page, and made once: making a query takes longer than running it.
-_BY_CODE = select(Worker).where(Worker.code == bindparam("code"))
-_LOCKED = select(Worker).where(Worker.id == bindparam("me")).with_for_update(key_share=True)
-_LOCKED = _LOCKED.execution_options(populate_existing=True)
-_OWED = select(func.sum(Payment.cents)).where(Payment.worker_id == bindparam("me"))
-_DONE = select(Submission.kind, func.count()).where(Submission.worker_id == bindparam("me")).group_by(Submission.kind)
+_ME: BindParameter[int] = bindparam("me")
+_BY_CODE = select(WORKERS).where(WORKERS.c.code == bindparam("code"))
+_LOCKED = select(Worker).where(Worker.id == _ME).with_for_update(key_share=True)
+_LOCKED_ROW = select(WORKERS).where(WORKERS.c.id == _ME).with_for_update(key_share=True)
+_OWED = select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME)
+_DONE = select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id == _ME).group_by(SUBMISSIONS.c.kind)
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,8 @@ class WorkerInfo:
     state: str
     state_why: str | None
     step: str
+    session_version: int = 1
+    """A session cookie holds code and version."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,9 @@ def joined(study: Study, session: Session, platform: str, identity: Identity | N
         if known is not None:
             known.study_id, known.session_id = identity.study_id, identity.session_id
             return _info(study, session.get_one(Worker, known.worker_id))
-    worker = Worker(code=f"w-{random_code()}", platform=platform, state=ACTIVE, joined_at=study.now())
+    worker = Worker(
+        code=f"w-{random_code()}", platform=platform, state=ACTIVE, session_version=1, joined_at=study.now()
+    )
     session.add(worker)
     session.flush()
     if identity is not None:
@@ -85,10 +99,18 @@ def joined(study: Study, session: Session, platform: str, identity: Identity | N
 def get(study: Study, code: str) -> WorkerInfo:
     """The worker with a code."""
     with study.store.read() as session:
-        worker = session.scalar(_BY_CODE, {"code": code})
+        worker = session.execute(_BY_CODE, {"code": code}).one_or_none()
         if worker is None:
             raise NotFound("no such worker")
         return _info(study, worker)
+
+
+def end_sessions(study: Study, code: str) -> None:
+    """Sign a worker out of every browser; a new link lets them in again."""
+    with study.store.write() as session:
+        raised = {"session_version": Worker.session_version + 1}
+        session.execute(update(Worker).where(Worker.code == code).values(raised))
+        study.log(session, f"worker:{code}", "sign out")
 
 
 def consent(study: Study, worker_id: int) -> WorkerInfo:
@@ -158,15 +180,17 @@ def forget(study: Study, code: str, actor: str) -> None:
 
 def locked(session: Session, worker_id: int) -> Worker:
     """The worker's row, kept from other transactions: two requests of one worker happen one after the other."""
-    worker = session.scalar(_LOCKED, {"me": worker_id})
+    worker = session.scalar(_LOCKED, {"me": worker_id}, execution_options={"populate_existing": True})
     if worker is None:
         raise NotFound("no such worker")
     return worker
 
 
-def working(study: Study, session: Session, worker_id: int) -> Worker:
-    """The same, for somebody who may work."""
-    worker = locked(session, worker_id)
+def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
+    """The same row, as it stands, of somebody who may work."""
+    worker = session.execute(_LOCKED_ROW, {"me": worker_id}).one_or_none()
+    if worker is None:
+        raise NotFound("no such worker")
     if step_of(study, worker) != WORK:
         # Why is the requester's business: "2 of 5 gold questions" would tell that there are any.
         left = worker.state != ACTIVE
@@ -174,9 +198,9 @@ def working(study: Study, session: Session, worker_id: int) -> Worker:
     return worker
 
 
-def step_of(study: Study, worker: Worker) -> str:
-    """Where a worker must go now."""
-    if worker.state in (BLOCKED, SCREENED_OUT):
+def step_of(study: Study, worker: Worker | Row[Any]) -> str:
+    """Where a worker must go now; the state of somebody who has no more to do here."""
+    if worker.state != ACTIVE:
         return worker.state
     if worker.consented_at is None:
         return CONSENT
@@ -186,8 +210,9 @@ def step_of(study: Study, worker: Worker) -> str:
     return QUIZ if study.quiz and worker.qualified_at is None else WORK
 
 
-def _info(study: Study, worker: Worker) -> WorkerInfo:
-    return WorkerInfo(worker.id, worker.code, worker.platform, worker.state, worker.state_why, step_of(study, worker))
+def _info(study: Study, worker: Worker | Row[Any]) -> WorkerInfo:
+    told = (worker.id, worker.code, worker.platform, worker.state, worker.state_why)
+    return WorkerInfo(*told, step_of(study, worker), worker.session_version)
 
 
 def _count(session: Session, worker_id: int) -> int:

@@ -119,7 +119,7 @@ def _same(candidates: tuple[str, str]) -> str | None:
 
 def _repeats(study: Study, twins: Twins) -> str | None:
     """Whether a text is too similar to an earlier submission."""
-    nearest = max(study.earlier.nearest(study, text) for text in twins.texts)
+    nearest = study.earlier.nearest(study, twins.texts)
     if nearest < study.config.rules.most_similar:
         return None
     return f"too similar to something that was handed in before: {nearest:.0%} of it is the same"

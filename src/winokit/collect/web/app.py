@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
@@ -24,11 +28,12 @@ from winokit.collect.web import (
     writing,
 )
 from winokit.collect.web.error_pages import RefusalLog, add_error_pages
+from winokit.collect.web.limits import Limit
 from winokit.collect.web.rendering import STATIC
 from winokit.collect.web.sessions import Cookies
 from winokit.collect.web.shell import YEAR, Shell
 
-WORKER_PAGES = (joining, consent, quiz, work, writing, voting)
+WORKER_PAGES = (voting, writing, work, joining, consent, quiz)  # those that are asked for most are found first
 REQUESTER_PAGES = (
     requester_account,
     requester_dashboard,
@@ -38,6 +43,10 @@ REQUESTER_PAGES = (
     requester_pay,
     requester_records,
 )
+THREADS = 8
+"""Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
+ASKED_A_MINUTE = 20
+"""How often one worker may ask the study's model: more often than anybody types a new pair."""
 
 
 class LastingFiles(StaticFiles):
@@ -50,12 +59,27 @@ class LastingFiles(StaticFiles):
         return response
 
 
+@asynccontextmanager
+async def few_threads(_app: FastAPI) -> AsyncIterator[None]:
+    """Keep the number of threads down as long as the app runs."""
+    current_default_thread_limiter().total_tokens = THREADS
+    yield
+
+
 def create_app(study: Study, *, secure: bool = False) -> FastAPI:
     """The app that serves a study; `secure` where people reach it over TLS."""
-    app = FastAPI(title=study.config.title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app = FastAPI(
+        title=study.config.title,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=few_threads,
+    )
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
     app.state.refusals = RefusalLog(study)
+    app.state.adversary_limit = Limit(study, ASKED_A_MINUTE, "the model was asked too often")
     app.add_middleware(Shell, secure=secure)
     add_error_pages(app)
     for pages in (*WORKER_PAGES, *REQUESTER_PAGES):

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from winokit.collect import invites, platforms
+from winokit.collect import invites, platforms, workers
 from winokit.collect.platforms import platform_of
 from winokit.collect.refusals import NotFound
 from winokit.collect.web.guard import Fields, guard, plain, takes
@@ -68,7 +68,10 @@ def start(visit: Anybody, fields: Fields) -> Response:
 
 @router.post("/sign-out", openapi_extra=takes())
 def sign_out(visit: Anybody) -> Response:
-    """Forget who works in this browser, for somebody else to come in."""
+    """Forget who works in this browser, for somebody else to come in; a cookie that was copied ends too."""
+    worker = known_worker(visit.request)
+    if worker is not None:
+        workers.end_sessions(visit.study, worker.code)
     response = visit.go("/")
     visit.cookies.take(response, WORKER)
     return response
@@ -80,5 +83,5 @@ def _from_platform(request: Request) -> dict[str, str]:
 
 def _let_in(visit: Visit, worker: WorkerInfo) -> Response:
     response = visit.go(HOME)
-    visit.cookies.give(response, WORKER, worker.code)
+    visit.cookies.give(response, WORKER, [worker.code, worker.session_version])
     return response

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import APIRouter, Depends, Response
 
 from winokit.collect import requesters
 from winokit.collect.invites import SETUP, SETUP_SECONDS
 from winokit.collect.refusals import Incomplete, LinkExpired, NotAllowed
 from winokit.collect.requesters import RequesterInfo
+from winokit.collect.web.apart import apart
 from winokit.collect.web.guard import Fields, guard, takes
 from winokit.collect.web.sessions import REQUESTER, VISITOR
 from winokit.collect.web.visit import DASHBOARD, LOGIN, Anybody, ARequester, Visit, known_requester
@@ -45,8 +48,12 @@ def login_page(visit: Anybody) -> Response:
 
 
 @router.post("/login", dependencies=at_the_door, openapi_extra=takes("name", "password"))
-def login(visit: Anybody, fields: Fields) -> Response:
+async def login(visit: Anybody, fields: Fields) -> Response:
     """Log in; where to go then is ours to say, never the address's."""
+    return await apart(_try_to_log_in, visit, fields)
+
+
+def _try_to_log_in(visit: Visit, fields: Mapping[str, str]) -> Response:
     name = fields.get("name", "").strip()
     address = visit.request.client.host if visit.request.client else "unknown"
     try:

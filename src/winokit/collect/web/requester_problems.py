@@ -11,7 +11,7 @@ from winokit.collect import browse, quality
 from winokit.collect.browse import STATUSES, Filter
 from winokit.collect.content import DOMAINS
 from winokit.collect.refusals import Incomplete
-from winokit.collect.schema import WRITTEN
+from winokit.collect.schema import IMPORTED, WRITE, WRITTEN
 from winokit.collect.web.guard import Fields, guard, plain, takes
 from winokit.collect.web.sessions import REQUESTER
 from winokit.collect.web.told import reason
@@ -31,10 +31,11 @@ def problems(
     domain: Wanted = "",
     author: Wanted = "",
     text: Wanted = "",
-    origin: Wanted = WRITTEN,
+    origin: Wanted = "",
     page: PageNumber = 1,
 ) -> Response:
-    """Problems that a filter lets through."""
+    """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
+    origin = origin or (WRITTEN if WRITE in visit.study.config.tasks.kinds else IMPORTED)
     wanted = Filter(*(plain(told) for told in (status, domain, origin, author, text)))
     found = browse.problems(visit.study, wanted, page)
     asked = {"status": status, "domain": domain, "author": author, "text": text, "origin": origin}

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from winokit.collect import browse, invites, ledger, quality, workers
+from winokit.collect import browse, invites, ledger, quality, withdrawing, workers
 from winokit.collect.quality import WorkerQuality
-from winokit.collect.refusals import NotFound
+from winokit.collect.refusals import Incomplete, NotFound
 from winokit.collect.web.guard import Fields, guard, takes
 from winokit.collect.web.sessions import REQUESTER
 from winokit.collect.web.told import cents, reason
@@ -66,6 +66,17 @@ def forget(visit: ARequester, code: Code) -> Response:
     """Delete who a worker is on their platform."""
     workers.forget(visit.study, code, visit.actor)
     return visit.go(f"/requester/workers/{code}", f"Nothing ties {code} to a person any more.")
+
+
+@router.post("/requester/workers/{code}/withdraw", openapi_extra=takes("sure"))
+def withdraw(visit: ARequester, code: Code, fields: Fields) -> Response:
+    """Take a worker's sentences and judgements out, for good, since they have asked for it."""
+    if fields.get("sure") != "yes":
+        raise Incomplete({"sure": "please tick the box: what is taken out cannot be put back"})
+    done = withdrawing.withdraw(visit.study, code, visit.actor)
+    return visit.go(
+        f"/requester/workers/{code}", f"Taken out: {done.judgements} judgements and {done.texts} sentences."
+    )
 
 
 def own_address(visit: RequesterVisit) -> str:

@@ -2,7 +2,7 @@
 
 | cookie | says | lasts |
 |---|---|---|
-| `worker` | a worker's code | 60 days |
+| `worker` | a worker's code and the version of their sessions | 60 days |
 | `requester` | an account and the version of its sessions | 12 hours |
 | `visitor` | nothing but a random number, for forms that come before one is anybody | a day |
 | `notice` | a line to show on the next page | a minute |
@@ -35,13 +35,15 @@ class Cookies:
 
     def raw(self, request: Request, role: str) -> str | None:
         """A cookie as it stands, if it is one of ours and not too old."""
-        told = request.cookies.get(self._name(role))
-        return told if told and self._says(role, told) is not None else None
+        return request.cookies[self._name(role)] if self.read(request, role) is not None else None
 
     def read(self, request: Request, role: str) -> Any:
         """What a cookie says; None where there is none, or not one of ours."""
-        told = request.cookies.get(self._name(role))
-        return self._says(role, told) if told else None
+        known: dict[str, Any] = request.scope.setdefault("winokit.cookies", {})
+        if role not in known:  # a page asks more than once, and to verify a signature takes a while
+            told = request.cookies.get(self._name(role))
+            known[role] = self._says(role, told) if told else None
+        return known[role]
 
     def sign(self, role: str, value: Any) -> str:
         """A cookie that says something, raw."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
@@ -21,6 +22,7 @@ STEPS = {
     workers.QUIZ: "/quiz",
     workers.WORK: "/begin",
 }
+STRANGER = "please open the link you were given; it lets you in again if you are taking part already"
 FINISH, LOGIN, HOME, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], "/requester"
 
 
@@ -78,18 +80,34 @@ class Visit:
 
 
 class WorkerVisit(Visit):
-    """A visit of a worker."""
+    """A visit of a worker, wherever they stand; a stranger is refused."""
 
     role = WORKER
 
-    def __init__(self, request: Request, worker: WorkerInfo) -> None:
-        super().__init__(request)
-        self.worker = worker
+    @cached_property
+    def worker(self) -> WorkerInfo:
+        """Who it is, looked up when a page first asks: in the page's own thread, since a change of threads is dear."""
+        worker = known_worker(self.request)
+        if worker is None:
+            raise NotAllowed(STRANGER)
+        return worker
 
     @property
     def next_path(self) -> str:
         """Where the worker must go now."""
         return STEPS.get(self.worker.step, FINISH)
+
+
+class WorkingVisit(WorkerVisit):
+    """A visit of a worker who may work; one who may not yet is sent to what comes first."""
+
+    @cached_property
+    def worker(self) -> WorkerInfo:
+        """Who it is."""
+        worker = WorkerVisit(self.request).worker
+        if worker.step != workers.WORK:
+            raise GoTo(STEPS.get(worker.step, FINISH))
+        return worker
 
 
 class RequesterVisit(Visit):
@@ -109,11 +127,14 @@ class RequesterVisit(Visit):
 
 def known_worker(request: Request) -> WorkerInfo | None:
     """The worker whose browser this is, if any."""
-    code = request.app.state.cookies.read(request, WORKER)
-    try:
-        return workers.get(request.app.state.study, str(code)) if code else None
-    except Refused:
-        return None
+    match request.app.state.cookies.read(request, WORKER):
+        case [str(code), int(version)]:
+            try:
+                found = workers.get(request.app.state.study, code)
+            except Refused:
+                return None
+            return found if found.session_version == version else None
+    return None
 
 
 def known_requester(request: Request) -> RequesterInfo | None:
@@ -130,19 +151,21 @@ async def visit_of_anybody(request: Request) -> Visit:
     return Visit(request)
 
 
-def visit_of_worker(request: Request) -> WorkerVisit:
-    """A worker, wherever they stand; a stranger is refused."""
-    worker = known_worker(request)
-    if worker is None:
-        raise NotAllowed("please open the link you were given; it lets you in again if you are taking part already")
-    return WorkerVisit(request, worker)
+async def visit_of_worker(request: Request) -> WorkerVisit:
+    """A worker; somebody without a cookie of ours is refused here, whatever the page asks."""
+    _refuse_strangers(request)
+    return WorkerVisit(request)
 
 
-async def visit_to_work(visit: Annotated[WorkerVisit, Depends(visit_of_worker)]) -> WorkerVisit:
-    """A worker who may work; one who may not yet is sent to what comes first."""
-    if visit.worker.step != workers.WORK:
-        raise GoTo(visit.next_path)
-    return visit
+async def visit_to_work(request: Request) -> WorkingVisit:
+    """A worker who may work."""
+    _refuse_strangers(request)
+    return WorkingVisit(request)
+
+
+def _refuse_strangers(request: Request) -> None:
+    if request.app.state.cookies.read(request, WORKER) is None:
+        raise NotAllowed(STRANGER)
 
 
 def visit_of_requester(request: Request) -> RequesterVisit:
@@ -155,5 +178,5 @@ def visit_of_requester(request: Request) -> RequesterVisit:
 
 Anybody = Annotated[Visit, Depends(visit_of_anybody)]
 AWorker = Annotated[WorkerVisit, Depends(visit_of_worker)]
-AtWork = Annotated[WorkerVisit, Depends(visit_to_work)]
+AtWork = Annotated[WorkingVisit, Depends(visit_to_work)]
 ARequester = Annotated[RequesterVisit, Depends(visit_of_requester)]

@@ -50,7 +50,4 @@ def _task(visit: WorkerVisit, token: str) -> VoteTask:
 def _form_page(
     visit: WorkerVisit, task: VoteTask, told: Mapping[str, str], problems: Mapping[str, str], status: int = 200
 ) -> Response:
-    own = workers.own_work(visit.study, visit.worker.id)
-    return visit.page(
-        "vote", status=status, task=task, told=told, problems=problems, done=own.submitted.get(task.kind, 0)
-    )
+    return visit.page("vote", status=status, task=task, told=told, problems=problems)

@@ -73,7 +73,7 @@ def finish(visit: AWorker) -> Response:
 def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
     """Send a worker to a task of a kind, or home where there is none."""
     try:
-        task = tasks.lease(visit.study, visit.worker.id, kind)
+        task = tasks.take(visit.study, visit.worker.id, kind)
     except NotNow as error:
         return visit.go(HOME, f"{notice} {sentence(str(error))}".strip())
     return visit.go(task_path(task.kind, task.token), notice)

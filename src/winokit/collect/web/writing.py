@@ -7,10 +7,11 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, Response
 
-from winokit.collect import adversary, submissions, tasks, workers
+from winokit.collect import adversary, submissions, tasks
 from winokit.collect.forms import TWIN_FIELDS
 from winokit.collect.refusals import Incomplete, NotFound
 from winokit.collect.views import WriteTask
+from winokit.collect.web.apart import apart
 from winokit.collect.web.guard import Fields, guard, takes
 from winokit.collect.web.sessions import WORKER
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit
@@ -31,10 +32,10 @@ def form(visit: AtWork, token: Token) -> Response:
 @router.post("/task/{token}/write", openapi_extra=takes(*TWIN_FIELDS))
 def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the twins, or show the form again as it was, with what stands against it."""
-    task = _task(visit, token)
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
+        task = _task(visit, token)
         tasks.save_draft(visit.study, visit.worker.id, token, fields)
         return _form_page(visit, task, fields, error.problems, status=422)
     earned = f" You have earned {money(receipt.cents, visit.study.config.pay.currency)}." if receipt.cents else ""
@@ -56,9 +57,14 @@ def draft(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 
 @router.post("/task/{token}/adversary", openapi_extra=takes(*TWIN_FIELDS))
-def ask_adversary(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """What the study's model makes of the twins; slow, so a script asks for it by itself."""
+async def ask_adversary(visit: AWorker, token: Token, fields: Fields) -> Response:
+    """What the study's model makes of the twins; slow, so a script asks for it by itself, and not too often."""
+    return await apart(_asked, visit, token, fields)
+
+
+def _asked(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
     _task(visit, token)
+    visit.request.app.state.adversary_limit.count(visit.worker.id)
     return visit.piece("adversary", verdict=adversary.ask(visit.study, fields))
 
 
@@ -73,7 +79,6 @@ def _form_page(
     visit: WorkerVisit, task: WriteTask, told: Mapping[str, Any], problems: Mapping[str, str], status: int = 200
 ) -> Response:
     typed = {name: str(told.get(name, "")) for name in TWIN_FIELDS}
-    first_time = not workers.own_work(visit.study, visit.worker.id).submitted.get(task.kind)
     return visit.page(
         "write",
         status=status,
@@ -81,7 +86,6 @@ def _form_page(
         typed=typed,
         problems=problems,
         shown=_shown(visit, task, typed),
-        first_time=first_time,
     )
 
 

@@ -61,6 +61,12 @@
     if (other && !field(other).value) field(other).value = event.target.value === "1" ? "2" : "1";
   });
 
+  // What was missing when the form was sent is old news once nothing is.
+  document.addEventListener("htmx:afterSettle", function (event) {
+    const missing = form.querySelector(".summary");
+    if (missing && event.target.id === "feedback" && event.target.querySelector("[data-ready]")) missing.remove();
+  });
+
   function grow(text) {
     text.rows = Math.min(12, Math.max(3, Math.ceil(text.value.length / Math.max(20, text.clientWidth / 9))));
   }

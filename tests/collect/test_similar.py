@@ -1,0 +1,43 @@
+"""Texts that were handed in before: found however the numbers of their rows were given out."""
+
+from winokit.collect.problems import Origin, to_row
+from winokit.collect.similar import MOST_MISSING, PATIENCE, Earlier
+from winokit.problem import Problem
+
+CANDIDATES = ("the cup", "the tray")
+LEFT = "The cup stood on the left of the tray before breakfast because _ was already full of milk."
+RIGHT = "On rainy days nobody carries the tray past the cup unless _ has been dried with a cloth."
+
+
+def stored(study, number, text):
+    """A problem under a number of its own, as if its transaction had begun when that number was next."""
+    row = to_row(Problem.from_text(text, CANDIDATES, answer=0), Origin("written", study.now()))
+    row.id = number
+    with study.store.write() as session:
+        session.add(row)
+
+
+def test_a_row_with_a_lower_number_that_is_committed_later_is_found(study):
+    earlier = Earlier()
+    stored(study, 12, LEFT)
+    assert earlier.nearest(study, [LEFT]) == 1
+    assert earlier.nearest(study, [RIGHT]) < 0.6
+    stored(study, 11, RIGHT)
+    assert earlier.nearest(study, [RIGHT]) == 1
+
+
+def test_numbers_that_never_come_are_not_looked_for_for_ever(study, clock):
+    earlier = Earlier()
+    stored(study, 5000, LEFT)
+    earlier.nearest(study, [LEFT])
+    assert len(earlier._missing) == MOST_MISSING
+    clock.pass_minutes(PATIENCE.total_seconds() / 60)
+    earlier.nearest(study, [LEFT])
+    assert earlier._missing == {}
+
+
+def test_the_nearest_of_several_texts_counts(study):
+    earlier = Earlier()
+    stored(study, 1, LEFT)
+    assert earlier.nearest(study, [RIGHT, LEFT]) == 1
+    assert earlier.nearest(study, []) == 0

@@ -1,0 +1,64 @@
+"""Slow work does not keep others from their pages."""
+
+import asyncio
+import threading
+
+import httpx
+import pytest
+
+from winokit.collect import requesters
+from winokit.collect.adversary import Verdict
+from winokit.collect.refusals import NotAllowed
+from winokit.collect.web.app import THREADS
+
+WAITING = THREADS + 4
+
+
+@pytest.fixture
+def gate():
+    """What slow work waits for; it is opened in any case at the end."""
+    made = threading.Event()
+    yield made
+    made.set()
+
+
+def answers_during(worker, gate, path, fields):
+    """What many slow requests and one page are answered, where the page comes last and the slow ones must wait."""
+
+    async def run():
+        transport, cookies = httpx.ASGITransport(worker.app), dict(worker.client.cookies)
+        async with (
+            worker.app.router.lifespan_context(worker.app),
+            httpx.AsyncClient(transport=transport, base_url="http://testserver", cookies=cookies) as client,
+        ):
+            slow = [asyncio.create_task(client.post(path, data=fields)) for _ in range(WAITING)]
+            await asyncio.sleep(0.2)
+            page = await asyncio.wait_for(client.get("/begin"), 20)
+            assert not any(one.done() for one in slow)
+            gate.set()
+            return page.status_code, {answer.status_code for answer in await asyncio.gather(*slow)}
+
+    return asyncio.run(run())
+
+
+def test_those_who_ask_the_model_wait_by_themselves(study, worker, twins, gate, monkeypatch):
+    def slowly(pair):
+        gate.wait(30)
+        return Verdict("slow", "", "", (True, False), True, False, "The model does not solve both.")
+
+    monkeypatch.setattr(study.adversary, "spec", "slow")
+    monkeypatch.setattr(study.adversary, "judge", slowly)
+    task = worker.take("write")
+    assert answers_during(worker, gate, f"{task}/adversary", {"csrf": worker.token, **twins}) == (200, {200})
+
+
+def test_a_flood_of_logins_waits_by_itself(study, worker, gate, monkeypatch):
+    def slowly(study, name, password, address):
+        gate.wait(30)
+        raise NotAllowed("name or password is wrong")
+
+    monkeypatch.setattr(requesters, "login", slowly)
+    worker.get("/login")
+    fields = {"csrf": worker.token, "name": "ann", "password": "wrong password"}
+    worker.get("/begin")
+    assert answers_during(worker, gate, "/login", fields) == (200, {403})
