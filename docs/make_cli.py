@@ -9,7 +9,7 @@ VERBS = (
     *("audit", "compare", "report", "stats", "check", "convert", "datasets", "score", "embed"),
     *("debias aflite", "debias pmi", "debias random", "hunt index", "hunt ask", "hunt associate"),
     *("train", "search", "curve", "transfer", "release", "verify", "grade"),
-    *("collect init", "collect serve", "collect invite", "collect status", "collect export"),
+    *("collect init", "collect serve", "collect invite", "collect status", "collect export", "collect withdraw"),
 )
 PAGE = Path(__file__).parent / "cli.md"
 

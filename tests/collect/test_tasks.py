@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from winokit.collect import submissions, tasks
-from winokit.collect.refusals import NotAllowed, NotFound, NotNow
+from winokit.collect import submissions, tasks, writing
+from winokit.collect.refusals import Incomplete, NotAllowed, NotFound, NotNow
 from winokit.collect.schema import Payment, ProblemRow, Submission, Task, Vote
 
 
@@ -104,6 +104,24 @@ def test_handing_in_twice_changes_nothing(study, crew):
     assert again.replayed
     assert again.submission_id == first.submission_id
     assert again.cents == first.cents
+    assert [len(rows(study, table)) for table in (Submission, Payment, ProblemRow)] == [1, 1, 2]
+
+
+def test_a_form_that_is_sent_twice_at_once_is_not_too_similar_to_itself(study, crew, monkeypatch):
+    worker = crew.newcomer(study)
+    task = tasks.lease(study, worker.id, "write")
+    refuse_broken, first = writing.refuse_broken, []
+
+    def while_the_other_is_stored(*arguments):
+        monkeypatch.setattr(writing, "refuse_broken", refuse_broken)
+        first.append(submissions.submit(study, worker.id, task.token, crew.form()))
+        with pytest.raises(Incomplete, match="too similar"):
+            refuse_broken(*arguments)
+        refuse_broken(*arguments)
+
+    monkeypatch.setattr(writing, "refuse_broken", while_the_other_is_stored)
+    again = submissions.submit(study, worker.id, task.token, crew.form())
+    assert (again.replayed, again.submission_id) == (True, first[0].submission_id)
     assert [len(rows(study, table)) for table in (Submission, Payment, ProblemRow)] == [1, 1, 2]
 
 

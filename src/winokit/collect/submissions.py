@@ -17,6 +17,7 @@ from winokit.collect.forms import Ballot, Twins, read_ballot, read_twins
 from winokit.collect.holding import Held, held_by
 from winokit.collect.preparing import add_judgements, gold_answer
 from winokit.collect.problems import Origin, to_row
+from winokit.collect.refusals import Incomplete
 from winokit.collect.schema import (
     ACTIVE,
     FROM_BLOCKED,
@@ -80,7 +81,13 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
         if isinstance(shown, VoteTask):
             return _handed_in(study, session, held, read_ballot(shown, fields))
     twins = read_twins(fields)
-    writing.refuse_broken(study, twins, held.domain)
+    try:
+        writing.refuse_broken(study, twins, held.domain)
+    except Incomplete:
+        # A form that is sent twice at once finds itself among what was handed in before.
+        if (receipt := _already_in(study, worker_id, token)) is not None:
+            return receipt
+        raise
     # The model is asked between two transactions, so that nobody waits for it.
     verdict = adversary.ask_about(study, twins)
     with study.store.write() as session:
@@ -120,6 +127,13 @@ def _handed_in(
     cents = ledger.pay(session, study, submission, number)
     message = _message(place.why_not)
     return Receipt(number, held.kind, place.why_not is None, bool(submission["late"]), cents, message)
+
+
+def _already_in(study: Study, worker_id: int, token: str) -> Receipt | None:
+    """The receipt of a task that was handed in by now; None for one that was not."""
+    with study.store.write() as session:
+        held = held_by(session, worker_id, token, for_update=True)
+        return _receipt_of(session, held) if held.state == SUBMITTED else None
 
 
 def _receipt_of(session: Session, held: Held) -> Receipt:
