@@ -110,6 +110,8 @@ def test_withdraw_says_what_was_taken_out_and_what_is_owed(folder):
 def serving_nothing(monkeypatch):
     uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
+    # It closes whatever logs there were; absl's, if a test before has loaded it, closes pytest's own stderr with it.
+    monkeypatch.setattr(uvicorn.Config, "configure_logging", lambda self: None)
     monkeypatch.setattr(serving, "_spare_what_stays", lambda: None)  # the tests do not end with the server
 
 
