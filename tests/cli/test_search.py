@@ -1,4 +1,3 @@
-import importlib.util
 import json
 from pathlib import Path
 
@@ -26,26 +25,6 @@ def run(*arguments):
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     return found
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Models this small lose more to a second thread than they gain."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory) -> str:
-    path = Path(__file__).parents[1] / "formalizations" / "tiny.py"
-    spec = importlib.util.spec_from_file_location("tiny", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return f"hf:{module.tiny('bert', tmp_path_factory.mktemp('bert'), initializer_range=0.1)}"
 
 
 @pytest.fixture(scope="module")

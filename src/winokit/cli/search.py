@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from winokit.cli.common import DATA_HELP, As, Json, Lenient, print_json, progress_bar, tell
-from winokit.cli.train import FORMALIZATION_HELP, VARIANT_HELP
+from winokit.cli.training_options import FORMALIZATION_HELP, Variant
 from winokit.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def search(
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray for a cluster.")] = "local",
     address: Annotated[str | None, typer.Option(help="The Ray cluster's address. Default: this machine.")] = None,
-    variant: Annotated[str | None, typer.Option(help=VARIANT_HELP, metavar="NAME")] = None,
+    variant: Variant = None,
     arm: Annotated[
         str | None, typer.Option(help="original->variant or variant->variant: trained on, tested on.")
     ] = None,

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from winokit.cli.common import DATA_HELP, As, Json, Lenient, print_json, progress_bar, tell
-from winokit.errors import MissingExtra
+from winokit.cli.training_options import (
+    FORMALIZATION_HELP,
+    Accumulate,
+    Arm,
+    BatchSize,
+    CheckpointEvery,
+    Clip,
+    Device,
+    DropOverlap,
+    Epochs,
+    EvaluateEvery,
+    LearningRate,
+    Patience,
+    Precision,
+    Tokens,
+    Trainable,
+    Variant,
+    Warmup,
+    WeightDecay,
+    need_training,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from winokit.training import Data, Outcome
 
-FORMALIZATION_HELP = (
-    "mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent or p-span, with switches after a question mark: "
-    "mc-mlm?loss=margin, mc-sent?style=paper."
-)
-VARIANT_HELP = "no-cands, part-sent, local-context or special-word; part-sent?style=code for the authors' version."
-
 
 def train(
     data: Annotated[str, typer.Argument(help=DATA_HELP, metavar="DATA", show_default=False)],
-    model: Annotated[
-        str,
-        typer.Option("--model", help="builtin, or hf:NAME_OR_DIR: any encoder, or a trained folder.", metavar="SPEC"),
-    ] = "builtin",
+    model: Trainable = "builtin",
     formalization: Annotated[str, typer.Option(help=FORMALIZATION_HELP, metavar="NAME")] = "mc-mlm",
     dev: Annotated[str | None, typer.Option(help="Choose the weights that do best on this.", metavar="DATA")] = None,
     holdout: Annotated[
@@ -40,33 +50,25 @@ def train(
     out: Annotated[
         Path | None, typer.Option("--out", help="The folder to write. Default: trained/DATA-FORMALIZATION.")
     ] = None,
-    variant: Annotated[str | None, typer.Option(help=VARIANT_HELP, metavar="NAME")] = None,
-    arm: Annotated[
-        str | None, typer.Option(help="original->variant or variant->variant: trained on, tested on.")
-    ] = None,
-    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 1e-5,
-    epochs: Annotated[int, typer.Option(help="Passes over the data.", min=1)] = 8,
+    variant: Variant = None,
+    arm: Arm = None,
+    learning_rate: LearningRate = 1e-5,
+    epochs: Epochs = 8,
     steps: Annotated[int | None, typer.Option(help="At most so many steps.", min=1)] = None,
-    batch_size: Annotated[int, typer.Option(help="Problems in a batch.", min=1)] = 16,
-    tokens: Annotated[int | None, typer.Option(help="Tokens in a batch, in place of a number of problems.")] = None,
-    accumulate: Annotated[int, typer.Option(help="Batches to a step.", min=1)] = 1,
-    warmup: Annotated[float, typer.Option(help="Share of the steps over which the rate rises.")] = 0.1,
-    weight_decay: Annotated[float, typer.Option(help="Weight decay, on every weight.")] = 0.0,
-    clip: Annotated[float, typer.Option(help="Longest gradient; 0 for no limit.")] = 1.0,
+    batch_size: BatchSize = 16,
+    tokens: Tokens = None,
+    accumulate: Accumulate = 1,
+    warmup: Warmup = 0.1,
+    weight_decay: WeightDecay = 0.0,
+    clip: Clip = 1.0,
     seed: Annotated[int, typer.Option(help="Of head, dropout, order of batches and holdout.")] = 0,
-    evaluate_every: Annotated[
-        int | None, typer.Option(help="Steps between evaluations. Default: once an epoch.", min=1)
-    ] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without a better one.")] = None,
+    evaluate_every: EvaluateEvery = None,
+    patience: Patience = None,
     keep: Annotated[str, typer.Option(help="Which weights: best on the dev set, or last.")] = "best",
-    precision: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto",
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 or mps. Default: the best there is.")] = None,
-    checkpoint_every: Annotated[
-        int | None, typer.Option(help="Steps between checkpoints; 0: none. Default: every two minutes.", min=0)
-    ] = None,
-    drop_overlap: Annotated[
-        bool, typer.Option("--drop-overlap", help="Leave out training problems that a dev or test set has too.")
-    ] = False,
+    precision: Precision = "auto",
+    device: Device = None,
+    checkpoint_every: CheckpointEvery = None,
+    drop_overlap: DropOverlap = False,
     limit: Annotated[int | None, typer.Option(help="Train on the first N problems only.", min=1, metavar="N")] = None,
     as_: As = None,
     lenient: Lenient = False,
@@ -76,8 +78,7 @@ def train(
 
     The same command goes on where it was interrupted.
     """
-    if not (find_spec("torch") and find_spec("transformers")):
-        raise MissingExtra("winokit train", "train")
+    need_training("train")
     from winokit.report.train_page import write_train_page
     from winokit.training import Settings, finetune
 
@@ -135,7 +136,8 @@ def load_sets(
     """What is trained on, chosen on and tested on, as the options name it."""
     from winokit.errors import BadInput
     from winokit.loading import load
-    from winokit.training import Arm, Data, hold_out
+    from winokit.training import Arm as TrainedOn
+    from winokit.training import Data, hold_out
 
     as_, lenient, limit, seed = how
     if dev is not None and holdout is not None:
@@ -145,7 +147,7 @@ def load_sets(
     if holdout is not None:
         train, chosen_on = hold_out(train, holdout, seed)
     tested_on = tuple(load(test, as_=as_, lenient=lenient) for test in tests)
-    return Data(train[:limit], chosen_on, tested_on, Arm.of(*arm))
+    return Data(train[:limit], chosen_on, tested_on, TrainedOn.of(*arm))
 
 
 def _sentence(outcome: Outcome) -> str:
