@@ -5,8 +5,8 @@ python benchmarks/training.py [--model hf:DIR] [--formalization mc-sent] [--trai
 
 mc-sent is compared with AutoModelForMultipleChoice, as in transformers' own examples: text pairs, batches filled up to
 their longest. mc-mlm is compared with AutoModelForMaskedLM, one masked text an option. Arms take turns, `--rounds`
-times after one round that does not count; each begins with the same weights. Tokenising is not timed. `--grouped` lets
-Trainer sort by length too.
+times after one round that does not count; every round has a seed of its own, so that accuracies show their noise.
+Tokenising is not timed. `--grouped` lets Trainer sort by length too.
 """
 
 import argparse
@@ -14,6 +14,8 @@ import os
 import tempfile
 import time
 import warnings
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -207,9 +209,10 @@ def main() -> None:
         theirs_train, theirs_dev = (rows_of(part, folder, how.formalization) for part in (train, dev))
         found: dict[str, list[tuple[float, int, float, float]]] = {"winokit": [], "Trainer": []}
         for number in range(how.rounds + 1):
+            own = replace(settings, seed=number)
             arms = {
-                "winokit": lambda: ours(folder, train, dev, settings),
-                "Trainer": lambda: theirs(folder, theirs_train, theirs_dev, settings, how),
+                "winokit": partial(ours, folder, train, dev, own),
+                "Trainer": partial(theirs, folder, theirs_train, theirs_dev, own, how),
             }
             for name, arm in arms.items():
                 measured = arm()

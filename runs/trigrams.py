@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -31,17 +31,20 @@ def main() -> None:
     parser.add_argument("text", type=Path, nargs="+", help="text files; an empty line ends a document")
     parser.add_argument("--out", type=Path, default=Path("runs") / "trigrams.arpa")
     given = parser.parse_args()
-    vocabulary, ids = numbered(paragraphs(given.text))
+    vocabulary, ids = numbered(marked(text) for text in paragraphs(given.text))
     write_whole(given.out, arpa(vocabulary, ids).encode())
     sys.stdout.write(f"{len(ids):,} words, {len(vocabulary):,} different, in {given.out}\n")
 
 
-def paragraphs(paths: Iterable[Path]) -> Iterable[list[str]]:
-    """The words of each paragraph between the marks of a beginning and an end."""
+def paragraphs(paths: Iterable[Path]) -> Iterator[str]:
+    """The paragraphs of text files."""
     for path in paths:
-        for text in path.read_text("utf-8").split("\n\n"):
-            if text.strip():
-                yield [START, *(text[start:end] for start, end in word_spans(text)), END]
+        yield from (text for text in path.read_text("utf-8").split("\n\n") if text.strip())
+
+
+def marked(text: str) -> list[str]:
+    """The words of a text between the marks of a beginning and an end."""
+    return [START, *(text[start:end] for start, end in word_spans(text)), END]
 
 
 def numbered(texts: Iterable[list[str]]) -> tuple[list[str], Ints]:
