@@ -135,7 +135,7 @@ def test_trigrams_are_a_distribution(tmp_path, monkeypatch):
     trigrams = module("trigrams")
     text = tmp_path / "text.txt"
     text.write_text("the cat sat\n\nthe cat ran\n\nthe dog sat\n\nthe cat sat", "utf-8")
-    vocabulary, ids = trigrams.numbered(trigrams.paragraphs([text]))
+    vocabulary, ids = trigrams.numbered(map(trigrams.marked, trigrams.paragraphs([text])))
     assert set(vocabulary) == {"<unk>", "<s>", "</s>", "the", "cat", "sat"}  # words seen once are unknown
     entries = [line.split("\t") for line in trigrams.arpa(vocabulary, ids).splitlines() if "\t" in line]
     unigrams = {words: 10 ** float(log) for log, words, *_ in entries if " " not in words}
