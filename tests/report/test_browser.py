@@ -60,6 +60,15 @@ def test_the_report_opens_quietly_and_fits(browser, report, width, scheme):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+def test_every_row_of_a_plot_lies_over_its_axis(browser, report, width):
+    with opened(browser, report / "index.html", width) as page:
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        for table in page.locator(".forest").all():
+            places = [one.bounding_box() for one in table.locator(".track, .axis").all()]
+            assert len({(round(place["x"]), round(place["width"])) for place in places}) == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_filter_keeps_what_it_says(browser, run, report, width):
     wrong = sum(
         p.prediction is not None and p.prediction != p.answer

@@ -13,8 +13,9 @@ import pytest
 from winokit.debias.aflite import AFLite
 from winokit.filtering import Choices, Features, Filtering, filter_problems
 from winokit.planted import synthetic
+from winokit.report.charts import Chart
 from winokit.report.debias_page import debias_page, write_debias_page
-from winokit.report.debias_plots import Chart, panels, phase_charts
+from winokit.report.debias_plots import panels, phase_charts
 from winokit.report.plots import AT
 
 CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -88,7 +89,7 @@ def test_removed_examples_go_by_phase_and_score(found):
     shown = debias_page(found).removed
     assert len(shown) == 8
     assert [(one.phase, -one.score) for one in shown] == sorted((one.phase, -one.score) for one in shown)
-    assert {one.twin for one in shown} <= {"twin kept", "twin removed"}
+    assert {one.twin for one in shown} <= {"kept", "removed"}
 
 
 def test_phases_are_charted_from_the_start(found):
@@ -100,8 +101,15 @@ def test_phases_are_charted_from_the_start(found):
 
 
 def test_a_chart_maps_its_ends_to_its_edges():
-    chart = Chart("t", (2.0, 4.0, 3.0), 2.0, 4.0)
+    chart = Chart("t", (2.0, 4.0, 3.0), (1, 2, 3), 2.0, 4.0)
     assert chart.points == "0.00,100.00 50.00,0.00 100.00,50.00"
+
+
+def test_a_value_of_a_chart_stands_at_its_own_step():
+    chart = Chart("t", (2.0, 4.0, 3.0), (0, 1, 10), 2.0, 4.0, band=((2.0, 3.0), (3.0, 4.0), (2.0, 4.0)))
+    assert chart.points == "0.00,100.00 10.00,0.00 100.00,50.00"
+    assert chart.outline == "0.00,50.00 10.00,0.00 100.00,0.00 100.00,100.00 10.00,50.00 0.00,100.00"
+    assert Chart("t", (3.0,), (7,), 2.0, 4.0).places == ((50.0, 50.0),)
 
 
 def test_figures_are_written_as_png_and_svg(folder):

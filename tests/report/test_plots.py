@@ -10,7 +10,9 @@ from rich.console import Console
 from winokit.auditing.run import Metric, Run
 from winokit.problem import Dataset, Problem
 from winokit.report import plots, summary_table
-from winokit.report.figures import figures_of, write_figures
+from winokit.report.charts import Chart
+from winokit.report.debias_figures import draw_chart
+from winokit.report.figures import Figure, draw_forest, figures_of, write_figures
 from winokit.report.pages import report_of
 from winokit.report.problems import problem_scripts
 from winokit.report.scorers import scorers
@@ -142,6 +144,14 @@ def test_a_number_is_said_in_its_own_kind(metric, value, said):
     assert say(replace(ROW, metric=metric, value=value, chance=None)) == said
 
 
+@pytest.mark.parametrize("value", [-0.2, 0.0, 0.2])
+def test_a_difference_is_one_whatever_its_sign_and_chance(value):
+    row = replace(ROW, protocol="naturalness", metric="likely_minus_unlikely", value=value, chance=0.0)
+    known = scorers(run_of([], row))
+    assert plots.forest([row], known).blocks == ()
+    assert len(plots.difference_forest([row], known).lines) == 1
+
+
 def test_an_unknown_metric_with_a_chance_level_is_a_share():
     assert kind("shorter_chosen", 0.5, 0.4) == "share"
     assert kind("shorter_chosen", None, 0.4) == "number"
@@ -158,6 +168,30 @@ def test_figures_are_pictures(run, tmp_path):
     for name in names:
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (tmp_path / f"{name}.svg").read_text("utf-8")
+
+
+def test_many_panels_go_on_in_another_row():
+    assert Figure([print] * 2, 4.5, 3.2).shape == (1, 2)
+    assert Figure([print] * 5, 4.5, 3.2).shape == (3, 2)
+    assert Figure([print], 12.0, 3.2).shape == (1, 1)
+
+
+def test_counts_have_no_fractions_along_their_axis():
+    from matplotlib.figure import Figure as Canvas
+
+    ax = Canvas().subplots()
+    draw_chart(ax, Chart("Removed in each phase", (1.0, 0.0), (1, 2), 0.0, 1.0))
+    shown = [value for axis in (ax.xaxis, ax.yaxis) for value in axis.get_majorticklocs()]
+    assert shown == [round(value) for value in shown]
+
+
+def test_a_dot_at_the_end_of_an_axis_is_drawn_whole():
+    from matplotlib.figure import Figure as Canvas
+
+    ax = Canvas().subplots()
+    row = replace(ROW, value=1.0, high=1.0)
+    draw_forest(ax, plots.forest([row], scorers(run_of([], row))), ["m"])
+    assert [dots.get_clip_on() for dots in ax.collections if len(dots.get_offsets())][-1] is False
 
 
 def test_a_figure_keeps_names_as_they_are(tmp_path):

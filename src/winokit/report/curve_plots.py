@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from winokit.report.curve_wording import names_of
 from winokit.report.figures import COLOURS, GREY, Figure
 from winokit.training.curve_fit import Series
-from winokit.training.curve_points import ACCURACY, GROUP
+from winokit.training.curve_points import ACCURACY, GROUP, Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TITLES = {ACCURACY: "Single: problems right", GROUP: "Group: all twins right"}
+TITLES = {ACCURACY: "Single: problems right, per cent", GROUP: "Group: all twins right, per cent"}
 LEFT, RIGHT, ZERO = 5.0, 96.0, 19.0
 """Where the axis begins and ends, in per cent of the width, and where it begins if nought stands at its left."""
 APART = 13.0
@@ -115,7 +115,6 @@ def _line(at: int, name: str, one: Series, axis: Axis) -> Line:
     for level in one.levels:
         mean = level.mean
         known = mean.low is not None and mean.high is not None
-        guessed = known and mean.chance is not None and (mean.low or 0) <= mean.chance <= (mean.high or 0)
         dots.append(
             Dot(
                 round(axis.x(level.size), 3),
@@ -123,7 +122,7 @@ def _line(at: int, name: str, one: Series, axis: Axis) -> Line:
                 round(axis.y(mean.high or 0), 3) if known else None,
                 round(axis.y(mean.low or 0), 3) if known else None,
                 f"{level.asked:,}: {100 * mean.value:.1f} %",
-                guessed,
+                _guessed(mean),
             )
         )
     ends = None
@@ -138,6 +137,13 @@ def _line(at: int, name: str, one: Series, axis: Axis) -> Line:
         for size, value in zip(level.sizes, level.values, strict=True)
     )
     return Line(at % len(COLOURS), name, tuple(dots), ends, others)  # type: ignore[arg-type]
+
+
+def _guessed(mean: Score) -> bool:
+    """Whether guessing is inside the interval."""
+    if mean.low is None or mean.high is None or mean.chance is None:
+        return False
+    return mean.low <= mean.chance <= mean.high
 
 
 def _ticks(series: Sequence[Series], axis: Axis) -> list[tuple[float, str]]:
@@ -192,12 +198,13 @@ def draw_curve(ax: Axes, title: str, series: Sequence[Series]) -> None:
         colour = COLOURS[at % len(COLOURS)]
         for level in one.levels:
             mean, x = level.mean, axis.x(level.size)
+            face = "white" if _guessed(mean) else colour
+            ax.plot(x, 100 * mean.value, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
             if mean.low is not None and mean.high is not None:
                 ax.plot([x, x], [100 * mean.low, 100 * mean.high], color=colour, linewidth=1.2)
             for size, value in zip(level.sizes, level.values, strict=True):
                 ax.plot(axis.x(size), 100 * value, "o", color=colour, markersize=3, alpha=0.35, markeredgewidth=0)
-        xs, ys = [axis.x(level.size) for level in one.levels], [100 * level.mean.value for level in one.levels]
-        ax.plot(xs, ys, "o", color=colour, markersize=5, label=name)
+        ax.plot([], [], "o", color=colour, markersize=5, label=name)
         if one.fit is not None:
             ends = (one.fitted[0], one.fitted[-1])
             ax.plot([axis.x(size) for size in ends], [one.fit.at(size) for size in ends], color=colour, linewidth=1.5)
@@ -206,6 +213,7 @@ def draw_curve(ax: Axes, title: str, series: Sequence[Series]) -> None:
             ax.axhline(100 * share, color=GREY, linestyle=style, linewidth=1, label=label)
     ticks = _ticks(series, axis)
     ax.set_xticks([place for place, _ in ticks], [label for _, label in ticks])
-    ax.set(xlim=(0, 100), ylim=(100 * axis.low, 100 * axis.high), xlabel="problems trained on", ylabel="per cent")
-    ax.set_title(title, loc="left", fontsize=9)
-    ax.legend(frameon=False, fontsize=7, loc="best")
+    hollow = any(_guessed(level.mean) for one in series for level in one.levels)
+    note = "\n(hollow: guessing is not ruled out)" if hollow else ""
+    ax.set(xlim=(0, 100), ylim=(100 * axis.low, 100 * axis.high))
+    ax.set(xlabel=f"problems trained on, logarithmic{note}", ylabel=title)

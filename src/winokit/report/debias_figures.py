@@ -9,8 +9,9 @@ import numpy as np
 
 from winokit.filtering.filtering import Filtering
 from winokit.filtering.pictures import Pictures
-from winokit.report.debias_plots import ARMS, Chart, axes_of, metrics_of, mixed, nats
-from winokit.report.figures import COLOURS, GREY, Figure, draw_forest, forest_height
+from winokit.report.charts import Chart
+from winokit.report.debias_plots import ARMS, axes_of, metrics_of, mixed, nats
+from winokit.report.figures import COLOURS, GREY, Figure, draw_forest, forest_height, whole_ticks
 from winokit.report.plots import Forest
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def figures_of_filtering(filtering: Filtering, probe: Forest, charts: tuple[Char
     pictures = filtering.pictures
     if pictures is not None:
         width = 2.6 * len(pictures.arms)
-        found["components"] = Figure([lambda ax: draw_panels(ax, filtering, pictures)], width, 4.4)
+        found["components"] = Figure([lambda ax: draw_panels(ax, filtering, pictures)], width, 4.8)
     if probe.blocks:
         found["probe"] = Figure([lambda ax: draw_forest(ax, probe, [])], 7.5, forest_height(probe))
     if charts:
@@ -47,6 +48,7 @@ def draw_panels(ax: Axes, filtering: Filtering, pictures: Pictures) -> None:
     highest = max(float(one.line.max()) / one.n for one in pictures.arms)
     extent = (*pictures.first, *pictures.second)
     edges = np.linspace(*pictures.first, pictures.arms[0].line.shape[1] + 1)
+    across, up = axes_of(pictures)
     for column, one in enumerate(pictures.arms):
         above, below = (ax.figure.add_subplot(grid[row, column]) for row in (0, 1))
         first, depth = mixed(one, fullest)
@@ -57,17 +59,20 @@ def draw_panels(ax: Axes, filtering: Filtering, pictures: Pictures) -> None:
         above.set_xticks([])
         above.set_yticks([])
         for answer, colour in enumerate((FIRST, SECOND)):
-            name = ("first candidate is right", "second is right")[answer]
+            name = ("first candidate is right", "second candidate is right")[answer]
             below.stairs(one.line[answer] / one.n, edges, fill=True, color=colour, alpha=0.35)
             below.stairs(one.line[answer] / one.n, edges, color=colour, label=name)
         below.set_ylim(0, 1.05 * highest)
         below.set_xlim(*pictures.first)
         below.set_yticks([])
         divergence = rows.get((one.arm, "kl_histogram"))
-        below.set_xlabel("" if divergence is None else f"KL = {nats(divergence.value)}")
+        if divergence is not None:
+            chance = "" if divergence.chance is None else f" (by chance {nats(divergence.chance)})"
+            below.set_title(f"KL {nats(divergence.value)}{chance}", fontsize=8)
         if column == 0:
-            above.set_ylabel(axes_of(pictures)[1].replace(", ", "\n"))
-            below.legend(loc="upper left", fontsize=6, frameon=False)
+            above.set_ylabel(up.replace(", ", "\n"))
+            below.set_ylabel("share of\nproblems")
+    ax.figure.supxlabel(across, fontsize="medium")
 
 
 def _chart(chart: Chart) -> Callable[[Axes], None]:
@@ -77,12 +82,12 @@ def _chart(chart: Chart) -> Callable[[Axes], None]:
 def draw_chart(ax: Axes, chart: Chart) -> None:
     """One value over phases; a dotted line at the level that means something."""
     scale = 100 if chart.percent else 1
-    phases = range(chart.start, chart.start + len(chart.values))
-    ax.plot(phases, [scale * value for value in chart.values], ".-", color=FIRST, markersize=4)
+    ax.plot(chart.at, [scale * value for value in chart.values], ".-", color=FIRST, markersize=4)
     if chart.mark is not None:
-        ax.axhline(scale * chart.mark, color=GREY, linestyle="dotted", linewidth=1.3, label=chart.mark_name)
-        ax.legend(frameon=False, fontsize=7)
+        ax.axhline(scale * chart.mark, color=GREY, linestyle="dotted", linewidth=1.3, zorder=3)
     ax.set_ylim(scale * chart.low, scale * chart.high * 1.05 if chart.low == 0 else scale * chart.high)
-    ax.set_xlabel("phase")
-    ax.set_title(chart.title + (" (per cent)" if chart.percent else ""), loc="left", fontsize=9)
-    ax.locator_params(axis="x", integer=True)
+    ax.set_xlabel(chart.unit + (f" (dotted: {chart.mark_name})" if chart.mark_name else ""))
+    ax.set_ylabel("per cent" if chart.percent else "problems")
+    ax.set_title(chart.title, loc="left", fontsize=9)
+    whole_ticks(ax.xaxis)
+    whole_ticks(ax.yaxis)

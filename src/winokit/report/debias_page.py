@@ -14,11 +14,11 @@ from winokit.debias.null import Null
 from winokit.debias.overuse import Overuse
 from winokit.filtering.filtering import Filtering
 from winokit.problem import Card, Problem
+from winokit.report.charts import Chart
 from winokit.report.debias_figures import figures_of_filtering
 from winokit.report.debias_plots import (
     ARMS,
     SAID,
-    Chart,
     Panel,
     axes_of,
     metrics_of,
@@ -33,7 +33,7 @@ from winokit.report.pages import flat
 from winokit.report.plots import Forest
 from winokit.report.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Source
 from winokit.report.verdict import Verdict
-from winokit.report.wording import NOTHING, SAY, kind_of
+from winokit.report.wording import NOTHING, PER_CENT, SAY, kind_of, percent
 from winokit.report.write import INDEX, write_page
 
 ESTIMATORS = {"kl_histogram": "histogram", "kl_knn": "nearest neighbours", "kl_gaussian": "normal"}
@@ -163,7 +163,7 @@ def _tiles(filtering: Filtering, rows: dict[tuple[str, str], Metric]) -> Iterato
     """Kept, probe and divergence before and after, and removals beyond chance."""
     chosen, n = filtering.chosen, len(filtering.dataset)
     kept = int(chosen.keep.sum())
-    yield Tile("Kept", f"{kept:,}", f"of {n:,}, {kept / n:.1%}")
+    yield Tile("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
     for label, metric in (("Linear probe", "probe_accuracy"), ("Divergence (KL)", "kl_histogram")):
         before, after = rows.get(("all", metric)), rows.get((filtering.method, metric))
         if before is not None and after is not None:
@@ -202,7 +202,7 @@ def _trait(one: Overuse, filtering: Filtering) -> Trait:
 def _scale(found: Sequence[Overuse]) -> Forest:
     """An axis for log odds, as wide as the values and most of their intervals need."""
     ends = [abs(one.log_odds) + 0.5 * (one.high - one.low) / 2 for one in found]
-    reach = next((reach for reach in (0.5, 1.0, 2.0) if max(ends, default=0.0) <= reach), 4.0)
+    reach = next((reach for reach in (0.5, 1.0, 2.0, 3.0) if max(ends, default=0.0) <= reach), 4.0)
     return Forest((), -reach, reach)
 
 
@@ -216,7 +216,7 @@ def _examples(filtering: Filtering) -> Iterator[Example]:
     for row in arm.removal_order[:MOST_EXAMPLES].tolist():
         problem = dataset[row]
         others = [other for other in members.get(problem.group or "", []) if other != row]
-        twin = "no twin" if not others else "twin kept" if arm.keep[others].any() else "twin removed"
+        twin = "none" if not others else "kept" if arm.keep[others].any() else "removed"
         score = None if arm.scores is None or not np.isfinite(arm.scores[row]) else float(arm.scores[row])
         yield Example(problem, None if arm.phase is None else int(arm.phase[row]), score, twin)
 
@@ -224,7 +224,8 @@ def _examples(filtering: Filtering) -> Iterator[Example]:
 def _numbered(row: Metric) -> tuple[Metric, str, str, str]:
     interval = ""
     if row.low is not None and row.high is not None:
-        interval = f"[{_say(row, row.low)}, {_say(row, row.high)}]"
+        low, high = (_say(row, end).removesuffix(PER_CENT) for end in (row.low, row.high))
+        interval = f"[{low}, {high}]"
     return row, _say(row), interval, NOTHING if row.chance is None else _say(row, row.chance)
 
 

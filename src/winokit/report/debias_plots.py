@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from winokit.auditing.run import Metric
 from winokit.filtering.filtering import Filtering
 from winokit.filtering.pictures import Picture, Pictures
+from winokit.report.charts import Chart, tenths_around
 from winokit.report.plots import Block, Forest, Line, Mark, stands
+from winokit.report.wording import percent
 
 ARMS = {"all": "All problems", "random": "Random reduction", "pmi": "PMI filtering", "aflite": "AFLite"}
 SAID = {**ARMS, "all": "all problems", "random": "random reduction"}
@@ -42,31 +44,6 @@ class Panel:
     shades: tuple[Shade, ...]
     outlines: tuple[str, str]
     divergence: Metric | None
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """One value over phases, from 0 to 100 as points too, and the level that means something."""
-
-    title: str
-    values: tuple[float, ...]
-    low: float
-    high: float
-    start: int = 1
-    """The phase of the first value; 0 is before any."""
-    percent: bool = False
-    mark: float | None = None
-    mark_name: str = ""
-
-    @property
-    def points(self) -> str:
-        """The line for an SVG that is 100 wide and 100 high."""
-        across = np.linspace(0, 100, len(self.values)).tolist()
-        return " ".join(f"{x:.2f},{self.height(value):.2f}" for x, value in zip(across, self.values, strict=True))
-
-    def height(self, value: float) -> float:
-        """How far below the top a value lies, in per cent."""
-        return 100 - 100 * (value - self.low) / ((self.high - self.low) or 1)
 
 
 def panels(filtering: Filtering) -> tuple[Panel, ...]:
@@ -139,29 +116,18 @@ def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     """Rows left, and how predictable they are, after each phase; nothing where there was one phase alone."""
     if len(history) < 2:
         return ()
+    phases = tuple(range(1, len(history) + 1))
     left = (float(history[0]["rows"]), *(float(phase["rows"] - phase["removed"]) for phase in history))
     accuracy = tuple(float(phase["accuracy"]) for phase in history)
     over = tuple(phase["at_threshold"] / phase["rows"] for phase in history)
     removed = tuple(float(phase["removed"]) for phase in history)
+    around = tenths_around((*accuracy, 0.45, 0.55))
     cutoff, train = float(settings["cutoff"]), float(settings["train_size"])
     return (
-        Chart("Problems left", left, 0.0, left[0], start=0, mark=train, mark_name="train size"),
-        Chart("Removed in each phase", removed, 0.0, max(*removed, cutoff), mark=cutoff, mark_name="cutoff"),
-        Chart("Share at or over the threshold", over, 0.0, _round_up(max(over)), percent=True),
-        Chart("Held-out accuracy", accuracy, *_around(accuracy), percent=True, mark=0.5, mark_name="chance"),
-    )
-
-
-def _round_up(share: float) -> float:
-    """The next tenth."""
-    return max(0.1, float(np.ceil(10 * share)) / 10)
-
-
-def _around(accuracy: Sequence[float]) -> tuple[float, float]:
-    """Tenths that hold all values and chance."""
-    return (
-        float(np.floor(10 * min(*accuracy, 0.5))) / 10,
-        float(np.ceil(10 * max(*accuracy, 0.5) + 1e-9)) / 10,
+        Chart("Problems left", left, (0, *phases), 0.0, left[0], mark=train, mark_name="train size"),
+        Chart("Removed in each phase", removed, phases, 0.0, max(*removed, cutoff), mark=cutoff, mark_name="cutoff"),
+        Chart("Share at or over the threshold", over, phases, 0.0, max(0.1, tenths_around(over)[1]), percent=True),
+        Chart("Held-out accuracy", accuracy, phases, *around, percent=True, mark=0.5, mark_name="chance"),
     )
 
 
@@ -178,5 +144,6 @@ def nats(value: float) -> str:
 def axes_of(found: Pictures) -> tuple[str, str]:
     """What the two axes are, with their shares of the variance."""
     names = ("first component", "second component")
-    first, second = (f"{name}, {share:.0%} of the variance" for name, share in zip(names, found.shares, strict=True))
+    shares = (f"{percent(share, 0)} of the variance" for share in found.shares)
+    first, second = (f"{name}, {share}" for name, share in zip(names, shares, strict=True))
     return first, second

@@ -17,9 +17,12 @@ from winokit import __version__
 from winokit.files import write_whole
 from winokit.report.pages import Report
 from winokit.report.plots import ABOVE, BELOW, Confusion, Forest, Histogram, Mark, Stack
+from winokit.report.wording import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure as Canvas
 
 COLOURS = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
 WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
@@ -38,13 +41,23 @@ CLOSE = 0.7
 """Scorers of one line stand closer together than lines."""
 
 
+WIDEST = 10.0
+"""Inches across, after which panels go on in another row: wider, and a page shrinks the words beyond reading."""
+
+
 @dataclass(frozen=True)
 class Figure:
-    """One file's worth of drawing: how many panels side by side, how large each, and what goes into each."""
+    """One file's worth of drawing: what goes into each panel, and how large each is in inches."""
 
     panels: Sequence[Callable[[Axes], None]]
     width: float
     height: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of panels."""
+        columns = min(len(self.panels), max(1, int(WIDEST // self.width)))
+        return -(-len(self.panels) // columns), columns
 
 
 def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
@@ -105,8 +118,17 @@ def shortened(name: str, longest: int = 32) -> str:
 
 def forest_height(forest: Forest) -> float:
     """Inches that keep lines equally far apart, however many."""
-    units = sum(1 + CLOSE * (len(line.marks) - 1) for line in forest.lines) + 1.2 * len(forest.blocks)
-    return 1.0 + 0.26 * units
+    headings = 1.2 * len(forest.blocks) if len(forest.blocks) > 1 else 0.2
+    units = sum(1 + CLOSE * (len(line.marks) - 1) for line in forest.lines) + headings
+    return 1.2 + 0.26 * units
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Ticks at whole numbers alone, with commas and no sign: nothing is half a problem, nor fewer than none."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+    axis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
 
 
 def _write(figure: Figure, folder: Path, name: str) -> None:
@@ -114,10 +136,11 @@ def _write(figure: Figure, folder: Path, name: str) -> None:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(figure.width * len(figure.panels), figure.height), dpi=DPI, layout="constrained")
-    axes = canvas.subplots(1, len(figure.panels), squeeze=False)[0]
-    for ax, draw in zip(axes, figure.panels, strict=True):
-        draw(ax)
+    rows, columns = figure.shape
+    canvas = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
+    for place, draw in enumerate(figure.panels, 1):
+        draw(canvas.add_subplot(rows, columns, place))
+    _legend(canvas)
     png, svg = BytesIO(), BytesIO()
     with warnings.catch_warnings():
         # A model's name may be in a script the font does not have; boxes will do.
@@ -130,34 +153,46 @@ def _write(figure: Figure, folder: Path, name: str) -> None:
     write_whole(folder / f"{name}.svg", svg.getvalue())
 
 
+def _legend(canvas: Canvas) -> None:
+    """One legend for all panels, above them: inside it would hide what is drawn, and long names would squeeze it."""
+    named = {label: handle for ax in canvas.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    if named:
+        columns = int(canvas.get_figwidth() / (0.5 + 0.075 * max(len(label) for label in named)))
+        where: Any = "outside upper left"
+        canvas.legend(named.values(), named.keys(), loc=where, ncols=max(1, columns), frameon=False, fontsize="small")
+
+
 def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
     """Each result with its interval; a dotted line marks chance, a hollow dot an interval that includes it."""
     labels: list[tuple[float, str, bool]] = []
     marks: list[tuple[float, Mark]] = []
-    y = 0.0
+    y = -1.0
     for block in forest.blocks:
-        labels.append((y, block.title, True))
+        if len(forest.blocks) > 1:
+            y += 1
+            labels.append((y, block.title, True))
         for line in block.lines:
             y += 1
             places = [y + CLOSE * below for below in range(len(line.marks))]
             marks += zip(places, line.marks, strict=True)
             labels.append((sum(places) / len(places), line.title, False))
             y = places[-1]
-        y += 1.2
+        y += 0.2
     _draw_marks(ax, marks, 0.0 if forest.low < 0 else None)
-    ax.set_ylim(y - 0.4, -0.8)
+    ax.set_ylim(y + 0.6, -0.8)
     ax.set_xlim(100 * forest.low, 100 * forest.high)
+    ax.set_xticks([100 * value for value, _ in forest.ticks], [label for _, label in forest.ticks])
     ax.set_yticks([place for place, _, _ in labels], [shortened(text, 64) for _, text, _ in labels])
     for tick, (_, _, heading) in zip(ax.get_yticklabels(), labels, strict=True):
         tick.set_fontweight("bold" if heading else "normal")
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color="#e2e1db", linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel("points" if forest.low < 0 else "per cent (dotted: chance)")
+    against = "nought" if forest.low < 0 else "chance"
+    ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: not told from it)")
     if len(names) > 1:
         for index, name in enumerate(names):
             ax.plot([], [], "o", color=COLOURS[index % len(COLOURS)], label=shortened(name))
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False)
 
 
 def _draw_marks(ax: Axes, marks: Sequence[tuple[float, Mark]], nought: float | None) -> None:
@@ -182,7 +217,9 @@ def _draw_marks(ax: Axes, marks: Sequence[tuple[float, Mark]], nought: float | N
     )
     faces = [_colour(m) if m.stands in (ABOVE, BELOW) else "white" for _, m in marks]
     values, places = [100 * m.row.value for _, m in marks], [y for y, _ in marks]
-    ax.scatter(values, places, s=36, facecolors=faces, edgecolors=[_colour(m) for _, m in marks], zorder=3)
+    # A dot at the very end of the axis is whole.
+    dots = ax.scatter(values, places, s=36, facecolors=faces, edgecolors=[_colour(m) for _, m in marks], zorder=3)
+    dots.set_clip_on(False)
 
 
 def _colour(mark: Mark) -> str:
@@ -209,21 +246,19 @@ def draw_stacks(ax: Axes, stacks: Sequence[Stack]) -> None:
     ax.set_xlim(0, 100)
     guessed = " (thin: guessing)" if any(stack.chance for stack in stacks) else ""
     ax.set_xlabel(f"per cent of groups{guessed}")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False)
 
 
 def draw_histogram(ax: Axes, histogram: Histogram) -> None:
     """Margins of right answers above the line, of wrong ones below."""
     width = histogram.edges[1] - histogram.edges[0]
     starts = histogram.edges[:-1]
-    ax.bar(starts, histogram.right, width * 0.92, align="edge", color=WHOLE, label="right")
-    ax.bar(starts, [-n for n in histogram.wrong], width * 0.92, align="edge", color=NONE, label="wrong")
+    ax.bar(starts, histogram.right, width * 0.92, align="edge", color=WHOLE)
+    ax.bar(starts, [-n for n in histogram.wrong], width * 0.92, align="edge", color=NONE)
     ax.axhline(0, color=GREY, linewidth=0.8)
-    ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
+    whole_ticks(ax.yaxis)
     ax.set_xlabel("margin between the two best scores" + (" (last bin open)" if histogram.beyond else ""))
-    ax.set_ylabel("problems")
+    ax.set_ylabel("wrong ← problems → right")
     ax.set_title(shortened(histogram.scorer, 48), loc="left", fontsize=9)
-    ax.legend(frameon=False)
 
 
 def draw_confusion(ax: Axes, confusion: Confusion) -> None:
@@ -234,7 +269,7 @@ def draw_confusion(ax: Axes, confusion: Confusion) -> None:
     for row in range(rows):
         for column in range(columns):
             ink = "white" if shares[row][column] > 0.6 else "black"
-            text = f"{confusion.counts[row][column]:,}\n{shares[row][column]:.0%}"
+            text = f"{confusion.counts[row][column]:,}\n{percent(shares[row][column], 0)}"
             ax.text(column, row, text, ha="center", va="center", color=ink)
     ax.set_xticks(range(columns), [*confusion.places, *(["no answer"] if confusion.abstained else [])])
     ax.set_yticks(range(rows), list(confusion.places))

@@ -14,7 +14,7 @@ from winokit.report.protocols import ABOUT, Source, about, base, place, title
 from winokit.report.published import Fact, published
 from winokit.report.scorers import Scorer, borrowed, owner, scorers
 from winokit.report.verdict import Verdict, verdict
-from winokit.report.wording import kind, say, say_chance, say_interval
+from winokit.report.wording import POINTS, kind, say, say_chance, say_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Beside:
     system: str
     value: float
     kind: str
-    ours: Metric | None = None
+    ours: plots.Mark | None = None
     fact: Fact | None = None
 
 
@@ -51,7 +51,7 @@ class PublishedTable:
     """Ours and theirs for one metric, best first."""
 
     title: str
-    low: float
+    scale: plots.Forest
     chance: float | None
     lines: tuple[Beside, ...]
 
@@ -156,12 +156,17 @@ def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
         if not ours and name != ("accuracy", "all", "accuracy"):
             continue
         sort = kind(name[2], 0.5)
-        lines = [Beside(_whose(row, known), row.value, sort, ours=row) for row in ours]
+        lines = [Beside(_whose(row, known), row.value, sort, ours=_mark(row, known)) for row in ours]
         lines += [Beside(fact.system, fact.value, sort, fact=fact) for fact in facts]
         heading = f"{about(name[0]).title}: {_heading(name)}"
-        low = -1.0 if any(line.value < 0 for line in lines) else 0.0
+        scale = plots.Forest((), -1.0 if sort == POINTS else 0.0)
         chance = next((row.chance for row in ours), None)
-        yield PublishedTable(heading, low, chance, tuple(sorted(lines, key=lambda line: -line.value)))
+        yield PublishedTable(heading, scale, chance, tuple(sorted(lines, key=lambda line: -line.value)))
+
+
+def _mark(row: Metric, known: Sequence[Scorer]) -> plots.Mark:
+    scorer = owner(row, known)
+    return plots.Mark(0 if scorer is None else known.index(scorer), row, plots.stands(row))
 
 
 def _heading(name: tuple[str, str, str]) -> str:
@@ -188,7 +193,7 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
     for name, value in settings.items():
         if isinstance(value, Mapping) and value:
             yield from flat(value, f"{prefix}{name}.")
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple, Mapping)):
             yield f"{prefix}{name}", ", ".join(str(part) for part in value) or "none"
         else:
             yield f"{prefix}{name}", "none" if value is None else str(value)

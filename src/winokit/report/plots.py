@@ -78,6 +78,24 @@ class Forest:
         return round(100 * min(max((value - self.low) / (self.high - self.low), 0.0), 1.0), 3)
 
     @property
+    def unit(self) -> str:
+        """What the axis counts: an axis that goes below nought is one of differences."""
+        return "points" if self.low < 0 else "per cent"
+
+    @property
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """Values at the ends of the axis and at each quarter of it, with their labels.
+
+        >>> [label for _, label in Forest((), -0.25, 0.25).ticks]
+        ['−25', '−12.5', '0', '+12.5', '+25']
+        """
+        values = [self.low + quarter * (self.high - self.low) / 4 for quarter in range(5)]
+        return tuple((value, self._label(round(100 * value, 9))) for value in values)
+
+    def _label(self, number: float) -> str:
+        return f"{number:+g}".replace("-", "−") if self.low < 0 and number else f"{abs(number):g}"
+
+    @property
     def lines(self) -> list[Line]:
         """All lines, from top to bottom."""
         return [line for block in self.blocks for line in block.lines]

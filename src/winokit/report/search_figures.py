@@ -23,7 +23,7 @@ def figures_of_search(findings: Findings, shown: tuple[Strip, ...]) -> dict[str,
     width = max(4.5, 1.5 + 1.05 * len(shown))
     return {
         "distribution": Figure([lambda ax: draw_distribution(ax, findings, shown)], width, 4.2),
-        "best-of": Figure([lambda ax: draw_best_of(ax, findings)], 5.5, 3.6),
+        "best-of": Figure([lambda ax: draw_best_of(ax, findings)], 6.5, 4.0),
     }
 
 
@@ -41,8 +41,12 @@ def draw_distribution(ax: Axes, findings: Findings, shown: tuple[Strip, ...]) ->
             x, scores, s=11, facecolors=np.where(hollow, "white", BLUE), edgecolors=BLUE, linewidths=0.7, zorder=3
         )
         spread = strip.spread
-        ax.vlines(place, 100 * spread.lower_quartile, 100 * spread.upper_quartile, color=GREY, linewidth=4, alpha=0.45)
-        ax.hlines(100 * spread.median, place - WIDE, place + WIDE, color=ORANGE, linewidth=2, zorder=4)
+        # Named once, for the legend.
+        half, middle = ("middle half", "median") if place == 0 else ("", "")
+        quartiles = (100 * spread.lower_quartile, 100 * spread.upper_quartile)
+        ax.vlines(place, *quartiles, color=GREY, linewidth=4, alpha=0.45, label=half)
+        ends = (place - WIDE, place + WIDE)
+        ax.hlines(100 * spread.median, *ends, color=ORANGE, linewidth=2, zorder=4, label=middle)
         ax.annotate(
             f"{100 * spread.upper_quartile:.1f}",
             (place + WIDE, 100 * spread.upper_quartile),
@@ -50,14 +54,16 @@ def draw_distribution(ax: Axes, findings: Findings, shown: tuple[Strip, ...]) ->
             textcoords="offset points",
             fontsize=7,
             va="center",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )
     _lines(ax, findings)
     ax.set_xticks(range(len(shown)), [shortened(strip.title, 22) for strip in shown], rotation=25, ha="right")
     ax.set_xlim(-0.6, len(shown) - 0.3)
-    ax.set_ylabel("per cent right on the dev set")
+    if any(dot.hollow for strip in shown for dot in strip.dots):
+        ax.scatter([], [], s=11, facecolors="white", edgecolors=BLUE, linewidths=0.7, label="not told from guessing")
+    ax.set_ylabel("per cent right on the dev set\n(number: upper quartile)")
     ax.grid(axis="y", color="#e2e1db", linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, fontsize=8)
 
 
 def draw_best_of(ax: Axes, findings: Findings) -> None:
@@ -66,18 +72,18 @@ def draw_best_of(ax: Axes, findings: Findings) -> None:
         if one.scores:
             tries = np.arange(1, len(one.scores) + 1)
             values = [100 * best_of(one.scores, int(number)) for number in tries]
-            ax.plot(
-                tries, values, color=COLOURS[place % len(COLOURS)], label=shortened(one.formalization, 24), marker="."
-            )
+            told = [number - 1 for number in TRIES if number <= len(tries)]
+            again, place_of_colour = divmod(place, len(COLOURS))
+            colour, name = COLOURS[place_of_colour], shortened(one.formalization, 24)
+            ax.plot(tries, values, (".-", ".--", ".:")[again % 3], color=colour, label=name, markevery=told)
     _lines(ax, findings)
     most = max(len(one.scores) for one in findings.found)
     marks = [number for number in TRIES if number < 0.8 * most] + [most]
     ax.set_xscale("log")
     ax.set_xticks(marks, [str(number) for number in marks])
     ax.minorticks_off()
-    ax.set_xlabel("trials")
-    ax.set_ylabel("expected best on the dev set, per cent")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=7)
+    ax.set_xlabel("trials, logarithmic")
+    ax.set_ylabel("per cent right on the dev set,\nexpected of the best")
 
 
 def _lines(ax: Axes, findings: Findings) -> None:

@@ -27,7 +27,7 @@ def _word(findings: Findings) -> tuple[str, str]:
         return "Too few problems to say what the best trial is worth", PLAIN
     if lucky.low <= lucky.floor:
         return "The best trial may be no better than guessing on other problems", BAD
-    return "The best trial is above guessing, its choice counted", GOOD
+    return "The best trial is above guessing, even counting that it was chosen", GOOD
 
 
 def _headline(findings: Findings) -> str:
@@ -102,6 +102,6 @@ def _tests(findings: Findings) -> Iterator[Point]:
         above = row["low"] is not None and row["low"] > row["chance"]
         yield Point(
             f"On {dataset.card.name}, which had no say in the choice, the chosen trial has {percent(row['value'])} "
-            f"[{percent(row['low'])}, {percent(row['high'])}].",
+            f"({percent(row['low'])} to {percent(row['high'])}).",
             GOOD if above else BAD,
         )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput
+from winokit.report.charts import STEP, Chart, tenths_around
 from winokit.report.pages import flat
 from winokit.report.protocols import LIU, Source
 from winokit.report.wording import percent
 from winokit.report.write import INDEX, write_page
 
-RESULTS, CURVE, FIGURE, REPORT = "results.json", "curve.json", "curve.png", "report"
+RESULTS, CURVE, REPORT = "results.json", "curve.json", "report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,7 @@ class TrainPage:
     formalization: str
     train: str
     sentences: tuple[tuple[str, str], ...]
-    figure: str
-    """The curve, as the page itself holds it."""
+    charts: tuple[Chart, ...]
     lines: tuple[Line, ...]
     run: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
@@ -57,15 +56,14 @@ def write_train_page(folder: Path) -> Path:
     try:
         results = json.loads((folder / RESULTS).read_text("utf-8"))
         curve = json.loads((folder / CURVE).read_text("utf-8"))
-        figure = b64encode((folder / FIGURE).read_bytes()).decode()
-        page = train_page(results, curve, f"data:image/png;base64,{figure}")
+        page = train_page(results, curve)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{folder}: not the folder of a finished training run ({error})") from None
     write_page(folder / REPORT / INDEX, "train.html.j2", page=page)
     return folder / REPORT / INDEX
 
 
-def train_page(results: Mapping[str, Any], curve: Mapping[str, Any], figure: str) -> TrainPage:
+def train_page(results: Mapping[str, Any], curve: Mapping[str, Any]) -> TrainPage:
     """Everything the page of a run shows."""
     run = results["run"]
     return TrainPage(
@@ -73,11 +71,36 @@ def train_page(results: Mapping[str, Any], curve: Mapping[str, Any], figure: str
         formalization=str(run["formalization"]),
         train=str(run["train"]),
         sentences=tuple(_sentences(results, curve)),
-        figure=figure,
+        charts=tuple(_charts(curve)),
         lines=tuple(_line(row) for row in results["metrics"]),
         run=tuple(flat(run)),
         notes=tuple(results["notes"]),
     )
+
+
+def _charts(curve: Mapping[str, Any]) -> Iterator[Chart]:
+    """Training loss by step and, where there is a dev set, accuracy on it and that of its whole groups."""
+    steps, losses = zip(*((row["step"], row["loss"]) for row in curve["train"]), strict=True)
+    guessing = curve["guessing_loss"]
+    highest = max(losses) if guessing is None else max(*losses, guessing)
+    yield Chart("Training loss", losses, steps, 0.0, highest, unit=STEP, mark=guessing, mark_name="guessing")
+    dev = curve["dev"]
+    intervals = tuple((row["low"], row["high"]) for row in dev)
+    measures = (
+        ("accuracy", "Right on the dev set", "chance", intervals),
+        ("group_accuracy", "Whole groups right on the dev set", "group_chance", ()),
+    )
+    for name, title, level, band in measures:
+        values = tuple(row[name] for row in dev if row[name] is not None)
+        if values:
+            guessed = curve[level]
+            inside = (*values, guessed - 0.05, guessed + 0.05, *(end for interval in band for end in interval))
+            yield Chart(
+                *(title, values, tuple(row["step"] for row in dev), *tenths_around(inside), STEP, True, guessed),
+                mark_name="guessing",
+                band=band,
+                kept=curve["kept_step"],
+            )
 
 
 def _sentences(results: Mapping[str, Any], curve: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -61,7 +61,7 @@ def transfer_page(found: Transfer) -> TransferPage:
         model=str(found.run["model"]),
         formalization=str(found.run["formalization"]),
         sentences=tuple(_sentences(found)),
-        arms=tuple((name, _stages(stages)) for name, stages in found.run["arms"].items()),
+        arms=tuple((name, _stages(name, stages)) for name, stages in found.run["arms"].items()),
         tables=tables,
         choices=tuple(_choices(found)),
         settings=tuple(_settings(found)),
@@ -72,8 +72,9 @@ def transfer_page(found: Transfer) -> TransferPage:
     )
 
 
-def _stages(stages: Sequence[str]) -> str:
-    return ", then ".join(f"{stage} problems" for stage in stages)
+def _stages(arm: str, stages: Sequence[str]) -> str:
+    """What an arm is trained on, without its own name again."""
+    return ", then ".join(f"{stage} problems" for stage in stages).removeprefix(f"{arm}, ")
 
 
 def _sentences(found: Transfer) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ def kind(metric: str, chance: float | None = None, value: float = 0.0) -> str:
         return COUNT
     if name.startswith("absolute_"):
         return SIZE
-    if name in DIFFERENCES or name.endswith(("_minus_anti", "_delta", "_gap", "_drop", "_difference")):
+    if name in DIFFERENCES or "_minus_" in name or name.endswith(("_delta", "_gap", "_drop", "_difference")):
         return POINTS
     if name in SHARES or name.endswith(("accuracy", "_share", "_rate", "consistency")) or name.startswith("share_"):
         return SHARE

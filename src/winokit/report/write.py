@@ -13,7 +13,6 @@ from winokit.garbage import collector_off
 from winokit.report import wording
 from winokit.report.figures import figures_of, write_figures
 from winokit.report.pages import Beside, report_of
-from winokit.report.plots import Forest
 from winokit.report.problems import problem_scripts
 
 if TYPE_CHECKING:
@@ -74,16 +73,9 @@ def environment() -> Environment:
         "points": wording.points,
         "probability": wording.probability,
         "value": _value,
-        "tick": tick,
     }
     return made
 
 
 def _value(line: Beside) -> str:
     return wording.SAY[line.kind](line.value)
-
-
-def tick(forest: Forest, share: float) -> str:
-    """The label of an axis at a share of its length."""
-    value = 100 * (forest.low + share * (forest.high - forest.low))
-    return f"{value:+g}".replace("-", "−") if forest.low < 0 and value else f"{value:g}"
