@@ -84,7 +84,7 @@ def limits(interval: m.Interval) -> tuple[float, float]:
 def compared(case: Case) -> tuple[float, ...]:
     found = m.compare(case.correct, case.other_correct, case.groups, seed=3, draws=200)
     counts = (found.only_first, found.only_second, found.n)
-    return (found.difference, *limits(found.interval), found.p_mcnemar, found.p_bootstrap, *counts)
+    return (found.difference, *limits(found.interval), found.p_mcnemar, found.p_groups, *counts)
 
 
 def wilson_of_groups(case: Case) -> tuple[float, float]:

@@ -40,20 +40,20 @@ def test_swapping_the_models_turns_the_difference():
 def test_models_that_agree_everywhere_do_not_differ():
     right = [True, False, True, True]
     found = compare(right, right, ["a", "a", "b", "b"])
-    assert (found.difference, found.p_mcnemar, found.p_bootstrap) == (0, 1, 1)
+    assert (found.difference, found.p_mcnemar, found.p_groups) == (0, 1, 1)
     assert (found.interval.low, found.interval.high) == (0, 0)
 
 
 def test_p_is_never_nought():
     found = compare([True] * 40, [False] * 40, [row // 2 for row in range(40)], draws=500)
-    assert found.p_bootstrap == 1 / 501
+    assert found.p_groups == 1 / 501
 
 
-def test_by_drawing_groups_one_in_twenty_null_comparisons_is_significant_where_mcnemar_errs():
+def test_by_groups_one_in_twenty_null_comparisons_is_significant_where_mcnemar_errs():
     rng = np.random.default_rng(3)
     groups = np.repeat(np.arange(80), 4)
     found = [compare(alike(rng, 80, 4), alike(rng, 80, 4), groups, seed, draws=1000) for seed in range(1500)]
-    assert 0.03 <= np.mean([one.p_bootstrap <= 0.05 for one in found]) <= 0.07
+    assert 0.03 <= np.mean([one.p_groups <= 0.05 for one in found]) <= 0.07
     assert np.mean([one.p_mcnemar <= 0.05 for one in found]) > 0.15
     covered = np.mean([one.interval.low <= 0 <= one.interval.high for one in found])
     assert 0.92 <= covered <= 0.98
@@ -64,7 +64,7 @@ def test_a_real_difference_is_found():
     groups = [row // 2 for row in range(600)]
     better, worse = rng.random(600) < 0.8, rng.random(600) < 0.65
     found = compare(better, worse, groups)
-    assert found.p_bootstrap < 0.01
+    assert found.p_groups < 0.01
     assert found.p_mcnemar < 0.01
     assert 0 < found.interval.low < found.difference < found.interval.high
 
@@ -80,12 +80,23 @@ def test_pairing_makes_a_difference_surer():
     assert p_paired(first, second, groups) < 0.01
 
 
-def test_without_groups_the_bootstrap_and_a_t_test_agree():
+def test_without_groups_changing_places_and_a_t_test_agree():
     rng = np.random.default_rng(6)
     first = rng.normal(size=300)
     second = first + 0.1 + rng.normal(size=300)
     ours = p_paired(first, second, [None] * 300, Draws(draws=20_000))
     assert ours == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
+
+
+def test_four_groups_of_eleven_are_too_few_to_tell_two_apart():
+    worse = [0.0] * 4 + [1.0] * 7
+    assert p_paired(worse, [1.0] * 11, range(11)) == pytest.approx(mcnemar(0, 4), abs=0.02)  # a bootstrap says 0.01
+
+
+def test_twins_change_places_together_and_problems_alone_by_themselves():
+    first, second = [1.0] * 6, [0.0] * 6
+    assert p_paired(first, second, ["a", "a", "b", "b", "c", "c"]) == pytest.approx(mcnemar(3, 0), abs=0.02)
+    assert p_paired(first, second, [None] * 6) == pytest.approx(mcnemar(6, 0), abs=0.02)
 
 
 def test_holm_by_hand():

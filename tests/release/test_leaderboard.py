@@ -7,15 +7,14 @@ import random
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from winokit.errors import BadInput
-from winokit.metrics import holm, mcnemar
+from winokit.metrics import holm
 from winokit.release.grading import grade, write_graded
 from winokit.release.grading_statement import Statement
 from winokit.release.hidden import hidden_folder, read_hidden
-from winokit.release.leaderboard import leaderboard, p_changed_places
+from winokit.release.leaderboard import leaderboard
 from winokit.release.leaderboard_page import curve_of, write_board
 
 
@@ -75,21 +74,6 @@ def test_neighbours_far_apart_are_told_apart_and_others_not(release, entries):
     assert second.ahead.difference == pytest.approx(second.main.value - last.main.value, abs=0.0011)
     assert second.ahead.low <= second.ahead.difference <= second.ahead.high
     assert last.ahead is None
-
-
-def test_four_groups_of_eleven_are_too_few_to_tell_neighbours_apart():
-    apart = np.array([-1.0] * 4 + [0.0] * 7)
-    assert p_changed_places(apart, range(11)) == pytest.approx(mcnemar(0, 4), abs=0.02)  # a bootstrap says 0.01
-
-
-def test_twins_change_places_together_and_problems_alone_by_themselves():
-    apart = np.ones(6)
-    assert p_changed_places(apart, ["a", "a", "b", "b", "c", "c"]) == pytest.approx(mcnemar(3, 0), abs=0.02)
-    assert p_changed_places(apart, [None] * 6) == pytest.approx(mcnemar(6, 0), abs=0.02)
-
-
-def test_entries_that_are_right_on_the_same_problems_are_not_told_apart():
-    assert p_changed_places(np.zeros(5), range(5)) == 1
 
 
 def test_p_values_are_corrected_for_all_tests_on_the_page(release, entries):

@@ -36,11 +36,11 @@ def test_a_difference_counts_only_after_correction(comparisons):
     clear, unclear = paired(comparisons)
     assert clear.ahead == "big & new"
     assert unclear.ahead is None
-    assert clear.p_corrected >= clear.found.p_bootstrap
+    assert clear.p_corrected >= clear.found.p_groups
 
 
 def test_many_tests_make_the_same_difference_less_certain():
-    found = compare([True] * 9 + [False] * 111, [False] * 120, TWINS)
+    found = compare([True] * 16 + [False] * 104, [False] * 120, TWINS)
     once = paired({("a", "b", "accuracy"): found})[0]
     often = paired({("a", f"b{i}", "accuracy"): found for i in range(200)})[0]
     assert once.ahead == "a"

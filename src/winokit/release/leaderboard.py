@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.metrics import Draws, all_right, complete_groups, holm, paired_interval
-from winokit.metrics.arrays import FloatArray, clusters
-from winokit.metrics.intervals import ROUNDING
+from winokit.metrics import Draws, all_right, complete_groups, holm, p_paired, paired_interval
+from winokit.metrics.arrays import FloatArray
 from winokit.release.grading import (
     ACCURACY,
     AUC,
@@ -199,25 +198,9 @@ def _worth(place: Place, labels: Hidden, metric: str) -> Values | None:
 
 def _ahead(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> Ahead:
     interval = paired_interval(first, second, list(groups), DRAWS)
-    p = p_changed_places(first - second, groups)
+    p = p_paired(first, second, list(groups), DRAWS)
     difference = float(first.mean() - second.mean())
     return Ahead(rounded(difference), rounded(interval.low), rounded(interval.high), p, p)
-
-
-def p_changed_places(apart: FloatArray, groups: Sequence[Any], draws: int = DRAWS.draws, seed: int = 0) -> float:
-    """Two-sided p-value of a mean difference: how often it is as large when sides are drawn anew in every group.
-
-    Never below 1/(draws + 1): the sides as they are count as one draw.
-
-    >>> round(p_changed_places(np.array([1.0, 1.0, 1.0, 0.0]), range(4)), 1)  # a coin falls thrice on one side: 1/4
-    0.2
-    """
-    sums = np.bincount(clusters(groups), weights=apart)
-    sums, observed = sums[sums != 0], abs(float(sums.sum()))
-    rng = np.random.default_rng(seed)
-    drawn = (abs(float((rng.integers(0, 2, len(sums)) * 2 - 1) @ sums)) for _ in range(draws))
-    extreme = sum(far >= observed - ROUNDING for far in drawn)
-    return (extreme + 1) / (draws + 1)
 
 
 def _with_tests(places: Sequence[Place], tested: Sequence[dict[str, Ahead]]) -> Iterator[Place]:

@@ -81,8 +81,8 @@ def comparison_of(runs: Mapping[str, Run], comparisons: Comparisons) -> CompareP
 
 
 def paired(comparisons: Comparisons) -> list[Pair]:
-    """The tests with Holm's correction over all of them; the p-values are those of the bootstrap over groups."""
-    corrected = holm([found.p_bootstrap for found in comparisons.values()])
+    """The tests with Holm's correction over all of them; the p-values are those over groups."""
+    corrected = holm([found.p_groups for found in comparisons.values()])
     return [Pair(*names, found, p) for (names, found), p in zip(comparisons.items(), corrected, strict=True)]
 
 
