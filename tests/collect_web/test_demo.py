@@ -23,3 +23,17 @@ def test_the_example_study_is_filled_with_bundled_twins_and_votes_on_them(tmp_pa
     assert now.problems["valid"] > 0
     assert [one.state for one in people].count("blocked") == 1
     assert {"answer", "switchable", "associative"} <= asked
+
+
+def test_the_example_workers_do_the_same_every_time(tmp_path):
+    """The tutorial's page shows numbers, and whoever follows it gets them."""
+    told = []
+    for name in ("one", "two"):
+        fill(tmp_path / name, days=1)
+        study = Study.open(tmp_path / name)
+        judged = [
+            (one.public_id, one.valid, [(v.worker, v.said) for v in one.votes]) for one in browse.problems(study).rows
+        ]
+        told.append((judged, [(one.code, one.state) for one in quality.workers(study)]))
+        study.close()
+    assert told[0] == told[1]

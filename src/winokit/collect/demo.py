@@ -108,6 +108,7 @@ class Cast:
 
     def __init__(self, study: Study, clock: PastClock, pairs: list[Pair], seed: int = 0) -> None:
         self.study, self.clock, self.random = study, clock, Random(seed)
+        self.joined = 0
         self.stock: dict[tuple[str, str], list[Pair]] = defaultdict(list)
         for pair in pairs:
             self.stock[pair.about].append(pair)
@@ -117,7 +118,8 @@ class Cast:
 
     def newcomer(self) -> WorkerInfo:
         """Somebody who has passed everything that comes before work."""
-        worker = workers.join(self.study, "links")
+        self.joined += 1
+        worker = workers.join(self.study, "links", code=f"w-example-{self.joined}")
         self.clock.wait(60)
         workers.consent(self.study, worker.id)
         workers.screen(self.study, worker.id, native_speaker=True, has_seen_wsc=False)

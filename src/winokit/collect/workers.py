@@ -69,13 +69,15 @@ class OwnWork:
     """Whether they have handed in as much as one visit asks for."""
 
 
-def join(study: Study, platform: str, identity: Identity | None = None) -> WorkerInfo:
-    """A new worker, or the one that a platform has sent before."""
+def join(study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None) -> WorkerInfo:
+    """A new worker, or the one that a platform has sent before. Without a code they are given a random one."""
     with study.store.write() as session:
-        return joined(study, session, platform, identity)
+        return joined(study, session, platform, identity, code)
 
 
-def joined(study: Study, session: Session, platform: str, identity: Identity | None = None) -> WorkerInfo:
+def joined(
+    study: Study, session: Session, platform: str, identity: Identity | None = None, code: str | None = None
+) -> WorkerInfo:
     """The same, within a transaction."""
     if identity is not None:
         known = session.scalar(
@@ -84,9 +86,8 @@ def joined(study: Study, session: Session, platform: str, identity: Identity | N
         if known is not None:
             known.study_id, known.session_id = identity.study_id, identity.session_id
             return _info(study, session.get_one(Worker, known.worker_id))
-    worker = Worker(
-        code=f"w-{random_code()}", platform=platform, state=ACTIVE, session_version=1, joined_at=study.now()
-    )
+    code = code or f"w-{random_code()}"
+    worker = Worker(code=code, platform=platform, state=ACTIVE, session_version=1, joined_at=study.now())
     session.add(worker)
     session.flush()
     if identity is not None:
