@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from winokit.errors import BadInput
@@ -16,5 +17,6 @@ def write_whole(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where a file stands in the place of a folder there is nothing to remove
+            temporary.unlink()
         raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None

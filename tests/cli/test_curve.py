@@ -99,6 +99,13 @@ def test_the_published_line_is_told_with_what_is_said_of_it():
         (("large", "--test", "large"), "are in large too"),
         (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 is asked for"),
         (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
+        (("large", "--test", "test", "--seed", "-1"), "seed: 0 or more expected, found -1"),
+        (("large", "--test", "test", "--human", "0.94"), "human: per cent expected, such as 94.0, found 0.94"),
+        (("large", "--test", "test", "--human-group", "nan"), "human_group: per cent expected"),
+        (
+            ("large", "--test", "test", "--formalization", "mc-mlm", "--formalization", "mc-mlm?loss=softmax"),
+            r"each once, expected, found mc-mlm, mc-mlm\?loss=softmax",
+        ),
         (("large", "small", "--test", "test"), "from small to large"),
         (("small", "large", "--test", "test", "--sizes", "8"), "the files are the sizes"),
         (("small", "--fit-only", "x.csv"), "either DATA to train on, or --fit-only"),

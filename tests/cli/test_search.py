@@ -48,7 +48,7 @@ def asked(bert, parts, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shown(asked):
-    return run(*asked[0], "--human", 0.9).output
+    return run(*asked[0], "--human", 90).output
 
 
 def test_a_search_prints_a_table_and_what_to_hold_it_against(asked, shown):
@@ -82,6 +82,7 @@ def test_json_has_the_run_and_the_rows(asked, shown):
         (("--formalization", "mc-mln"), "Did you mean 'mc-mlm'"),
         (("--dev", "dev", "--holdout", "5"), "one dev set is enough"),
         (("--dev", "dev", "--test", "dev"), "weights must not be chosen on the set they are tested on"),
+        (("--dev", "dev", "--seed", "-1"), "seed: 0 or more expected, found -1"),
         ((), "a search needs a dev set"),
     ],
 )

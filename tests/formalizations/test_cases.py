@@ -73,6 +73,16 @@ def test_the_paper_trains_on_one_judgement_a_pronoun_with_the_right_span_among_i
     assert case.gold == 1
 
 
+def test_the_paper_trains_no_pair_loss_on_one_judgement_a_pronoun_too():
+    every, none = training_cases(JUDGED, Formalization.parse("mc-sent-no-pair-loss"))
+    kept, notes = training_cases(JUDGED, Formalization.parse("mc-sent-no-pair-loss?style=paper"))
+    assert (len(every), none) == (len(JUDGED), [])
+    pronouns = {(case.problem.before, case.problem.after): case.options for case in reversed(every)}
+    assert {(case.problem.before, case.problem.after): case.options for case in kept} == pronouns
+    assert len(kept) == len(pronouns) < len(JUDGED)
+    assert notes == [f"{len(kept)} of 6 problems train: of yes/no judgements one for each pronoun"]
+
+
 def test_superglue_wsc_gives_as_many_cases_as_its_siblings_allow(real_file):
     data = load(real_file("superglue-wsc/train.jsonl"))
     count = {
@@ -137,7 +147,10 @@ def test_a_spec_says_everything_that_differs_from_the_defaults(name, style):
         ("mc-mlm?separator=after", "No switch of 'mc-mlm' named 'separator'"),
         ("mc-sent?separator=behind", "No separator of 'mc-sent' named 'behind'. Known: after, before"),
         ("mc-sent?style=mine", "No style"),
-        ("mc-mlm?alpha=big", "a number expected, found 'big'"),
+        ("mc-mlm?alpha=big", "a number, 0 or more, expected, found 'big'"),
+        ("mc-mlm?alpha=nan", "a number, 0 or more, expected, found 'nan'"),
+        ("mc-mlm?beta=-1", "a number, 0 or more, expected, found '-1'"),
+        ("mc-sent-no-pair-loss?trains=right", "No trains of 'mc-sent-no-pair-loss' named 'right'. Known: all, groups"),
     ],
 )
 def test_a_wrong_name_says_what_exists(spec, said):

@@ -94,12 +94,26 @@ def test_what_cannot_be_embedded_is_refused_before_training(bert, planted, tmp_p
     three = Dataset([p.replace(candidates=(*p.candidates, "Ann")) for p in planted], Card("three"))
     with pytest.raises(BadInput, match="concat features need two candidates"):
         finetuned_features(Parts.of(three, 12), tmp_path / "x", bert, QUICK)
+    yes_or_no = [p.replace(candidates=("no", "yes"), query=p.candidates[0], answer=0, group=None) for p in planted]
+    with pytest.raises(BadInput, match=r"need two candidates, and problem \w+ has not: --as choice"):
+        finetuned_features(Parts.of(Dataset(yes_or_no, Card("judged")), 12), tmp_path / "x", bert, QUICK)
+    with pytest.raises(BadInput, match="p-span reads the same text whichever option"):
+        finetuned_features(Parts.of(planted, 12), tmp_path / "x", bert, Settings("p-span"))
     assert not (tmp_path / "x").exists()
     with pytest.raises(LookupError, match="No pooling of a fine-tuned model named 'span'"):
         Kind(pooling="span")
     network = load_network(bert, Formalization.parse("mc-mlm"))
     with pytest.raises(BadInput, match="mc-mlm reads the same text whichever option"):
         embedded(planted, network, Kind())
+
+
+@pytest.mark.parametrize("option", [("--device", "cuda"), ("--learning-rate", "1e-5"), ("--formalization", "mc-sent")])
+def test_an_option_of_training_is_refused_where_nothing_is_trained(bert, tmp_path, option):
+    from winokit.cli.embed import embed
+
+    with pytest.raises(BadInput, match=f"{option[0]}: an option of --finetune N"):
+        runner(embed)("synthetic-4", "--model", bert, *option, "--out", tmp_path / "X.npy")
+    assert not (tmp_path / "X.npy").exists()
 
 
 def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_path):

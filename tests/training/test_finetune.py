@@ -1,11 +1,13 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -306,6 +308,58 @@ def test_a_loss_that_is_no_number_stops_the_run_in_one_line(bert, planted, tmp_p
         finetune(Data(planted), tmp_path, bert, replace(QUICK, learning_rate=1e30, clip=0, warmup=0.0))
 
 
+@pytest.mark.parametrize("steps", [1, 40])
+def test_weights_that_give_no_numbers_stop_the_run_before_anything_is_scored_or_saved(
+    bert, planted, unseen, tmp_path, steps
+):
+    # One step: the loss is from before the weights moved. Forty: evaluations come more often than losses are read.
+    wild = replace(QUICK, learning_rate=1e30, clip=0, warmup=0.0, epochs=5, steps=steps, evaluate_every=1)
+    often = replace(wild, checkpoint_every=1)
+    for name, dev in (("dev", unseen), ("none", None)):
+        with pytest.raises(Diverged, match=r"training diverged: .*; lower the learning rate"):
+            finetune(Data(planted, dev), tmp_path / name, bert, often)
+        # What would lead there again is gone, so that a lower rate may begin.
+        assert not list((tmp_path / name).iterdir())
+
+
+def model_folder(bert):
+    return Path(bert.removeprefix("hf:"))
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_training(bert, planted, tmp_path):
+    def progress(done, total):
+        raise AssertionError("training began")
+
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(BadInput, match=f"{place}: cannot be written"):
+            finetune(Data(planted), place, bert, QUICK, progress=progress)
+
+
+def test_what_others_left_in_the_folder_is_not_written_over(bert, planted, tmp_path):
+    with pytest.raises(BadInput, match="is the model that is to be trained; choose another --out"):
+        finetune(Data(planted), model_folder(bert), bert, QUICK)
+    shutil.copytree(model_folder(bert), tmp_path / "model")
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "results.json").write_text('{"run": {}, "metrics": []}')
+    for name, file in (("model", "config.json"), ("audit", "results.json")):
+        with pytest.raises(BadInput, match=f"{file}: is not of a training run, and would be lost"):
+            finetune(Data(planted), tmp_path / name, bert, QUICK)
+
+
+def test_a_finished_run_without_weights_is_not_written_over_and_gets_them_when_asked(bert, planted, unseen, tmp_path):
+    short = replace(QUICK, steps=3)
+    first = finetune(Data(planted, None, (unseen,)), tmp_path, bert, short, save=False)
+    with pytest.raises(BadInput, match=r"holds a run with another learning_rate \(0.003, here 1e-05\)"):
+        finetune(Data(planted, None, (unseen,)), tmp_path, bert, replace(short, learning_rate=1e-5), save=False)
+    with pytest.raises(BadInput, match="holds a run with other content under train;"):
+        finetune(Data(planted[:20], None, (unseen,)), tmp_path, bert, short, save=False)
+    assert not (tmp_path / "winokit.json").exists()
+    again = finetune(Data(planted, None, (unseen,)), tmp_path, bert, short)
+    assert again.metrics == first.metrics
+    assert load_model(f"hf:{tmp_path}").formalization == "mc-sent"
+
+
 def test_problems_that_a_formalization_cannot_read_are_counted_and_an_empty_rest_refused(bert, planted, tmp_path):
     some = [
         problem.replace(before=problem.before.replace(problem.candidates[0], "Somebody")) for problem in planted[:10]
@@ -339,6 +393,10 @@ def test_an_exam_is_the_same_however_often_it_is_sat(bert, unseen):
         ({"precision": "int8"}, "No precision named"),
         ({"keep": "first"}, "No choice of weights named"),
         ({"patience": 0}, "patience: 1 or more"),
+        ({"learning_rate": math.inf}, "learning_rate: a number above 0 expected, found inf"),
+        ({"clip": math.nan}, "clip: 0 or more expected, found nan"),
+        ({"weight_decay": math.inf}, "weight_decay: 0 or more expected, found inf"),
+        ({"seed": 2**63}, "seed: a number below 2"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes, said):

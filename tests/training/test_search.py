@@ -228,7 +228,7 @@ def attempted(monkeypatch, bert, data, tmp_path, error):
 
 
 def test_what_concerns_one_trial_ends_that_trial(monkeypatch, bert, data, tmp_path):
-    diverged = attempted(monkeypatch, bert, data, tmp_path, Diverged(7, 1.0))
+    diverged = attempted(monkeypatch, bert, data, tmp_path, Diverged("the loss is not a number at step 7", 1.0))
     assert (diverged.state, diverged.accuracy) == ("diverged", None)
     full = BadInput("out of memory: halve the batch size")
     full.__cause__ = RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
@@ -322,6 +322,8 @@ def test_nothing_but_failures_is_an_error(data, bert, tmp_path, monkeypatch):
         ({"workers": 0}, "workers: 1 or more expected, found 0"),
         ({"engine": "slurm"}, "No engine named 'slurm'. Known: local, ray."),
         ({"model": "hf:no/such/folder/at/all"}, "no such model folder"),
+        ({"human": 0.94}, "human: per cent expected, such as 94.0, found 0.94"),
+        ({"address": "head:6379"}, "address head:6379: of a Ray cluster, which only the engine 'ray' runs on"),
     ],
 )
 def test_bad_input_is_one_clear_line(data, bert, tmp_path, change, said):
@@ -342,6 +344,12 @@ def test_a_search_needs_a_dev_set_and_never_chooses_on_a_test_set(data, bert, tm
 def test_a_file_that_is_no_study_is_refused(data, bert, tmp_path):
     (tmp_path / "study.db").write_text("not a database, but long enough to be looked at" * 50)
     with pytest.raises(BadInput, match=r"study.db: cannot be opened as a study"):
+        search(data, tmp_path, bert, SPACE, NAMES, 1)
+
+
+def test_a_folder_in_which_nothing_can_be_written_is_refused(data, bert, tmp_path):
+    (tmp_path / "study.lock").mkdir()
+    with pytest.raises(BadInput, match=r"study.lock: cannot be written \(unable to open database file\)"):
         search(data, tmp_path, bert, SPACE, NAMES, 1)
 
 

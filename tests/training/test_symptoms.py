@@ -36,7 +36,10 @@ def test_a_dev_set_that_was_answered_has_the_last_word_over_the_loss():
 @pytest.mark.parametrize("right", [28, 33])
 def test_a_dev_set_at_chance_is_told_beside_the_loss(right):
     told = symptoms(STUCK, GUESSING, *answered(right))
-    assert [("nothing was learned" in one, "guessing gives" in one) for one in told] == [(True, False), (False, True)]
+    assert [("nothing was learned" in one, "told from guessing" in one) for one in told] == [
+        (True, False),
+        (False, True),
+    ]
     assert len(symptoms(FALLING, GUESSING, *answered(right))) == 1
 
 

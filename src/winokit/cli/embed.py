@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from winokit.training.settings import Settings
 
 FINETUNED = ".finetuned"
+TRAINING = ("formalization", "learning_rate", "epochs", "steps", "batch_size", "seed", "precision", "device")
+"""Options that only fine-tuning has a use for."""
 
 
 def embed(
+    context: typer.Context,
     data: Annotated[str, typer.Argument(help=DATA_HELP, metavar="DATA", show_default=False)],
     model: Model = "builtin",
     out: Annotated[Path, typer.Option("--out", help="The .npy file to write; settings and ids go beside it.")] = Path(
@@ -68,6 +71,7 @@ def embed(
     about: dict[str, Any] = {"model": model, "features": features, "pooling": pooling}
     told: dict[str, Any] = {}
     if finetune is None:
+        _check_unused(context)
         rows = _plain(dataset, model, (features, pooling), cache)
     else:
         need_training("embed --finetune")
@@ -103,6 +107,17 @@ def embed(
     typer.echo(f"{rows.shape[0]:,} x {rows.shape[1]:,} written to {out}, settings and ids to {beside}")
     if told:
         typer.echo(f"debias it: winokit debias aflite {data} --features {out}")
+
+
+def _check_unused(context: typer.Context) -> None:
+    """Refuse an option that would be passed over in silence."""
+    for name in TRAINING:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise BadInput(
+                f"--{name.replace('_', '-')}: an option of --finetune N; a model that is embedded as it is takes its "
+                "device after a question mark, hf:NAME?device=cuda"
+            )
 
 
 def _plain(dataset: Dataset, model: str, kind: tuple[str, str], cache: str | None) -> Matrix:

@@ -75,7 +75,7 @@ def search(
         str | None, typer.Option(help="original->variant or variant->variant: trained on, tested on.")
     ] = None,
     human: Annotated[
-        float | None, typer.Option(help="What people get right, from 0 to 1, where the dataset does not say.")
+        float | None, typer.Option(help="Per cent that people get right, where the dataset does not say.")
     ] = None,
     drop_overlap: Annotated[
         bool, typer.Option("--drop-overlap", help="Leave out training problems that a dev or test set has too.")
@@ -106,7 +106,12 @@ def search(
         weight_decay=weight_decay,
     )
     settings = Settings(
-        steps=steps, accumulate=accumulate, evaluate_every=evaluate_every, patience=patience, precision=precision
+        steps=steps,
+        accumulate=accumulate,
+        seed=seed,
+        evaluate_every=evaluate_every,
+        patience=patience,
+        precision=precision,
     )
     loaded = load_sets(data, dev, holdout, test or [], (variant, arm), (as_, lenient, limit, seed))
     checked = loaded.checked(drop_overlap=drop_overlap)
@@ -130,7 +135,7 @@ def search(
             progress=_in_parts(progress),
         )
     page = write_search_page(findings, folder / "report")
-    tell([*checked.train.notes, *findings.notes])
+    tell([*checked.notes, *findings.notes])
     if json:
         said = {"out": str(folder), "report": str(page), "run": findings.run}
         print_json({**said, "metrics": findings.metrics, "notes": findings.notes})

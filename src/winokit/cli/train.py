@@ -107,7 +107,7 @@ def train(
     with progress_bar("training") as progress:
         outcome = finetune(checked, folder, model, settings, device=device, progress=progress)
     page = write_train_page(folder)
-    tell([*checked.train.notes, *outcome.notes])
+    tell([*checked.notes, *outcome.notes])
     if json:
         told = {"out": str(folder), "run": outcome.run, "metrics": outcome.metrics, "warnings": outcome.warnings}
         print_json({**told, "report": str(page)})

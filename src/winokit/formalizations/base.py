@@ -8,6 +8,7 @@ after a question mark: `mc-sent?separator=after`, `mc-mlm?loss=margin&alpha=5`. 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -143,9 +144,12 @@ def _checked(name: str, key: str, value: str) -> str:
     known = FORMALIZATIONS[name].switches[key]
     if known[:1] == NUMBER:
         try:
-            return str(float(value))
+            number = float(value)
         except ValueError:
-            raise BadInput(f"{name}?{key}: a number expected, found {value!r}") from None
+            number = math.nan
+        if not (number >= 0 and math.isfinite(number)):
+            raise BadInput(f"{name}?{key}: a number, 0 or more, expected, found {value!r}")
+        return str(number)
     if known and value not in known:
         raise UnknownName(f"{key} of {name!r}", value, known)
     return value

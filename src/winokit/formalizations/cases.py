@@ -53,7 +53,9 @@ def cases(dataset: Dataset, formalization: Formalization) -> list[Case]:
 def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list[Case], list[str]]:
     """The cases that train, every answer known, and notes on how many problems do not and why."""
     if formalization.definition.pointwise:
-        return [_case(problem, lambda one: ()) for problem in dataset], []
+        one_each = formalization.switches.get("trains") == "groups"
+        trained = [members[0] for members in siblings(dataset).values()] if one_each else list(dataset)
+        return [_case(problem, lambda one: ()) for problem in trained], _left_out(dataset, trained)
     rivals = rivals_of(dataset, formalization)
     choices = [_case(problem, rivals) for problem in dataset if problem.query is None]
     judged = [members for members in siblings(dataset).values() if members[0].query is not None]
@@ -128,6 +130,12 @@ def _judged(members: Sequence[Problem], rivals: Rivals, trains: str) -> list[Cas
     others = without(first.query or "", [right, *rivals(first)])
     options = (first.query or "", *others)
     return [Case(first, options, tuple(option.casefold() == right.casefold() for option in options))]
+
+
+def _left_out(dataset: Dataset, trained: Sequence[Problem]) -> list[str]:
+    if len(trained) == len(dataset):
+        return []
+    return [f"{len(trained):,} of {len(dataset):,} problems train: of yes/no judgements one for each pronoun"]
 
 
 def _rule(formalization: Formalization) -> str:

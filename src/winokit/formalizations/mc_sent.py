@@ -1,6 +1,7 @@
-"""MC-Sent: a softmax over the filled texts of a problem. WinoGrande's method, `mc-sent?style=winogrande` to the letter.
+"""MC-Sent: a softmax over the filled texts of a problem. WinoGrande's method is `mc-sent?style=winogrande`.
 
 Sakaguchi et al., "WinoGrande" (2020), https://arxiv.org/abs/1907.10641; Liu et al. (2020) use a plain linear head.
+One thing of WinoGrande's code is left out: it tokenises context and option apart (`inputs.py`).
 """
 
 from __future__ import annotations

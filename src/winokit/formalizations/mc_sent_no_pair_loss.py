@@ -1,7 +1,7 @@
 """MC-Sent-NoPairLoss: trained as P-Sent, one option at a time; decided by comparing the options.
 
-Liu et al. say that multiple-choice formalizations keep one judgement a sentence in training; their code keeps all for
-this one, whose loss sees the query only, and so do we.
+Liu et al. say that multiple-choice formalizations keep one judgement a sentence in training (`trains=groups`); their
+code keeps all for this one, whose loss sees the query only, and so do we (`trains=all`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ register(
         loss,
         highest,
         pointwise=True,
-        switches={**SEPARATION, **SUBSTITUTION, "head": ("linear", "dense"), **COMPARING},
+        switches={
+            **SEPARATION,
+            **SUBSTITUTION,
+            "head": ("linear", "dense"),
+            **COMPARING,
+            "trains": ("all", "groups"),
+        },
     )
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import torch
@@ -15,6 +16,16 @@ import torch
 from winokit.errors import BadInput
 
 NAME = "checkpoint.pt"
+
+
+def make_writable(folder: Path) -> None:
+    """Make a folder, and see, before minutes of training, whether a file can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
 
 
 def write_checkpoint(folder: Path, content: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from statistics import fmean, stdev
 import numpy as np
 from numpy.typing import NDArray
 
+from winokit.errors import BadInput
 from winokit.metrics import Draws, LogFit, complete_groups, fit_log, leaderboard_auc, wilson
 from winokit.metrics.arrays import clusters
 from winokit.problem import Dataset
@@ -84,6 +85,12 @@ class Goal:
     human: float | None = 94.0
     human_group: float | None = None
     fit_from: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("human", "human_group"):
+            value = getattr(self, name)
+            if value is not None and not 1 < value <= PER_CENT:
+                raise BadInput(f"{name}: per cent expected, such as 94.0, found {value}")
 
     def of(self, measure: str) -> float | None:
         """The goal of single or of group accuracy."""

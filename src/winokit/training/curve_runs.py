@@ -44,7 +44,8 @@ class Design:
     def __post_init__(self) -> None:
         if self.restarts < 1:
             raise BadInput(f"restarts: 1 or more expected, found {self.restarts}")
-        if len(set(self.formalizations)) < max(1, len(self.formalizations)):
+        specs = {Formalization.parse(name).spec for name in self.formalizations}
+        if len(specs) < max(1, len(self.formalizations)):
             raise BadInput(f"formalizations: one or more, each once, expected, found {', '.join(self.formalizations)}")
 
     def settings(self, settings: Settings, formalization: str, seed: int) -> Settings:

@@ -52,6 +52,12 @@ class Data:
                 _apart(held, "dev or test set", self.train, "leave them out of the training set with --drop-overlap")
         return found
 
+    @property
+    def notes(self) -> list[str]:
+        """What was noted of any of its sets."""
+        sets = [self.train, *([] if self.dev is None else [self.dev]), *self.tests]
+        return list(dict.fromkeys(note for one in sets for note in one.notes))
+
     def in_arm(self) -> Data:
         """The variants that the arm trains and tests on."""
         trained, tested = self.arm.trained_on, self.arm.tested_on

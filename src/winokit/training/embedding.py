@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput, UnknownName
-from winokit.formalizations import Encoded, Network, cases, encode, open_network
+from winokit.formalizations import Encoded, Formalization, Network, cases, encode, open_network
 from winokit.formalizations.inputs import SENTENCES, Option, Row
 from winokit.formalizations.network import BUDGET_ELSEWHERE, BUDGET_ON_CPU
 from winokit.models.hf_common import Settings as ModelSettings
@@ -101,9 +101,9 @@ def finetuned_features(
 
     `progress` is told of the training and of the embedding. The same call goes on where it was killed.
     """
-    kind = kind or Kind()
+    kind, settings = kind or Kind(), settings or Settings(FORMALIZATION)
     _check(parts.rest, kind)
-    settings = settings or Settings(FORMALIZATION)
+    _check_reading(Formalization.parse(settings.formalization), kind)
     outcome = finetune(Data(parts.train, parts.dev), out, model, settings, device=device, progress=progress[0])
     spec = Spec("hf", str(out), {} if device is None else {"device": device})
     return Embedded(embedded(parts.rest, open_network(ModelSettings.of(spec)), kind, progress[1]), parts, outcome)
@@ -113,9 +113,7 @@ def embedded(dataset: Dataset, network: Network, kind: Kind, progress: Progress 
     """One row a problem, in the dataset's order."""
     if kind.features == "single":
         return states(network, _blanks(dataset, network), kind.pooling, progress)[:, 0]
-    name = network.formalization.name
-    if network.formalization.definition.input is not SENTENCES:
-        raise BadInput(f"{name} reads the same text whichever option: choose mc-sent, or --features single")
+    _check_reading(network.formalization, kind)
     found = encode(cases(dataset, network.formalization), network.formalization, network.reader)
     both = states(network, [one for one in found if not isinstance(one, str)], kind.pooling, progress)
     return both[:, 0] - both[:, 1] if kind.features == "difference" else both.reshape(len(dataset), -1)
@@ -153,8 +151,17 @@ def _blanks(dataset: Dataset, network: Network) -> list[Encoded]:
     return [Encoded((Row(tuple(one.ids), len(one.ids)),), (Option(0),)) for one in readings]
 
 
+def _check_reading(formalization: Formalization, kind: Kind) -> None:
+    """Refuse a formalization for which the options of a problem are one text."""
+    if kind.features != "single" and formalization.definition.input is not SENTENCES:
+        raise BadInput(
+            f"{formalization.name} reads the same text whichever option: choose mc-sent, or --features single"
+        )
+
+
 def _check(dataset: Dataset, kind: Kind) -> None:
     """Refuse, before minutes of training, problems that have no two options to be put side by side."""
     odd = next((one for one in dataset if len(one.candidates) != 2 or one.query is not None), None)
     if odd is not None and kind.features != "single":
-        raise BadInput(f"{kind.features} features need two candidates, and problem {odd.id} has not: --as binary")
+        view = "binary" if odd.query is None else "choice"
+        raise BadInput(f"{kind.features} features need two candidates, and problem {odd.id} has not: --as {view}")

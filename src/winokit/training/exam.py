@@ -25,6 +25,7 @@ from winokit.metrics import (
 )
 from winokit.problem import Dataset
 from winokit.scoring import Prediction
+from winokit.training.symptoms import finite
 
 Row = dict[str, Any]
 """A row of `results.json`."""
@@ -55,7 +56,7 @@ class Exam:
         }
         for index, numbers in network.numbers([one for _, one in readable]):
             at = readable[index][0]
-            scores[at] = formalization.definition.decide(self.cases[at], numbers, formalization.switches)
+            scores[at] = formalization.definition.decide(self.cases[at], finite(numbers), formalization.switches)
         named = self.variant, model, formalization.spec
         return [self._prediction(at, scores[at], named) for at in range(len(self.cases))]
 

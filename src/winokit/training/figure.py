@@ -21,27 +21,37 @@ def draw_loss(ax: Axes, curve: Mapping[str, Any]) -> None:
     ax.plot([row["step"] for row in curve["train"]], [row["loss"] for row in curve["train"]], color=BLUE)
     if curve["guessing_loss"] is not None:
         ax.axhline(curve["guessing_loss"], color=GREY, linestyle="--", linewidth=1, label="guessing")
-        ax.legend(frameon=False)
-    ax.set(xlabel="step", ylabel="training loss")
+    ax.set(ylabel="training loss")
+    _steps_and_legend(ax)
 
 
 def draw_accuracy(ax: Axes, curve: Mapping[str, Any]) -> None:
     """Dev accuracy with its interval, and that of whole groups, by step; the weights that were kept are marked."""
     dev = curve["dev"]
     steps = [row["step"] for row in dev]
-    ax.fill_between(
-        steps, [row["low"] for row in dev], [row["high"] for row in dev], color=BLUE, alpha=0.15, linewidth=0
-    )
+    low, high = [100 * row["low"] for row in dev], [100 * row["high"] for row in dev]
+    ax.fill_between(steps, low, high, color=BLUE, alpha=0.15, linewidth=0)
     lines = (("accuracy", "problems", BLUE, "chance"), ("group_accuracy", "whole groups", ORANGE, "group_chance"))
     for name, label, colour, guessing in lines:
         if dev[0][name] is None:
             continue
-        ax.plot(steps, [row[name] for row in dev], color=colour, marker="o", markersize=3, label=label)
-        ax.axhline(curve[guessing], color=colour, linestyle="--", linewidth=1, alpha=0.6, label=f"{label}, guessing")
+        ax.plot(steps, [100 * row[name] for row in dev], color=colour, marker="o", markersize=3, label=label)
+        level = 100 * curve[guessing]
+        ax.axhline(level, color=colour, linestyle="--", linewidth=1, alpha=0.6, label=f"{label}, guessing")
     if curve["kept_step"] is not None:
-        ax.axvline(curve["kept_step"], color=GREY, linestyle=":", linewidth=1, label="kept")
-    ax.set(xlabel="step", ylabel="share right on the dev set", ylim=(0, 1))
-    ax.legend(frameon=False)
+        ax.axvline(curve["kept_step"], color=GREY, linestyle=":", linewidth=1, label="weights kept")
+    ax.set(ylabel="per cent right on the dev set", ylim=(0, 100))
+    _steps_and_legend(ax)
+
+
+def _steps_and_legend(ax: Axes) -> None:
+    """Whole steps along the axis, and the legend above it, where it hides nothing."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_xlabel("step")
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=7)
 
 
 def write_figure(curve: Mapping[str, Any], path: Path) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,23 +25,25 @@ from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.formalizations import Encoded, Formalization, Network, encode, load_network, open_network, save_network
 from winokit.formalizations import training_cases as cases_to_train_on
-from winokit.formalizations.network import remembered
+from winokit.formalizations.network import ABOUT, remembered
 from winokit.metrics import chance, complete_groups, group_accuracy_chance
 from winokit.models.hf_common import Settings as ModelSettings
 from winokit.models.hf_common import fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
 from winokit.scoring import Prediction, write_predictions
-from winokit.training.checkpoint import drop_checkpoint
+from winokit.training.checkpoint import drop_checkpoint, make_writable
 from winokit.training.data import Data
 from winokit.training.exam import Exam, Row, rows
 from winokit.training.figure import write_figure
 from winokit.training.learner import Learner, Progress, check_same
 from winokit.training.settings import Settings
-from winokit.training.symptoms import guessing_loss, symptoms
+from winokit.training.symptoms import Diverged, guessing_loss, symptoms
 
 RESULTS, CURVE, FIGURE, PREDICTIONS = "results.json", "curve.json", "curve.png", "predictions"
 DEV = "dev"
+CONFIG = "config.json"
+"""What every model folder of transformers has."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,11 @@ def finetune(
     data = loaded.in_arm()
     identity = _identity(data, model, settings, formalization)
     tests = [test.content_hash for test in data.tests]
-    done = _done(out, identity, tests)
-    if done is not None:
-        return done
     about = remembered(out) if out.is_dir() else None
+    done = _done(out, identity)
+    if done is not None and done.run.get("tests") == tests and (about is not None or not save):
+        return done
+    _check_folder(out, model)
     notes = _made(loaded, data)
     resumed = None
     if about is not None:
@@ -117,9 +120,7 @@ def finetune(
 
 def _made(loaded: Data, data: Data) -> list[str]:
     """Notes on what the variants of the arm leave out."""
-    before, after = ([one.train, *([one.dev] if one.dev else []), *one.tests] for one in (loaded, data))
-    pairs = zip(before, after, strict=True)
-    return [note for old, new in pairs for note in new.notes if note not in old.notes]
+    return [note for note in data.notes if note not in loaded.notes]
 
 
 def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded], list[str]]:
@@ -143,11 +144,16 @@ def _trained(
     """Train and write the curve; notes, and the step a killed run went on from."""
     examples, notes = training_examples(data.train, network)
     exam = None if data.dev is None else Exam(data.dev, network, data.arm.trained_on)
+    make_writable(out)
     with torch.random.fork_rng(devices=[network.device] if network.device.type == "cuda" else []):
         torch.manual_seed(settings.seed)
         learner = Learner(network, examples, exam, settings)
         resumed = learner.state.step if learner.resume(out, identity) else None
-        learner.learn(out, identity, progress)
+        try:
+            learner.learn(out, identity, progress)
+        except Diverged:
+            drop_checkpoint(out)  # it would only lead here again
+            raise
     state = learner.state
     curve = {
         "train": state.losses,
@@ -223,16 +229,27 @@ def _identity(data: Data, model: str, settings: Settings, formalization: Formali
     }
 
 
-def _done(out: Path, identity: Mapping[str, Any], tests: Sequence[str]) -> Outcome | None:
-    """The outcome of the very same run, where it is finished."""
+def _check_folder(out: Path, model: str) -> None:
+    """Refuse a folder whose files are not a training run's."""
+    spec = Spec.parse(model)
+    if spec.prefix == "hf" and Path(spec.place).resolve() == out.resolve():
+        raise BadInput(f"{out}: is the model that is to be trained; choose another --out")
+    if not any((out / name).exists() for name in (ABOUT, CURVE)):
+        for name in (CONFIG, RESULTS):
+            if (out / name).exists():
+                raise BadInput(f"{out / name}: is not of a training run, and would be lost; choose another --out")
+
+
+def _done(out: Path, identity: dict[str, Any]) -> Outcome | None:
+    """The outcome that the folder has, where one is there; that of another run is refused."""
     try:
         told = json.loads((out / RESULTS).read_text("utf-8"))
         curve = json.loads((out / CURVE).read_text("utf-8"))
         run = told["run"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    same = all(run.get(name) == value for name, value in identity.items()) and run.get("tests") == list(tests)
-    return Outcome(out, run, told["metrics"], curve, told["warnings"], told["notes"]) if same else None
+    check_same(out, run, identity)
+    return Outcome(out, run, told["metrics"], curve, told["warnings"], told["notes"])
 
 
 def _folder_spec(out: Path, device: str | None) -> Spec:

@@ -26,13 +26,15 @@ from winokit.training.exam import Exam, Mark, mark
 from winokit.training.optimiser import rate
 from winokit.training.recorded import stepper
 from winokit.training.settings import Settings
-from winokit.training.symptoms import Diverged
+from winokit.training.symptoms import Diverged, finite
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done and how many there are."""
 SECONDS, AT_MOST = 120, 0.05
 """Checkpoints come every two minutes, and later where writing one takes more than this share of the time."""
 FEWEST_LOSSES = 20
+CONTENT = "_content"
+"""Hashes have names that end so."""
 
 
 @dataclass
@@ -72,6 +74,9 @@ class Learner:
             progress(len(self.steps), len(self.steps))
         if self.settings.keep == "best" and self.best is not None:
             self.network.load_state_dict(self.best)
+        # The last loss is from before the last move of the weights.
+        for _, numbers in self.network.numbers(self.examples[:1]):
+            finite(numbers)
 
     def _take_steps(self, folder: Path, identity: dict[str, Any], progress: Progress | None) -> None:
         saved, took = time.monotonic(), 0.0
@@ -139,7 +144,7 @@ class Learner:
         state = self.state
         loss = self.stepper.running.item() / max(1, state.count)
         if not math.isfinite(loss):
-            raise Diverged(state.step, self.settings.learning_rate)
+            raise Diverged(f"the loss is not a number at step {state.step:,}", self.settings.learning_rate)
         learning = rate(state.step - 1, len(self.steps), self.settings)
         state.losses.append({"step": state.step, "epoch": self.epoch, "loss": loss, "learning_rate": learning})
         self.stepper.running.zero_()
@@ -184,9 +189,15 @@ def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> Non
     for name in here:
         if there.get(name) != here[name]:
             raise BadInput(
-                f"{folder}: holds a run with another {name} ({_short(there.get(name))}, here {_short(here[name])}); "
+                f"{folder}: holds a run with {_difference(name, there.get(name), here[name])}; "
                 "choose another --out, or remove it to start again"
             )
+
+
+def _difference(name: str, there: Any, here: Any) -> str:
+    if name.endswith(CONTENT):  # nobody can read a hash
+        return f"other content under {name.removesuffix(CONTENT)}"
+    return f"another {name} ({_short(there)}, here {_short(here)})"
 
 
 def _short(value: Any) -> str:

@@ -7,6 +7,7 @@ problems and 10 to 40 epochs, with a weight decay of 0.001 on every weight. Smal
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from winokit.errors import BadInput, UnknownName
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 KEEP = ("best", "last")
+SEEDS = 2**63
+"""Seeds are below this: torch takes none that is higher."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,9 @@ class Settings:
                 _at_least(name, getattr(self, name), 1)
         for name in ("clip", "weight_decay", "seed"):
             _at_least(name, getattr(self, name), 0)
-        if not self.learning_rate > 0:
+        if self.seed >= SEEDS:
+            raise BadInput(f"seed: a number below 2^63 expected, found {self.seed}")
+        if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
             raise BadInput(f"learning_rate: a number above 0 expected, found {self.learning_rate}")
         if not 0 <= self.warmup < 1:
             raise BadInput(f"warmup: a share of the steps below 1 expected, found {self.warmup}")
@@ -74,5 +79,5 @@ class Settings:
 
 
 def _at_least(name: str, value: float, least: int) -> None:
-    if value < least:
+    if not (value >= least and math.isfinite(value)):
         raise BadInput(f"{name}: {least} or more expected, found {value}")

@@ -7,6 +7,7 @@ everything, and an accuracy that a constant answer has too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -23,12 +24,18 @@ FEW, LEVEL = 10, 0.05
 
 
 class Diverged(WinokitError):
-    """The loss is no number any more."""
+    """The loss is no number any more, or what the model says of an option is none."""
 
-    def __init__(self, step: int, rate: float) -> None:
-        super().__init__(
-            f"training diverged: the loss is not a number at step {step:,}; lower the learning rate ({rate:g})"
-        )
+    def __init__(self, what: str, rate: float | None = None) -> None:
+        told = "" if rate is None else f" ({rate:g})"
+        super().__init__(f"training diverged: {what}; lower the learning rate{told}")
+
+
+def finite(numbers: Sequence[float]) -> Sequence[float]:
+    """The numbers of a problem's options, all of them numbers indeed."""
+    if not all(map(math.isfinite, numbers)):
+        raise Diverged("the model has no number for an option any more")
+    return numbers
 
 
 def guessing_loss(network: Network, examples: Sequence[Encoded]) -> float | None:
@@ -75,5 +82,6 @@ def _on_dev(dev: Dataset, predictions: Sequence[Prediction]) -> list[str]:
     else:
         base, called = chance([len(problem.candidates) for problem in dev]), "guessing"
     if p_chance(right, decided, base) > LEVEL:
-        return [f"{right:,} right of {decided:,} decided on the dev set is what {called} gives ({base:.1%})"]
+        share, least = f"{100 * right / decided:.1f} %", f"{100 * base:.1f} %"
+        return [f"{right:,} right of {decided:,} decided on the dev set ({share}) are not told from {called} ({least})"]
     return []

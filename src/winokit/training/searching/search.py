@@ -80,7 +80,7 @@ def search(
     engine
         `local`, or `ray` for a cluster at `address`.
     human
-        The accuracy of people on the dev set, where its card does not say.
+        Per cent of the dev set that people get right, where its card does not say.
     """
     space, settings = space or Space(), settings or Settings(patience=PATIENCE)
     if find_spec("optuna") is None:
@@ -89,6 +89,8 @@ def search(
 
     names = list(dict.fromkeys(Formalization.parse(name).spec for name in formalizations or list(FORMALIZATIONS)))
     trials = _positive("trials", trials or (space.size if space.sampler == "grid" else None) or TRIALS)
+    if human is not None and not 1 < human <= 100:
+        raise BadInput(f"human: per cent expected, such as 94.0, found {human}")
     crew = Crew(_positive("workers", workers), tuple(devices), threads)
     run_trials = _engine(engine, address)
     checked = data.checked()
@@ -108,7 +110,7 @@ def search(
     run = {"winokit": winokit.__version__, **identity, "formalizations": names, "trials": trials}
     found = _findings(run, checked.in_arm(), out, space, ended_trials)
     if human is not None:
-        found = replace(found, human=human)
+        found = replace(found, human=human / 100)
     save(found)
     return found
 
@@ -148,6 +150,8 @@ def _engine(name: str, address: str | None) -> Callable[[Job, Asking, Crew, Any]
         from winokit.training.searching.on_ray import on_ray
 
         return lambda job, ask, crew, moved: on_ray(job, ask, crew, moved, address)
+    if address is not None:
+        raise BadInput(f"address {address}: of a Ray cluster, which only the engine 'ray' runs on")
     return lambda job, ask, crew, moved: (one_by_one if crew.workers == 1 else side_by_side)(job, ask, crew, moved)
 
 

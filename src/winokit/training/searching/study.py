@@ -157,7 +157,10 @@ def _storage(path: Path) -> optuna.storages.RDBStorage:
 
 def _lock(path: Path) -> sqlite3.Connection:
     """Hold a file that a second search of the same folder cannot; a killed process lets go of it."""
-    lock = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        lock = sqlite3.connect(path, timeout=0, isolation_level=None)
+    except sqlite3.OperationalError as error:
+        raise BadInput(f"{path}: cannot be written ({error})") from None
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:

@@ -15,7 +15,6 @@ import torch
 from winokit.errors import BadInput, WinokitError
 from winokit.files import write_whole
 from winokit.models.hf_common import out_of_memory
-from winokit.training.checkpoint import drop_checkpoint
 from winokit.training.data import Data
 from winokit.training.finetune import Outcome, finetune
 from winokit.training.learner import Progress
@@ -102,7 +101,6 @@ def attempt(job: Job, task: Task, device: str | None = None, progress: Progress 
         settings = task.settings(job.settings)
         return _ended(finetune(job.data, folder, job.model, settings, device=device, save=False, progress=progress))
     except Diverged as error:
-        drop_checkpoint(folder)
         return Ended(DIVERGED, why=str(error))
     except BadInput as error:
         if isinstance(error.__cause__, RuntimeError) and out_of_memory(error.__cause__):
