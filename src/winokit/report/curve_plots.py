@@ -208,6 +208,8 @@ def draw_curve(ax: Axes, title: str, series: Sequence[Series]) -> None:
         if one.fit is not None:
             ends = (one.fitted[0], one.fitted[-1])
             ax.plot([axis.x(size) for size in ends], [one.fit.at(size) for size in ends], color=colour, linewidth=1.5)
+    if any(len(level.values) > 1 for one in series for level in one.levels):
+        ax.plot([], [], "o", color=GREY, markersize=3, alpha=0.35, markeredgewidth=0, label="one restart")
     for share, label, style in ((_guess(series), "guessing", "dashed"), (_goal(series), "goal", "dotted")):
         if share is not None:
             ax.axhline(100 * share, color=GREY, linestyle=style, linewidth=1, label=label)
