@@ -1,4 +1,4 @@
-"""The tutorial runs from end to end, and its page shows the commands of its script and the pictures they make."""
+"""The tutorial runs from end to end, and its page shows the commands, the output, the numbers and pictures of a run."""
 
 import json
 import os
@@ -9,21 +9,33 @@ from pathlib import Path
 
 import pytest
 
+from winokit.loading import load
+
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "runs" / "tutorial.sh"
 PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+LEFT_OUT = "…"
 SCREENSHOTS = {
+    "dashboard": "study/study.db",
     "debias": "filtered/report/index.html",
     "leaderboard": "board.html",
     "verdict": "audit/report/index.html",
 }
 
-SOMETIMES = {"phases"}  # drawn where AFLite had more than one, which is up to the example workers' slips
+
+def steps(shown):
+    """Each command after a dollar, with the lines that it printed."""
+    parts = re.split(r"^\$ ", shown.replace("\u00a0", " "), flags=re.MULTILINE)[1:]
+    return [(command, [line.rstrip() for line in lines if line]) for command, *lines in map(str.splitlines, parts)]
+
+
+def steps_of_the_page():
+    return [step for block in CONSOLE.findall(PAGE) for step in steps(block)]
 
 
 def commands_of_the_page():
-    blocks = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
-    return [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    return [command for command, _ in steps_of_the_page()]
 
 
 def commands_of_the_script():
@@ -35,9 +47,20 @@ def run_in(folder, cache):
     """Run the script as a user would, with this environment's winokit and python on the path."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "WINOKIT_CACHE": str(cache)}
-    return subprocess.run(
-        ["bash", str(SCRIPT)], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.run(["bash", str(SCRIPT)], cwd=folder, env=environment, **both, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def tutorial(tmp_path_factory):
+    """A folder in which the script ran to its end, and what it printed."""
+    for needed in ("sqlalchemy", "argon2", "pyarrow", "mlcroissant"):
+        pytest.importorskip(needed)
+    folder = tmp_path_factory.mktemp("tutorial") / "try"
+    folder.mkdir()
+    done = run_in(folder, folder.with_name("answers.sqlite"))
+    assert done.returncode == 0, done.stdout
+    return folder, done.stdout
 
 
 def test_the_page_has_the_commands_of_the_script_in_their_order():
@@ -45,42 +68,77 @@ def test_the_page_has_the_commands_of_the_script_in_their_order():
     assert commands_of_the_page() == commands_of_the_script()
 
 
+def pictures_of_the_page():
+    return re.findall(r"\]\(tutorial-([\w-]+)\.png\)", PAGE)
+
+
 def test_no_picture_of_the_tutorial_is_left_out_of_its_page():
-    shown = re.findall(r"\]\((tutorial-[\w-]+\.png)\)", PAGE)
-    assert sorted(shown) == sorted(path.name for path in (ROOT / "docs").glob("tutorial-*.png"))
+    there = [path.stem.removeprefix("tutorial-") for path in (ROOT / "docs").glob("tutorial-*.png")]
+    assert sorted(pictures_of_the_page()) == sorted(there)
 
 
 def test_a_folder_with_something_in_it_is_refused_in_one_line(tmp_path):
     (tmp_path / "mine.txt").touch()
     done = run_in(tmp_path, tmp_path / "answers.sqlite")
     assert done.returncode == 2
-    assert done.stderr == f"tutorial.sh: {tmp_path} is not empty; run it in an empty folder\n"
+    assert done.stdout == f"tutorial.sh: {tmp_path} is not empty; run it in an empty folder\n"
+
+
+def test_the_page_shows_what_the_run_prints(tutorial):
+    _, printed = tutorial
+    for (command, shown), (_, lines) in zip(steps_of_the_page(), steps(printed), strict=True):
+        if LEFT_OUT in shown:
+            rest = iter(lines)
+            assert [line for line in shown if line != LEFT_OUT and line not in rest] == [], command
+        else:
+            assert shown == lines, command
+
+
+def test_the_sentences_of_the_page_have_the_numbers_of_the_run(tutorial):
+    folder, _ = tutorial
+    text = CONSOLE.sub("", PAGE)
+    coin, builtin = (accuracy_on_the_test(folder / "graded" / f"{name}.json") for name in ("coin", "builtin"))
+    dev = found(folder / "audit", "accuracy", "accuracy")["all", "builtin"]["value"]
+    assert f"{len(load(folder / 'study/export/problems.jsonl'))} of 120 are;" in text
+    assert f"holds all {len(load(folder / 'filtered/kept.jsonl'))} problems" in text
+    assert f"{coin:.1%} against {builtin:.1%}:".replace("%", " %") in text
+    assert f"{dev:.1%} on dev".replace("%", " %") in text
+
+
+def accuracy_on_the_test(path):
+    scores = json.loads(path.read_text("utf-8"))["scores"]
+    return next(score["value"] for score in scores if score["metric"] == "accuracy")
+
+
+def test_the_pictures_of_the_page_are_those_of_the_run(tutorial):
+    """As far as their size tells: it goes with the number of rows, groups and panels."""
+    folder, _ = tutorial
+    drawn = {path.stem: path for part in ("filtered", "audit") for path in folder.glob(f"{part}/report/figures/*.png")}
+    for name in pictures_of_the_page():
+        if name in SCREENSHOTS:
+            assert (folder / SCREENSHOTS[name]).is_file(), name
+        else:
+            assert size_of(ROOT / "docs" / f"tutorial-{name}.png") == size_of(drawn[name]), name
+
+
+def size_of(png):
+    """Width and height, as they stand in the header."""
+    return png.read_bytes()[16:24]
 
 
 def found(folder, protocol, metric):
-    """The rows of an audit's results for one metric, by subset."""
+    """The rows of an audit's results for one metric, by subset and model."""
     rows = json.loads((folder / "results.json").read_text("utf-8"))["metrics"]
-    return {row["subset"]: row for row in rows if (row["protocol"], row["metric"]) == (protocol, metric)}
+    return {
+        (row["subset"], row["model"]): row for row in rows if (row["protocol"], row["metric"]) == (protocol, metric)
+    }
 
 
-def test_the_script_runs_to_the_end_makes_every_picture_and_finds_what_the_page_tells(tmp_path):
-    for needed in ("sqlalchemy", "argon2", "pyarrow", "mlcroissant"):
-        pytest.importorskip(needed)
-    folder = tmp_path / "try"
-    folder.mkdir()
-    done = run_in(folder, tmp_path / "answers.sqlite")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("\n$ ") == len(commands_of_the_script())
-    assert "as it should be" in done.stdout
-    assert "2 entries written to board.html" in done.stdout
-
-    figures = {path.stem for path in folder.glob("*/report/figures/*.png")}
-    for name in re.findall(r"\]\(tutorial-([\w-]+)\.png\)", PAGE):
-        assert name in figures | SOMETIMES or (folder / SCREENSHOTS[name]).is_file(), name
-
+def test_the_run_finds_what_the_page_tells(tutorial):
+    folder, _ = tutorial
     dev = found(folder / "audit", "accuracy", "accuracy")
     assert {row["dataset"] for row in dev.values()} == {"example/dev"}  # and not WinoGrande's
-    pairs = found(folder / "more", "groups", "group_accuracy")["complete"]
+    pairs = found(folder / "more", "groups", "group_accuracy")["complete", "builtin"]
     assert pairs["high"] < pairs["chance"]
-    accuracy = found(folder / "more", "accuracy", "accuracy")["all"]
+    accuracy = found(folder / "more", "accuracy", "accuracy")["all", "builtin"]
     assert accuracy["low"] <= accuracy["chance"] <= accuracy["high"]

@@ -1,5 +1,6 @@
 """A new version: what models solve beyond chance goes, twins together; everything else has a place and a past."""
 
+import html
 import importlib.util
 import json
 import random
@@ -259,6 +260,21 @@ def test_the_page_says_that_falling_scores_are_by_construction(second):
     record = json.loads((folder / "evolution.json").read_text())
     assert record["solved"][0]["expected"] > 0
     assert [f.dataset for f in verify(folder) if f.check == "files"] == []
+
+
+def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_less_often(release, new):
+    pool = pool_of(release, new)
+    model = knows(pool.asked, "strong", 0.6)
+    some = {p.id for number, members in enumerate(pool.asked.groups.values()) for p in members[: number % 3]}
+    switched = {name: right for name, right in model.switched.items() if name in some}
+    evolution = evolve(pool, [Answers("strong", model.right, switched)], NEXT)
+    kinds = ["pairs (switched too)", "pairs (1 of 2 switched too)", "pairs"]
+    assert [one.kind for one in evolution.solved.strata] == kinds
+    assert [one.chance for one in evolution.solved.strata] == [1 / 16, 1 / 8, 1 / 4]
+    write_evolution(evolution, release)
+    page = (release / "evolution.html").read_text()
+    assert all(f"<td>{kind.capitalize()}</td>" in page for kind in kinds)
+    assert all(f"<li>{html.escape(note)}.</li>" in page for note in evolution.notes)
 
 
 def test_watched_models_are_charted_and_not_filtered_against(release, new, tmp_path):

@@ -92,12 +92,15 @@ def test_equal_submissions_share_a_rank(release, entries):
     assert board.places[2].ahead.p == 1
 
 
-def test_a_board_with_single_labels_ranks_by_accuracy_and_says_so(release, entries):
+def test_a_board_with_single_labels_ranks_by_accuracy_and_says_so(release, entries, tmp_path):
     enter(release, entries, "single", 0.2, five=False)
     board = leaderboard(release, entries)
     assert board.metric == "accuracy"
     assert any("ranked by accuracy" in note for note in board.notes)
     assert curve_of(next(place for place in board.places if place.entry.statement.name == "single")) is None
+    write_board(board, tmp_path / "board.html")
+    told = "<p>Ranked by accuracy at the largest size: not every entry has predictions for all training sizes.</p>"
+    assert told in (tmp_path / "board.html").read_text()
 
 
 def test_without_hidden_labels_there_is_a_board_and_no_test(release, entries):

@@ -172,11 +172,25 @@ def test_a_filter_without_features_has_a_page_too(tmp_path):
     assert "Some of the removed" in html
 
 
-def test_nothing_removed_is_said_so(tmp_path):
+@pytest.fixture(scope="module")
+def untouched() -> Filtering:
+    """A filtering that removed nothing."""
     data, features = planted(0.0)
     choices = Choices(aflite=AFLite(ensemble_size=8, stop_below=0.99))
-    html = write_debias_page(filter_problems(data, "aflite", features=features, choices=choices), tmp_path)
-    assert "Nothing was removed" in html.read_text("utf-8")
+    return filter_problems(data, "aflite", features=features, choices=choices)
+
+
+def test_nothing_removed_is_said_so(untouched, tmp_path):
+    assert "Nothing was removed" in write_debias_page(untouched, tmp_path).read_text("utf-8")
+
+
+def test_below_chance_is_laid_to_the_filter_only_where_it_removed_something(found, untouched):
+    blamed = []
+    for one in (found, untouched):
+        low = [{**row, "low": 0.3, "high": 0.4} if row["metric"] == "probe_accuracy" else row for row in one.metrics]
+        points = debias_page(replace(one, metrics=low)).verdict.points
+        blamed.append(any("harder than chance" in point.text for point in points))
+    assert blamed == [True, False]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")

@@ -212,9 +212,8 @@ def _lineage(pool: Pool, why: Mapping[str, str], version: str) -> Iterator[Row]:
 
 def _notes(pool: Pool, why: Mapping[str, str], solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
     for one in solved.strata:
-        kind = {1: "problems alone", 2: "pairs"}.get(one.members, f"groups of {one.members}")
         yield (
-            f"{one.solved:,} of {one.groups:,} {kind} solved, {one.expected:.1f} of them by guessing "
+            f"{one.solved:,} of {one.groups:,} {one.kind} solved, {one.expected:.1f} of them by guessing "
             f"(p {'< 0.001' if one.p < 0.001 else f'= {one.p:.3f}'}): {one.retired:,} retired"
         )
     for two in filtered:

@@ -26,7 +26,8 @@ from winokit.metrics import holm, p_chance
 from winokit.problem import Dataset, Problem
 from winokit.release.evolve_answers import Answers
 
-Key = tuple[float, int]
+Key = tuple[float, int, int]
+"""Chance, members and switched, as a stratum has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Stratum:
 
     members: int
     """Problems in each: 1 for problems alone, 2 for pairs."""
+    switched: int
+    """How many of these are answered with their candidates switched as well."""
     chance: float
     """Probability that guessing counts as solving."""
     groups: int
@@ -44,6 +47,15 @@ class Stratum:
     p: float
     """Probability that guessing solves as many, corrected for the number of strata."""
     retired: int
+
+    @property
+    def kind(self) -> str:
+        """What groups these are, in words."""
+        name = {1: "problems alone", 2: "pairs"}.get(self.members, f"groups of {self.members}")
+        if not self.switched:
+            return name
+        some = "" if self.switched == self.members else f"{self.switched} of {self.members} "
+        return f"{name} ({some}switched too)"
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,7 @@ def solved_beyond_chance(
     units = _units(problems)
     strata: dict[Key, list[int]] = defaultdict(list)
     for place, unit in enumerate(units):
-        strata[round(guessed(unit, answers, needed), 9), len(unit)].append(place)
+        strata[round(guessed(unit, answers, needed), 9), len(unit), _switched(unit, answers)].append(place)
     solved = [is_solved(unit, answers, needed) for unit in units]
     keys = sorted(strata)
     raw = [p_chance(sum(solved[place] for place in strata[key]), len(strata[key]), key[0]) for key in keys]
@@ -82,7 +94,7 @@ def solved_beyond_chance(
         excess = max(0, len(hits) - math.ceil(expected)) if p < alpha else 0
         chosen = random.sample(hits, excess)
         retire |= {problem.id for place in chosen for problem in units[place]}
-        told.append(Stratum(key[1], key[0], len(places), len(hits), expected, p, excess))
+        told.append(Stratum(key[1], key[2], key[0], len(places), len(hits), expected, p, excess))
     return Solved(frozenset(retire), tuple(told), needed)
 
 
@@ -92,6 +104,10 @@ def _units(problems: Dataset) -> list[tuple[Problem, ...]]:
     for problem in problems:
         members[f"alone {problem.id}" if problem.group is None else f"group {problem.group}"].append(problem)
     return sorted((tuple(some) for some in members.values()), key=lambda some: min(p.id for p in some))
+
+
+def _switched(unit: Sequence[Problem], answers: Sequence[Answers]) -> int:
+    return sum(any(p.id in one.switched for one in answers) for p in unit)
 
 
 def is_solved(unit: Sequence[Problem], answers: Sequence[Answers], needed: int) -> bool:

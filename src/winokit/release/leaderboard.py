@@ -142,9 +142,9 @@ def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
     for path in sorted(folder.glob("*.json")):
         entry = read_graded(path)
         if entry.release.get(MANIFEST_HASH) != manifest_hash(release):
-            notes.append(f"{path.name}: graded on another release, passed over")
+            notes.append(f"passed over {path.name}, which was graded on another release")
         elif entry.statement is None:
-            notes.append(f"{path.name}: says nothing of formalization, training data and trials, passed over")
+            notes.append(f"passed over {path.name}, which says nothing of formalization, training data and trials")
         else:
             found.append(entry)
     if not found:

@@ -60,7 +60,7 @@ def _points(filtering: Filtering, rows: Rows) -> Iterator[Point]:
     split, after = rows[filtering.method, "n_groups_split"], rows.get((filtering.method, "probe_accuracy"))
     if split.value:
         yield Point(f"{plural(int(split.value), 'group')} of {split.n:,} lost some members and kept others.")
-    if after is not None and stands(after) == BELOW:
+    if after is not None and stands(after) == BELOW and not filtering.chosen.keep.all():
         yield Point(
             "What is kept is harder than chance for a linear classifier: problems went because chance got them right.",
             BAD,
