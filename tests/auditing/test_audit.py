@@ -208,10 +208,18 @@ def test_perturbed_versions_are_joined_to_their_originals(real_file):
 
 
 def test_naturalness_cuts_the_problems_into_thirds_by_surprisal():
-    run = audit("open", RandomModel(), scoring="own", settings=Settings(protocols=("naturalness",), draws=100))
+    model = RandomModel()
+    model.kind = "causal"
+    run = audit("open", model, scoring="own", settings=Settings(protocols=("naturalness",), draws=100))
     sizes = [run.find("naturalness", third, "accuracy").n for third in ("likely", "middling", "unlikely")]
     assert (sum(sizes), max(sizes) - min(sizes)) == (428, 1)
     assert run.find("naturalness", "all", "surprisal_per_word").value > 0
+
+
+def test_a_coin_has_no_surprisal():
+    run = audit("open", RandomModel(), settings=Settings(protocols=("naturalness",), draws=100))
+    assert run.find("naturalness", "likely", "accuracy") is None
+    assert [one.protocol for one in run.left_out] == ["naturalness"]
 
 
 def test_naturalness_of_a_masked_model_is_computed_only_when_asked_for_by_name():

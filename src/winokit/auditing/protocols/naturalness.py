@@ -20,6 +20,8 @@ from winokit.scoring.base import total
 from winokit.transforms import substitute
 
 THIRDS = ("likely", "middling", "unlikely")
+ANY = "any"
+"""The kind of models that are neither causal nor masked: the random one, functions, the hunter."""
 
 
 def naturalness(sheet: Sheet) -> Iterable[Metric]:
@@ -42,6 +44,8 @@ def surprisal(dataset: Dataset, model: Model, cache: Cache, *, masked_too: bool)
     """Per-word surprisal of each solved text, by problem id; empty where the model cannot give it."""
     texts = {p.id: substitute(p, p.right).text.strip() for p in dataset if p.right is not None and p.query is None}
     asked: dict[str, Request]
+    if model.kind == ANY:  # a coin answers whatever it is asked, and has no surprisal
+        return {}
     if Continuation in model.can:
         asked = {key: Continuation("", text) for key, text in texts.items()}
     elif masked_too and PseudoLikelihood in model.can:
