@@ -1,5 +1,8 @@
 """Files are written whole, or stay as they were."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from winokit.errors import BadInput
@@ -25,3 +28,40 @@ def test_what_was_there_stays_where_writing_fails(tmp_path, monkeypatch):
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link_and_its_file_is_written(tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "there" / "real.json")
+    write_whole(link, b"new")
+    assert link.is_symlink()
+    assert (tmp_path / "there" / "real.json").read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(pipe, b"new")
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("name", ["", "/", "."])
+def test_a_folder_is_no_place_for_a_file(name):
+    with pytest.raises(BadInput, match="cannot be written"):
+        write_whole(Path(name), b"new")
+
+
+def test_an_interrupt_leaves_no_half_file_behind(tmp_path, monkeypatch):
+    def interrupted(self, target):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(tmp_path), "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "results.json", b"new")
+    assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ from winokit.problem import Dataset
 from winokit.transforms import VIEWS
 
 BUNDLED = ("open",)
-GENERATED = "synthetic"
+GENERATED, MOST_GENERATED = "synthetic", 1_000_000
 
 
 @collector_off()
@@ -60,7 +60,7 @@ def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:
     names: list[str] = []
     notes: list[str] = []
     for name in data:
-        if not Path(name).is_dir():
+        if not (_exists(name) and Path(name).is_dir()):
             names.append(name)
             continue
         inside, skipped = [], 0
@@ -72,7 +72,7 @@ def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:
                 except BadInput:
                     skipped += 1
         names += inside
-        if skipped:
+        if skipped or not inside:
             notes.append(f"{name}: {len(inside)} datasets; {skipped} other files passed over")
     if not names:
         raise BadInput(f"no dataset in {', '.join(data)}")
@@ -90,16 +90,25 @@ def _joined(parts: Sequence[Dataset]) -> Dataset:
     return Dataset(problems, card, [note for part in parts for note in part.notes])
 
 
+def _exists(name: str) -> bool:
+    try:
+        return bool(name) and Path(name).exists()  # an empty name is no folder, though Path takes it for this one
+    except OSError:  # a name too long for a file, or in a folder we may not enter
+        return False
+
+
 def _read(name: str, lenient: bool) -> Dataset:
-    if Path(name).exists():
+    if _exists(name):
         return read(name, lenient=lenient)
-    if "+" in name and not name.startswith("hub:"):
-        return _joined([_read(part, lenient) for part in name.split("+") if part])
+    if "+" in name and all(name.split("+")) and not name.startswith("hub:"):
+        return _joined([_read(part, lenient) for part in name.split("+")])
     if name in BUNDLED:
         with as_file(files("winokit") / "data" / f"{name}.jsonl") as path:
             return read(path, "jsonl")
     kind, _, rest = name.partition("-")
-    if kind == GENERATED and rest.isdigit():
+    if kind == GENERATED and rest.isdecimal():
+        if len(rest) > 7 or not 1 <= int(rest) <= MOST_GENERATED:
+            raise BadInput(f"{name}: from 1 to {MOST_GENERATED:,} pairs can be made")
         return synthetic(int(rest))
     prefix, colon, place = name.partition(":")
     if colon and prefix == "hub":

@@ -106,3 +106,11 @@ def test_naming_groups_twice_changes_nothing(real_file):
     dataset = with_groups(read(real_file("winogrande/train_xl.jsonl")))
     assert len(dataset.groups) == 20_199
     assert with_groups(dataset) == dataset
+
+
+def test_twins_among_many_judgements_are_found_by_what_they_ask_about(real_file):
+    dataset = read(real_file("superglue-wsc/train.jsonl"))
+    groups = find_groups(dataset).groups
+    assert len(groups) == 177
+    assert all(len({dataset[row].query for row in rows}) == 1 for rows in groups)
+    assert all({dataset[row].right for row in rows} == {"no", "yes"} for rows in groups)

@@ -75,3 +75,12 @@ def test_a_name_that_is_always_right_is_found():
 
 def test_without_answers_there_is_nothing_to_test(twins):
     assert find_leaks(twins.with_problems(p.replace(answer=None) for p in twins)) == []
+
+
+def test_a_frequent_answer_is_no_order():
+    rng = np.random.default_rng(1)
+    clean = synthetic(500, bias=0, seed=5)
+    answers = (rng.random(len(clean)) < 0.25).astype(int)
+    uneven = Dataset(p.replace(answer=int(a), group=None) for p, a in zip(clean, answers, strict=True))
+    assert "the first candidate is the answer" in found(uneven)
+    assert "an answer goes with the one before it" not in found(uneven)

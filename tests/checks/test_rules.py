@@ -12,6 +12,7 @@ from winokit.checks.rules import (
     texts_differ,
     word_overlap,
 )
+from winokit.problem import Problem
 
 
 @pytest.mark.parametrize(("words", "fine"), [(14, False), (15, True), (30, True), (31, False)])
@@ -100,3 +101,10 @@ def test_a_group_is_judged_as_a_whole(twins):
         "opposite_answers",
     }
     assert {violation.rows for violation in broken_rules(same, [4, 5])} == {(4,), (5,), (4, 5)}
+
+
+def test_a_judgement_must_mention_what_it_asks_about_and_not_yes_or_no():
+    asked = Problem("The jug hit the cup because ", " fell.", ("no", "yes"), 1, "it", query="the cup")
+    assert "candidates_present" not in {violation.rule for violation in broken_rules([asked], [0])}
+    missing = broken_rules([asked.replace(query="the tray")], [0])
+    assert "not mentioned in the text: the tray" in [violation.reason for violation in missing]

@@ -120,7 +120,9 @@ def test_datasets_lists_licences_and_formats():
         (["stats", "open", "--tokens", "letters"], "No way to count tokens named 'letters'"),
         (["stats", "open", "--as", "binry"], "Did you mean 'binary'?"),
         (["check", "open", "--only", "leks"], "Did you mean 'leaks'?"),
+        (["check", "open", "--corpus", ""], "no such index"),
         (["convert", "open", "out", "--to", "wino"], "No format named 'wino'"),
+        (["convert", "open", ""], "cannot be written"),
         (["convert", "open", "/proc/none/out"], "cannot be written"),
         (["stats"], "Missing argument"),
         (["nothing"], "No such command"),
@@ -165,3 +167,40 @@ def test_a_reader_that_leaves_early_is_no_error():
     command = f"{sys.executable} -m winokit stats open --json | head -c 5; exit ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=os.environ)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_brackets_in_a_name_are_printed_and_not_taken_for_colours(tmp_path):
+    problem = '{"text": "a _ b", "candidates": ["a", "b"], "domain": "[/red]"}\n'
+    (tmp_path / "data.jsonl").write_text('{"card": {"name": "my[v2]set"}}\n' + problem)
+    result = run("stats", tmp_path / "data.jsonl")
+    assert result.exit_code == 0
+    assert "my[v2]set" in result.output
+    assert "[/red] 1" in result.output
+
+
+def test_files_of_one_name_are_told_apart(tmp_path, twins):
+    from winokit.formats import write
+
+    for folder in ("a", "b"):
+        write(twins, tmp_path / folder / "dev.jsonl", "winogrande")
+    files = [str(tmp_path / folder / "dev.jsonl") for folder in ("a", "b")]
+    assert [row["dataset"] for row in json.loads(run("stats", *files, "--json").stdout)] == files
+    assert f"{files[0]} and {files[1]}" in run("check", *files, "--only", "duplicates").output
+
+
+def test_as_many_examples_are_shown_as_are_asked_for(real_file):
+    shown = run("check", real_file("wsc/WSCollection.xml"), "--only", "rules", "--examples", "200").output
+    assert shown.count("15 to 30 words expected") == 123
+
+
+def test_what_may_be_twins_has_its_rows_in_json(real_file):
+    found = json.loads(run("check", real_file("superglue-wsc/train.jsonl"), "--only", "groups", "--json").stdout)
+    (unsure,) = [finding for finding in found if finding["warns"]]
+    assert sorted(row[0] for row in unsure["details"]["rows"])[0] == 141
+    assert len(unsure["details"]["rows"]) == unsure["count"] == 3
+
+
+def test_convert_says_when_the_name_of_the_file_promises_another_format(tmp_path):
+    assert "holds jsonl" in run("convert", "open", tmp_path / "open.csv").stderr
+    assert "holds jsonl" not in run("convert", "open", tmp_path / "open.jsonl").stderr
+    assert "holds" not in run("convert", "open", tmp_path / "open.csv", "--to", "csv").stderr

@@ -1,12 +1,14 @@
 """One malformed record is one clear line: file, line, field, what was expected. Lenient reading skips and counts it."""
 
 import json
+import re
 
 import pytest
 
-from winokit.errors import BadInput, CannotWrite, UnknownName
-from winokit.formats import FORMATS, read, write
-from winokit.loading import load
+from winokit.errors import BadInput, CannotWrite, UnknownName, WinokitError
+from winokit.formats import FORMATS, WriteOptions, read, write
+from winokit.loading import expand, load
+from winokit.problem import Dataset, Problem
 
 GOOD = {"sentence": "The cup fell off the tray because _ was wet.", "option1": "cup", "option2": "tray", "answer": "1"}
 
@@ -101,6 +103,7 @@ WSC = (
             "1: field 'answer': the answer must be",
         ),
         ("jsonl", '{"card": {"title": "x"}}\n', "1: field 'card': an object with a name"),
+        ("jsonl", '{"card": {"name": "x", "human_accuracy": 94}}\n', "1: field 'human_accuracy': a share from 0 to 1"),
         ("perturbed-wsc", '{"sentence": "a _ b", "option1": "a", "option2": "b", "qID": "x"}\n', "1: field 'qID'"),
         ("lmeval", '{"doc_id": 0, "doc": {"question": "?"}}\n', "1: no known dialect has the fields question"),
     ],
@@ -234,3 +237,159 @@ def test_every_written_text_format_survives_odd_characters(name, tmp_path):
     write(dataset, tmp_path / "second", name)
     again = read(tmp_path / "second", name)
     assert [(p.text, p.candidates, p.answer) for p in again] == [(p.text, p.candidates, p.answer) for p in dataset]
+
+
+def one(**changes):
+    """A dataset of one problem that every format with a pronoun can write."""
+    cup = Problem("The jug hit the cup because ", " fell.", ("the jug", "the cup"), 1, "it")
+    return Dataset([cup.replace(**changes)])
+
+
+@pytest.mark.parametrize(
+    ("to", "changes", "why"),
+    [
+        ("winogrande", {"before": "The jug_1 hit the cup because "}, "has a '_' besides the blank"),
+        ("csv", {"before": "The jug_1 hit the cup because "}, "has a '_' besides the blank"),
+        ("knowref", {"before": "The jug [old] hit the cup because "}, "besides those that knowref"),
+        ("trichelair", {"before": "The jug [old] hit the cup because "}, "besides those that trichelair"),
+        ("trichelair", {"labels": {"switchable": "perhaps"}}, "field 'switchable': true or false expected"),
+        ("wsc", {"before": "The jug \x01 hit the cup because "}, "a control character"),
+        ("dpr", {"candidates": ("the\njug", "the cup")}, "on a line each"),
+        ("dpr", {"candidates": (" the jug", "the cup")}, "with no space around them"),
+        ("winobias", {"pronoun": "he", "labels": {"mentions": 3}}, "pairs of places in the label 'mentions'"),
+        ("superglue-wsc", {"before": "The non-", "candidates": ("no", "yes"), "query": "a"}, "does not stand at word"),
+    ],
+)
+def test_what_could_not_be_read_back_is_refused_or_left_out(to, changes, why, tmp_path):
+    with pytest.raises(CannotWrite, match=f"{why}.*lenient leaves such problems out"):
+        write(one(**changes), tmp_path / "out", to)
+    assert not (tmp_path / "out").exists()
+    assert len(write(one(**changes), tmp_path / "out", to, lenient=True).skipped) == 1
+
+
+@pytest.mark.parametrize(
+    ("to", "options", "why"),
+    [
+        ("csv", WriteOptions(labels_apart=True), "only the winogrande format has label lists"),
+        (
+            "csv",
+            WriteOptions(source_ids=True),
+            "csv has no place for the ids of the source; jsonl, knowref, winogrande",
+        ),
+    ],
+)
+def test_an_option_the_format_has_no_place_for_is_refused_before_anything_is_written(to, options, why, tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("mine")
+    with pytest.raises(BadInput, match=why):
+        write(one(), path, to, options)
+    assert path.read_text() == "mine"
+
+
+def test_hidden_answers_have_no_label_list(tmp_path):
+    with pytest.raises(CannotWrite, match="the answer is hidden, and a label list"):
+        write(one(answer=None), tmp_path / "out.jsonl", "winogrande", WriteOptions(labels_apart=True))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_half_a_character_is_named_on_reading_and_a_whole_one_is_read(tmp_path):
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps(GOOD | {"sentence": "The \U0001f600 cup fell off the tray because _ was wet."}) + "\n")
+    assert "\U0001f600" in read(path)[0].before
+    path.write_text(json.dumps(GOOD | {"sentence": "The \ud83d cup fell off the tray because _ was wet."}) + "\n")
+    with pytest.raises(BadInput, match=r"data.jsonl:1: whole characters expected, found \\ud83d, which is half of one"):
+        read(path)
+
+
+def test_what_follows_a_json_array_is_not_passed_over_in_silence(tmp_path):
+    row = '{"sentence": "a b [it] c", "answer0": "a", "answer1": "b", "correct_answer": "a"}'
+    (tmp_path / "two.json").write_text(f"[{row}]\n[{row}]\n")
+    with pytest.raises(BadInput, match=r"two.json:2: the end of the file expected after the array's '\]'"):
+        read(tmp_path / "two.json")
+    assert "skipped 1" in read(tmp_path / "two.json", lenient=True).notes[-1]
+
+
+def test_an_empty_option_between_others_does_not_move_the_answer(tmp_path):
+    (tmp_path / "gap.csv").write_text("sentence,option1,option2,option3,answer\nthe _ is x,,b,c,2\n")
+    with pytest.raises(BadInput, match=r"gap.csv:2: field 'candidates': an empty candidate"):
+        read(tmp_path / "gap.csv")
+
+
+def test_the_first_sentence_of_a_headless_winogender_file_is_read(tmp_path):
+    rows = "".join(f"cook.baker.{i}.male.txt\tThe cook met the baker {i} times because he waved.\n" for i in (0, 1))
+    (tmp_path / "rows.tsv").write_text(rows)
+    assert len(read(tmp_path / "rows.tsv", "winogender")) == 2
+
+
+def test_a_byte_order_mark_is_no_part_of_a_dpr_sentence(tmp_path):
+    (tmp_path / "dpr.txt").write_text(
+        "The jug hit the cup because it fell.\nit\nthe jug,the cup\nthe cup\n", "utf-8-sig"
+    )
+    assert read(tmp_path / "dpr.txt")[0].before == "The jug hit the cup because "
+
+
+def test_qids_that_number_the_rows_name_no_twins(tmp_path):
+    path = tmp_path / "data.jsonl"
+    texts = [f"The cup{i} fell off the tray because _ was wet." for i in range(5)]
+    path.write_text(lines(*(GOOD | {"sentence": text, "qID": f"my-set-{i}"} for i, text in enumerate(texts))))
+    dataset = read(path)
+    assert not dataset.groups
+    assert "qIDs like 'my-set-…' number the rows" in dataset.notes[0]
+
+
+def test_a_large_group_that_winokit_wrote_comes_back_whole(tmp_path):
+    many = Dataset(one(after=f" fell {i} times.", pronoun=None, group="g-1")[0] for i in range(5))
+    write(many, tmp_path / "out.jsonl", "winogrande")
+    assert [len(members) for members in read(tmp_path / "out.jsonl").groups.values()] == [5]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("", "No dataset or file named"),
+        ("+", "No dataset or file named"),
+        ("open+", "Did you mean 'open'"),
+        ("synthetic-²", "No dataset or file named"),
+        ("synthetic-0", "from 1 to 1,000,000 pairs"),
+        ("synthetic-99999999999", "from 1 to 1,000,000 pairs"),
+        ("a" * 300, "No dataset or file named"),
+    ],
+)
+def test_odd_names_are_refused_in_one_line(name, says):
+    with pytest.raises(WinokitError, match=re.escape(says)):
+        load(name)
+    assert expand([name]) == ([name], [])
+
+
+def test_a_folder_without_datasets_is_told(tmp_path):
+    assert expand(["open", str(tmp_path)]) == (["open"], [f"{tmp_path}: 0 datasets; 0 other files passed over"])
+
+
+def test_labels_that_fit_nothing_are_one_note(twins, tmp_path):
+    write(twins, tmp_path / "labels.json", "trichelair")
+    noted = load("open", labels=[tmp_path / "labels.json"]).notes
+    assert len(noted) == 1
+    assert "6 of the 6 labels of trichelair/labels were not used" in noted[0]
+
+
+def test_a_bad_row_of_a_table_costs_no_other_row(tmp_path):
+    rows = ["the _ is x,a,b,1", 'the _ is y,"a"z,b,1', "the _ is z,a,b,2"]
+    (tmp_path / "data.csv").write_text("\n".join(["sentence,option1,option2,answer", *rows]) + "\n")
+    with pytest.raises(BadInput, match=r"data.csv:3: a well-formed row expected"):
+        read(tmp_path / "data.csv")
+    assert [problem.after for problem in read(tmp_path / "data.csv", lenient=True)] == [" is x", " is z"]
+
+
+def test_what_is_lost_with_a_broken_array_is_told(tmp_path):
+    row = '{"sentence": "a b [it] c", "answer0": "a", "answer1": "b", "correct_answer": "a"}'
+    (tmp_path / "cut.json").write_text(f"[{row},\n {{broken}},\n {row}]\n")
+    kept = read(tmp_path / "cut.json", lenient=True)
+    assert len(kept) == 1
+    assert "nothing from there on is read" in kept.notes[-1]
+
+
+def test_files_that_share_the_start_of_their_name_have_a_label_list_each(tmp_path):
+    for name in ("my.train.jsonl", "my.dev.jsonl.gz"):
+        write(one(answer=int("dev" in name)), tmp_path / name, "winogrande", WriteOptions(labels_apart=True))
+    assert {path.name for path in tmp_path.glob("*.lst")} == {"my.train-labels.lst", "my.dev-labels.lst"}
+    assert [read(tmp_path / name)[0].answer for name in ("my.train.jsonl", "my.dev.jsonl.gz")] == [0, 1]

@@ -52,15 +52,22 @@ def test_hub_rows_without_an_answer_are_hidden_tests(folder):
 
 
 def test_a_bad_hub_row_is_named_or_skipped(folder):
-    (folder / "train.jsonl").write_text("".join(json.dumps(r | {"option2": "cup"}) + "\n" for r in ROWS[:1]))
+    rows = [ROWS[0] | {"option2": "cup"}, *ROWS[1:]]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(BadInput, match=r"#train:0: field 'candidates': candidates must differ"):
         load_hub(f"{folder}#train")
-    assert len(load_hub(f"{folder}#train", lenient=True)) == 0
+    assert len(load_hub(f"{folder}#train", lenient=True)) == len(rows) - 1
 
 
-@pytest.mark.parametrize("name", ["a/b/c/d", "a//b"])
+def test_a_hub_split_with_nothing_but_bad_rows_is_an_error_even_when_lenient(folder):
+    (folder / "train.jsonl").write_text(json.dumps(ROWS[0] | {"option2": "cup"}) + "\n")
+    with pytest.raises(BadInput, match=r"#train: no problems in it; skipped: .* candidates must differ"):
+        load_hub(f"{folder}#train", lenient=True)
+
+
+@pytest.mark.parametrize("name", ["a/b/c/d", "a//b", ""])
 def test_a_name_that_is_none_is_refused(name):
-    with pytest.raises(BadInput, match="'org/name', 'org/name/config' or a folder"):
+    with pytest.raises(BadInput, match=rf"^hub:{name}: 'org/name', 'org/name/config' or a folder"):
         load_hub(name)
 
 

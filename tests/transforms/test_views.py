@@ -33,6 +33,7 @@ def test_choice_says_what_it_cannot_merge():
         ([yes], "only one span is asked about"),
         ([no, rows[2]], "no span is right"),
         ([yes, no.replace(answer=1)], "more than one span is right"),
+        ([yes, no.replace(answer=1), rows[2].replace(answer=None)], "more than one span is right"),
         ([yes, yes.replace(answer=0), no], "the same span is judged both yes and no"),
     ):
         merged = choice(Dataset(kept))

@@ -25,7 +25,6 @@ FACTS = "facts"
 """The check that needs training data, and is made whenever there is some."""
 ALIKE = 0.8
 """Facts at least so similar say the same in other small words."""
-EXAMPLES = 5
 KINDS = {
     "same": "stand there twice",
     "contradiction": "stand there twice, with different answers",
@@ -121,7 +120,8 @@ def _ambiguous(name: str, dataset: Dataset, grouping: Grouping) -> list[Finding]
         if row < others[0]
     ]
     message = f"{len(grouping.ambiguous):,} problems may be twins of others, and could not be decided"
-    return [Finding(name, "groups", True, message, len(grouping.ambiguous), tuple(examples[:EXAMPLES]))]
+    rows = [(row, *others) for row, others in grouping.ambiguous.items()]
+    return [Finding(name, "groups", True, message, len(grouping.ambiguous), tuple(examples), {"rows": rows})]
 
 
 def _leaks(name: str, dataset: Dataset) -> list[Finding]:
@@ -166,7 +166,7 @@ def _rules(name: str, dataset: Dataset, limits: Limits) -> list[Finding]:
             len(violations),
             tuple(
                 f"row {violation.rows[-1] + 1}: {violation.reason}: {dataset[violation.rows[-1]].text}"
-                for violation in violations[:EXAMPLES]
+                for violation in violations
             ),
             {"rows": [violation.rows for violation in violations]},
         )
@@ -205,7 +205,7 @@ def _duplicates(datasets: Sequence[Dataset]) -> list[Finding]:
         examples = tuple(
             f"rows {d.first[1] + 1} and {d.second[1] + 1}: {datasets[one][d.first[1]].text} / "
             f"{datasets[other][d.second[1]].text}"
-            for d in duplicates[:EXAMPLES]
+            for d in duplicates
         )
         message = f"{len(duplicates):,} {'pair' if len(duplicates) == 1 else 'pairs'} of problems {KINDS[kind]}"
         rows = [(d.first[1], d.second[1]) for d in duplicates]
@@ -223,7 +223,7 @@ def _copies(name: str, dataset: Dataset, corpus: Corpus, progress: Progress | No
         some = [copy for copy in copies if copy.kind == kind]
         if some:
             subject = "1 problem stands" if len(some) == 1 else f"{len(some):,} problems stand"
-            examples = tuple(f"row {c.row + 1}: {dataset[c.row].text} / {c.sentence}" for c in some[:EXAMPLES])
+            examples = tuple(f"row {c.row + 1}: {dataset[c.row].text} / {c.sentence}" for c in some)
             details = {"kind": kind, "corpus": corpus.name, "rows": [copy.row for copy in some]}
             message = f"{subject} in {corpus.name} {how}"
             found.append(Finding(name, CORPUS, True, message, len(some), examples, details))
@@ -235,7 +235,7 @@ def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | No
     facts = nearest_facts(dataset, trained, progress)
     alike = sum(fact.similarity >= ALIKE for fact in facts)
     pairs = sum(fact.shares_pair for fact in facts)
-    mean = sum(fact.similarity for fact in facts) / len(facts)
+    mean = sum(fact.similarity for fact in facts) / max(len(facts), 1)
     message = (
         f"training says nearly what {alike:,} of {len(facts):,} problems ask for (similarity {ALIKE} or more; mean "
         f"{mean:.2f}), and has a special word with a candidate of {pairs:,}"

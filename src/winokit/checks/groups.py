@@ -136,7 +136,7 @@ class _Texts:
         ]
         memo: dict[str, str] = {}
         self.keys = [
-            tuple(sorted([memo.get(c) or memo.setdefault(c, bare(c)) for c in problem.candidates]))
+            tuple(sorted([memo.get(c) or memo.setdefault(c, bare(c)) for c in _offered(problem)]))
             for problem in dataset
         ]
 
@@ -176,6 +176,11 @@ class _Texts:
         if set(self.keys[a]) & set(self.keys[a + 1]) or _alike(self.keys[a], self.keys[a + 1]):
             return self.distance(a, a + 1, OTHER_CANDIDATES)
         return None
+
+
+def _offered(problem: Problem) -> tuple[str, ...]:
+    """What a problem is about: its candidates, or the span a yes/no judgement asks about (all have "no" and "yes")."""
+    return problem.candidates if problem.query is None else (problem.query,)
 
 
 def _common_start(one: str, other: str) -> int:

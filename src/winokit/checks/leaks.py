@@ -89,9 +89,11 @@ def _order_leaks(dataset: Dataset) -> Iterable[Leak]:
                 leading.append(problem.answer)
     answers = [answer for _, answer in firsts]
     if len(set(answers)) == 2:
-        same = sum(a == b for a, b in pairwise(answers))
-        p = _binomial(same, len(answers) - 1, 0.5)
-        yield Leak("order", "an answer goes with the one before it", same, len(answers) - 1, 0.5, p)
+        same, n = sum(a == b for a, b in pairwise(answers)), len(answers)
+        # Where one answer is more frequent, neighbours are the same more often than not in any order.
+        chance = sum(count * (count - 1) for count in Counter(answers).values()) / (n * (n - 1))
+        p = _binomial(same, n - 1, chance)
+        yield Leak("order", "an answer goes with the one before it", same, n - 1, chance, p)
         yield _trend(firsts)
     if leading and max(leading) < 2:
         right = sum(answer == 0 for answer in leading)

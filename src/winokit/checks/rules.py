@@ -130,7 +130,8 @@ def broken_rules(members: Sequence[Problem], rows: Sequence[int], limits: Limits
     for problem, row in zip(members, rows, strict=True):
         judge("one_blank", one_blank(problem.text), [row])
         judge("length", length(problem.text, limits), [row])
-        judge("candidates_present", candidates_present(problem.text, problem.candidates), [row])
+        named = problem.candidates if problem.query is None else (problem.query,)
+        judge("candidates_present", candidates_present(problem.text, named), [row])
         judge("same_kind", same_kind(problem.candidates, problem.domain, problem.pronoun), [row])
     anchor = members[0].labels.get("anchor")
     if isinstance(anchor, str) and anchor:

@@ -22,7 +22,7 @@ STOPS = frozenset(".;:!?")
 
 @dataclass(frozen=True)
 class Structure:
-    """Counts over a dataset; `special_last` and `differing` are counted over groups."""
+    """Counts over a dataset; `special_last` and `special_words` are counted over groups."""
 
     special_last: int
     groups: int

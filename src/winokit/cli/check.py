@@ -45,7 +45,7 @@ def check(
     from winokit.checks import check as run_checks
     from winokit.hunting.open_corpus import open_corpus
 
-    text = open_corpus(corpus) if corpus else None
+    text = None if corpus is None else open_corpus(corpus)
     datasets = load_all(data, as_, labels, lenient, groups=False)
     trained = load_all(train, as_, None, lenient, groups=False) if train else []
     with progress_bar("checking") as progress:

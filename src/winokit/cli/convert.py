@@ -7,13 +7,22 @@ from typing import Annotated
 
 import typer
 
-from winokit.cli.common import DATA_HELP, As, Json, Labels, Lenient, print_json, tell
+from winokit.cli.common import As, Json, Labels, Lenient, print_json, tell
+
+DEFAULT = "jsonl"
 
 
 def convert(
-    data: Annotated[str, typer.Argument(help=DATA_HELP, metavar="DATA", show_default=False)],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A bundled name (open), a file, FORMAT:file or hub:org/name.", metavar="DATA", show_default=False
+        ),
+    ],
     out: Annotated[Path, typer.Argument(help="The file to write; .gz and .xz are compressed.", show_default=False)],
-    to: Annotated[str, typer.Option("--to", help="The format to write.", metavar="FORMAT")] = "jsonl",
+    to: Annotated[
+        str | None, typer.Option("--to", help="The format to write; jsonl if none is named.", metavar="FORMAT")
+    ] = None,
     as_: As = None,
     labels: Labels = None,
     source_ids: Annotated[
@@ -29,12 +38,14 @@ def convert(
 
     What the format cannot express is an error, or left out and counted with --lenient.
     """
-    from winokit.formats import WriteOptions, write
+    from winokit.formats import FORMATS, WriteOptions, write
     from winokit.loading import load
 
     dataset = load(data, as_=as_, labels=labels or (), lenient=lenient)
     tell(dataset.notes)
-    written = write(dataset, out, to, WriteOptions(source_ids, labels_apart), lenient=lenient)
+    written = write(dataset, out, to or DEFAULT, WriteOptions(source_ids, labels_apart), lenient=lenient)
+    if to is None and out.suffix in {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}:
+        tell([f"{out} holds {DEFAULT}, whatever its name says; --to names another format"])
     if json:
         print_json(
             {"files": [str(file) for file in written.files], "problems": written.problems, "skipped": written.skipped}

@@ -26,6 +26,7 @@ def stats(
     if json:
         print_json([asdict(row) for row in rows])
         return
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -36,5 +37,6 @@ def stats(
     for row in rows:
         extra = ", ".join(f"{name} {count:,}" for name, count in [*row.domains.items(), *row.labels.items()])
         numbers = (row.problems, row.groups, row.single, row.mean_words, row.vocabulary, row.candidates, row.answered)
-        table.add_row(row.dataset, *(f"{n:,.1f}" if isinstance(n, float) else f"{n:,}" for n in numbers), extra)
+        counts = (f"{n:,.1f}" if isinstance(n, float) else f"{n:,}" for n in numbers)
+        table.add_row(escape(row.dataset), *counts, escape(extra))
     console().print(table)

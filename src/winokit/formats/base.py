@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Any
 
 from winokit.errors import CannotWrite
 from winokit.formats.source import HEAD_BYTES, Source, read_bytes
-from winokit.problem import Card, Problem
+from winokit.problem import BLANK, Card, Problem
 from winokit.registry import Registry
 
 
@@ -87,9 +88,16 @@ class Format:
     assemble: Callable[[Sequence[Any]], str] | None = None
     encode: Callable[[str], bytes] = lambda text: text.encode("utf-8")
     header: Callable[[Card], str] | None = None
+    source_ids: bool = False
+    """Whether `render` has a place for the ids of the source."""
     card: str | None = None
     """Name of the catalogue's card for datasets in this format, where the format belongs to one."""
 
+
+MOST_TWINS = 3
+"""Problems whose qIDs may start alike: twins, sometimes triplets."""
+PUBLIC_ID = re.compile(r"[0-9a-f]{16}(?:\.\d+)?")
+"""How a qID ends that winokit wrote; it names the group that it was given, however large."""
 
 FORMATS: Registry[Format] = Registry("format")
 
@@ -136,6 +144,22 @@ def need_no_query(problem: Problem, format_name: str) -> None:
     """Refuse yes/no judgements."""
     if problem.query is not None:
         raise CannotWrite(f"a yes/no judgement cannot be written as {format_name}: convert it with --as choice first")
+
+
+def need_one_blank(problem: Problem, format_name: str) -> None:
+    """Refuse a text with an underscore of its own, which a reader could not tell from the blank."""
+    if problem.text.count(BLANK) != 1:
+        raise CannotWrite(f"its text has a '{BLANK}' besides the blank, and {format_name} cannot tell them apart")
+
+
+def numbering(problems: Iterable[Problem]) -> set[str]:
+    """Groups that are no twins: where "my-set-1" to "my-set-500" are qIDs, they number the rows."""
+    qids: dict[str, set[str]] = {}
+    for problem in problems:
+        name, _, end = str(problem.provenance.get("qID", "")).rpartition("-")
+        if name and name == problem.group and not PUBLIC_ID.fullmatch(end):
+            qids.setdefault(name, set()).add(end)
+    return {name for name, ends in qids.items() if len(ends) > MOST_TWINS}
 
 
 def lone_groups_dropped(problems: Iterable[Problem]) -> Iterator[Problem]:

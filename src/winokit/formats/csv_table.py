@@ -14,7 +14,7 @@ from typing import Any
 
 from winokit.errors import Malformed
 from winokit.formats import fields
-from winokit.formats.base import Format, Head, WriteOptions, need_no_query, register
+from winokit.formats.base import Format, Head, WriteOptions, need_no_query, need_one_blank, register
 from winokit.formats.source import Source
 from winokit.problem import Problem
 
@@ -24,7 +24,9 @@ COLUMNS = ("sentence", "pronoun", "answer", "group", "domain", "labels")
 def parse(row: Mapping[str, str]) -> Problem:
     """A problem from a row."""
     before, after = fields.blanked(row, "sentence" if "sentence" in row else "text")
-    options = [value for key, value in _options(row) if value.strip()]
+    options = [value for _, value in _options(row)]
+    while options and not options[-1].strip():
+        options.pop()  # a table has as many columns as its longest problem; a gap before others is an error
     qid = fields.optional(row, "qID")
     return Problem(
         before,
@@ -59,6 +61,7 @@ def _labels(row: Mapping[str, str]) -> Mapping[str, Any]:
 def render(problem: Problem, options: WriteOptions) -> dict[str, str]:
     """A row's cells."""
     need_no_query(problem, "csv")
+    need_one_blank(problem, "csv")
     row = {"sentence": problem.text, "pronoun": problem.pronoun or ""}
     row |= {f"option{number}": candidate for number, candidate in enumerate(problem.candidates, 1)}
     row["answer"] = "" if problem.answer is None else str(problem.answer + 1)
@@ -93,7 +96,9 @@ def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
             return
         except csv.Error as error:
             source.reject(Malformed(f"a well-formed row expected ({error})"), start)
-            return
+            if columns is None:
+                return
+            continue
         if columns is None:
             columns = cells
         elif any(cells):

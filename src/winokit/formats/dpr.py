@@ -10,6 +10,7 @@ they could cut costs" it is the second. Files are latin-1; UTF-8 is read too.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 
 from winokit.errors import CannotWrite, Malformed
@@ -60,8 +61,8 @@ def render(problem: Problem, options: WriteOptions) -> list[str]:
     pronoun, answer = need_pronoun(problem, "dpr"), need_answer(problem, "dpr")
     if any("," in candidate for candidate in candidates):
         raise CannotWrite("a candidate has a comma, which dpr uses to tell candidates apart")
-    if "\n" in problem.sentence or problem.sentence != problem.sentence.strip():
-        raise CannotWrite("dpr keeps a problem's text on one line, with no space around it")
+    if any("\n" in text or text != text.strip() for text in (problem.sentence, *candidates)):
+        raise CannotWrite("dpr keeps a problem's text and its candidates on a line each, with no space around them")
     if target(problem.sentence, pronoun, candidates) != len(problem.before):
         raise CannotWrite(f"{pronoun!r} occurs more than once, and dpr cannot say which one is meant")
     return [problem.sentence, pronoun, ",".join(candidates), candidates[answer]]
@@ -93,7 +94,7 @@ def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read(source: Source) -> Iterable[Problem]:
-    data = source.raw()
+    data = source.raw().removeprefix(BOM_UTF8)
     return source.each(blocks(data.decode("utf-8" if _is_utf8(data) else "latin-1")), parse)
 
 

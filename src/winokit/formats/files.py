@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from winokit.catalogue import CATALOGUE
-from winokit.errors import BadInput, CannotWrite
+from winokit.errors import BadInput, CannotWrite, Malformed
 from winokit.files import write_whole
 from winokit.formats import winogrande
-from winokit.formats.base import FORMATS, Format, Head, WriteOptions, lone_groups_dropped
+from winokit.formats.base import FORMATS, Format, Head, WriteOptions, lone_groups_dropped, need_answer, numbering
 from winokit.formats.source import Source
 from winokit.problem import Card, Dataset
 
@@ -50,6 +50,10 @@ def read(path: str | Path, format: str | None = None, *, lenient: bool = False) 
     chosen = FORMATS[format] if format else recognise(path)
     source = Source(path, lenient=lenient)
     problems = list(lone_groups_dropped(chosen.read(source)))
+    numbered = numbering(problems)
+    if numbered:
+        problems = [problem.replace(group=None) if problem.group in numbered else problem for problem in problems]
+        source.note(f"qIDs like '{min(numbered)}-…' number the rows; they were not taken for names of twins")
     if not problems:
         why = f"all {len(source.skipped)} records are malformed" if source.skipped else "the file is empty"
         raise BadInput(f"{path}: no problems in it: {why}")
@@ -98,12 +102,17 @@ def write(
     path, chosen, options = Path(path), FORMATS[to], options or WriteOptions()
     if chosen.render is None or chosen.assemble is None:
         raise CannotWrite(f"{to} can be read, not written")
+    if options.labels_apart and to != "winogrande":
+        raise BadInput("only the winogrande format has label lists apart")
+    if options.source_ids and not chosen.source_ids:
+        having = ", ".join(sorted(name for name, known in FORMATS.items() if known.source_ids))
+        raise BadInput(f"{to} has no place for the ids of the source; {having} have")
     rows, skipped, kept = [], [], []
     for problem in dataset:
         try:
             rows.append(chosen.render(problem, options))
             kept.append(problem)
-        except CannotWrite as error:
+        except (CannotWrite, Malformed) as error:
             message = f"problem {problem.id} ({problem.text[:50].strip()}…): {error}"
             if not lenient:
                 raise CannotWrite(f"{message} (--lenient leaves such problems out)") from None
@@ -112,9 +121,7 @@ def write(
     write_bytes(path, chosen.encode(text))
     files = [path]
     if options.labels_apart:
-        if to != "winogrande":
-            raise BadInput("only the winogrande format has label lists apart")
-        labels = "".join(f"{'' if p.answer is None else p.answer + 1}\n" for p in kept)
+        labels = "".join(f"{need_answer(p, 'a label list') + 1}\n" for p in kept)
         files.append(winogrande.labels_path(path))
         write_bytes(files[-1], labels.encode())
     return Written(files, len(rows), skipped)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, Malformed, MissingExtra
+from winokit.formats.base import numbering
 from winokit.formats.row import parse_row
 from winokit.problem import Card, Dataset, Problem
 
@@ -22,9 +23,10 @@ def load_hub(name: str, *, lenient: bool = False) -> Dataset:
     except ImportError:
         raise MissingExtra("reading from the hub", "hub") from None
     place, _, split = name.partition("#")
+    arguments = _arguments(place)
     datasets.disable_progress_bars()
     try:
-        splits = datasets.load_dataset(**_arguments(place))
+        splits = datasets.load_dataset(**arguments)
     except Exception as error:  # the library raises anything from ConnectionError to its own classes
         raise BadInput(f"hub:{place}: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
     split = split or next((known for known in PREFERRED if known in splits), next(iter(splits)))
@@ -39,13 +41,17 @@ def load_hub(name: str, *, lenient: bool = False) -> Dataset:
             if not lenient:
                 raise error.at(f"hub:{place}#{split}", number) from None
             notes.append(f"skipped: {error.at(f'hub:{place}#{split}', number)}")
+    if not problems:
+        raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")
     card = Card(place, title=place, source=f"https://huggingface.co/datasets/{place}")
+    numbered = numbering(problems)
+    problems = [problem.replace(group=None) if problem.group in numbered else problem for problem in problems]
     return Dataset(problems, card if not Path(place).exists() else Card(Path(place).name), notes)
 
 
 def _arguments(place: str) -> dict[str, Any]:
     """What load_dataset wants: a folder as it is, org/name with a configuration after a second slash."""
-    if Path(place).exists():
+    if place and Path(place).exists():
         return {"path": place}
     parts = place.split("/")
     if len(parts) > 3 or not all(parts):

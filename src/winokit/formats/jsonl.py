@@ -94,8 +94,8 @@ def parse_card(row: Mapping[str, Any]) -> Card:
     if not isinstance(card, dict) or not isinstance(card.get("name"), str) or not set(card) <= names:
         raise Malformed(f"an object with a name, and of {', '.join(sorted(names))}, expected", field="card")
     human = card.get("human_accuracy")
-    if human is not None and (isinstance(human, bool) or not isinstance(human, (int, float))):
-        raise Malformed(f"a number expected, found {fields.shown(human)}", field="human_accuracy")
+    if human is not None and (isinstance(human, bool) or not isinstance(human, (int, float)) or not 0 <= human <= 1):
+        raise Malformed(f"a share from 0 to 1 expected, found {fields.shown(human)}", field="human_accuracy")
     texts = {key: str(value) for key, value in card.items() if key != "human_accuracy"}
     return Card(human_accuracy=human, **texts)
 
@@ -129,5 +129,6 @@ register(
         render,
         json_rows,
         header=header,
+        source_ids=True,
     )
 )

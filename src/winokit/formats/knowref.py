@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from winokit.errors import Malformed
+from winokit.errors import CannotWrite, Malformed
 from winokit.formats import fields
 from winokit.formats.base import Format, Head, WriteOptions, json_list, need_pronoun, need_two, register
 from winokit.formats.source import Source
@@ -67,6 +67,8 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """An element of the array."""
     candidate0, candidate1 = need_two(problem, "knowref")
     pronoun = need_pronoun(problem, "knowref")
+    if BRACKETS.search(problem.before + pronoun + problem.after):
+        raise CannotWrite("its text has [brackets] besides those that knowref puts around the pronoun")
     row: dict[str, Any] = {
         "sentence_with_pronoun": f"{problem.before}[{pronoun}]{problem.after}",
         "candidate0": [candidate0],
@@ -120,6 +122,7 @@ register(
         _read,
         render,
         json_list,
+        source_ids=True,
         card="knowref",
     )
 )

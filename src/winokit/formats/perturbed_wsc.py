@@ -14,7 +14,7 @@ from typing import Any
 
 from winokit.errors import CannotWrite, Malformed
 from winokit.formats import fields
-from winokit.formats.base import Format, Head, WriteOptions, json_rows, need_two, register
+from winokit.formats.base import Format, Head, WriteOptions, json_rows, need_one_blank, need_two, register
 from winokit.formats.source import Source, read_bytes
 from winokit.problem import Problem
 
@@ -45,6 +45,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row's fields."""
     option1, option2 = need_two(problem, "perturbed-wsc")
+    need_one_blank(problem, "perturbed-wsc")
     perturbation, index = problem.labels.get("perturbation"), problem.labels.get("original_index")
     if perturbation not in PERTURBATIONS or not isinstance(index, int):
         raise CannotWrite("perturbed-wsc needs the labels 'perturbation' and 'original_index'")
@@ -55,7 +56,9 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     if problem.answer is not None:
         row["answer"] = str(problem.answer + 1)
     row |= {"pair_number": int(pair.group(1)), "qID": f"q{PERTURBATIONS.index(perturbation)}{index}"}
-    return row | {key: int(problem.labels[key]) for key in ("associative", "switchable") if key in problem.labels}
+    return row | {
+        key: int(fields.flag(problem.labels, key)) for key in ("associative", "switchable") if key in problem.labels
+    }
 
 
 def _read(source: Source) -> Iterable[Problem]:

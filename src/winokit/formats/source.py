@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ from winokit.problem import Card, Problem
 
 R = TypeVar("R")
 HEAD_BYTES = 65_536
+HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
+"""How JSON spells half of a character: two in a row make one, and one alone no file can hold."""
 
 
 class Source:
@@ -99,10 +102,17 @@ class Source:
             except (ValueError, RecursionError) as error:
                 self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), number)
                 continue
-            if isinstance(row, dict):
+            if self._is_sound(row, line, number):
                 yield number, row
-            else:
-                self.reject(Malformed(f"a JSON object expected, found {type(row).__name__}"), number)
+
+    def _is_sound(self, row: object, written: str, line: int) -> bool:
+        """Whether a JSON value is an object of whole characters; if not, it is rejected."""
+        half = _half(row) if HALF.search(written) else None
+        if not isinstance(row, dict):
+            self.reject(Malformed(f"a JSON object expected, found {type(row).__name__}"), line)
+        elif half is not None:
+            self.reject(Malformed(f"whole characters expected, found {half}, which is half of one"), line)
+        return isinstance(row, dict) and half is None
 
     def json_array(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Line number and object of each element of one JSON array."""
@@ -117,18 +127,22 @@ class Source:
                 row, at = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
                 # There is no telling where the next element starts: what follows is lost even when lenient.
-                self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), line)
+                self.reject(
+                    Malformed(f"a JSON object expected ({_reason(error)}); nothing from there on is read"), line
+                )
                 return
-            if isinstance(row, dict):
+            if self._is_sound(row, text[counted:at], line):
                 yield line, row
-            else:
-                self.reject(Malformed(f"a JSON object expected, found {type(row).__name__}"), line)
             at = _skip(text, at)
             if text.startswith(",", at):
                 at = _skip(text, at + 1)
             elif not text.startswith("]", at):
-                self.reject(Malformed("',' or ']' expected after an element (is the file cut off?)"), line)
+                lost = "',' or ']' expected after an element (is the file cut off?); nothing from there on is read"
+                self.reject(Malformed(lost), line)
                 return
+        if _skip(text, at + 1) < len(text):
+            line += text.count("\n", counted, _skip(text, at + 1))
+            self.reject(Malformed("the end of the file expected after the array's ']'"), line)
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
@@ -157,6 +171,15 @@ def _skip(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at
+
+
+def _half(value: object) -> str | None:
+    """The first half of a character in a JSON value, as JSON spells it; None where there is none."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        return ascii(error.object[error.start]).strip("'")
+    return None
 
 
 def _reason(error: Exception) -> str:

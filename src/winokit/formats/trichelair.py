@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from winokit.errors import Malformed
+from winokit.errors import CannotWrite, Malformed
 from winokit.formats import fields
 from winokit.formats.base import Format, Head, WriteOptions, json_list, need_answer, need_pronoun, need_two, register
 from winokit.formats.source import Source
@@ -52,13 +52,15 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     answer0, answer1 = need_two(problem, "trichelair")
     pronoun = need_pronoun(problem, "trichelair")
     need_answer(problem, "trichelair")
+    if BRACKETS.search(problem.before + pronoun + problem.after):
+        raise CannotWrite("its text has [brackets] besides those that trichelair puts around the pronoun")
     row: dict[str, Any] = {
         "sentence": f"{problem.before}[{pronoun}]{problem.after}",
         "answer0": answer0,
         "answer1": answer1,
         "correct_answer": problem.right,
     }
-    row |= {key: int(problem.labels[name]) for key, name in FLAGS.items() if name in problem.labels}
+    row |= {key: int(fields.flag(problem.labels, name)) for key, name in FLAGS.items() if name in problem.labels}
     return row | ({"sentence_switched": problem.labels["switched"]} if "switched" in problem.labels else {})
 
 
@@ -72,13 +74,17 @@ def annotate(dataset: Dataset, labelled: Iterable[Dataset]) -> Dataset:
     notes = []
     for labels in labelled:
         notes += [note for note in labels.notes if note not in dataset.notes]
+        unused = []
         for problem in labels:
             places = place.get(_key(problem)) or place.get(_clause_key(problem), [])
             if len(places) == 1:
                 problems[places[0]] = problems[places[0]].with_labels(**problem.labels)
             else:
                 how = "no problem" if not places else f"{len(places)} problems"
-                notes.append(f"labels of {problem.sentence!r} match {how} and were not used")
+                unused.append(f"{problem.sentence!r} (matches {how})")
+        if unused:
+            of = f"{len(unused):,} of the {len(labels):,} labels of {labels.card.name} were"
+            notes.append(f"{of} not used, since they match no problem or several; the first: {unused[0]}")
     return dataset.with_problems(problems, notes)
 
 

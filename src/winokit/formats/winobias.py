@@ -84,8 +84,11 @@ def render(problem: Problem, options: WriteOptions) -> str:
     if pronoun.lower() not in PRONOUNS:
         raise CannotWrite(f"winobias brackets pronouns, and {pronoun!r} is none of {', '.join(sorted(PRONOUNS))}")
     after = problem.after
-    for start, end in reversed(problem.labels.get("mentions", [])):
-        after = f"{after[:start]}[{after[start:end]}]{after[end:]}"
+    try:
+        for start, end in reversed(problem.labels.get("mentions", [])):
+            after = f"{after[:start]}[{after[start:end]}]{after[end:]}"
+    except (TypeError, ValueError):
+        raise CannotWrite("winobias needs pairs of places in the label 'mentions', where there is one") from None
     for before, rest in ((_bracketed(problem.before, right), after), (problem.before, _bracketed(after, right))):
         line = f"{before}[{pronoun}]{rest}"
         if _same(line, problem):

@@ -26,6 +26,7 @@ WORD = re.compile(r"\b(?:" + "|".join(GENDER) + r")\b")
 PLACEHOLDER = re.compile(r"\$(NOM|POSS|ACC)_PRONOUN")
 STATISTICS = "occupations-stats.tsv"
 SENTENCES_HEADER, TEMPLATES_HEADER = "sentid\tsentence", "occupation(0)\tother-participant(1)\tanswer\tsentence"
+HEADERS = (SENTENCES_HEADER, TEMPLATES_HEADER)
 
 
 def parse_sentence(line: str) -> Problem:
@@ -159,7 +160,7 @@ def _read_templates(source: Source) -> Iterable[Problem]:
 
 
 def _rows(source: Source) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in source.lines() if number > 1)
+    return ((number, line) for number, line in source.lines() if line.strip() not in HEADERS)
 
 
 def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:

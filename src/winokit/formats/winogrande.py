@@ -13,7 +13,7 @@ from typing import Any
 
 from winokit.errors import Malformed
 from winokit.formats import fields
-from winokit.formats.base import Format, Head, WriteOptions, json_rows, need_two, register
+from winokit.formats.base import Format, Head, WriteOptions, json_rows, need_answer, need_one_blank, need_two, register
 from winokit.formats.source import Source, read_bytes
 from winokit.problem import Problem
 
@@ -42,6 +42,9 @@ def parse(row: Mapping[str, Any]) -> Problem:
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row; its qID names the group and ends in the public id, which says nothing of the answer."""
     option1, option2 = need_two(problem, "winogrande")
+    need_one_blank(problem, "winogrande")
+    if options.labels_apart:
+        need_answer(problem, "a label list")
     source_id = problem.provenance.get("qID") if options.source_ids else None
     row = {
         "qID": source_id or (f"{problem.group}-{problem.id}" if problem.group else problem.id),
@@ -56,7 +59,8 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 def labels_path(path: Path) -> Path:
     """Where the label list of a file stands: `dev-labels.lst` for `dev.jsonl` and `dev.jsonl.gz`."""
-    return path.with_name(path.name.split(".")[0] + "-labels.lst")
+    name = path.name.removesuffix(".gz").removesuffix(".xz")
+    return path.with_name(f"{Path(name).stem}-labels.lst")
 
 
 def _read(source: Source) -> Iterable[Problem]:
@@ -95,6 +99,7 @@ register(
         _read,
         render,
         json_rows,
+        source_ids=True,
         card="winogrande",
     )
 )

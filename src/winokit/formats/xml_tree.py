@@ -5,13 +5,16 @@ Built on expat, which resolves no external entities and limits entity expansion.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-from winokit.errors import Malformed
+from winokit.errors import CannotWrite, Malformed
 from winokit.formats.source import Source
+
+NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
@@ -80,5 +83,7 @@ def elements(source: Source, tag: str) -> Iterator[tuple[int, Node]]:
 
 def element(tag: str, text: str, **attributes: str | None) -> str:
     """One element on one line."""
+    if NOT_XML.search("".join([text, *filter(None, attributes.values())])):
+        raise CannotWrite("a control character stands in it, for which XML has no words")
     inside = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items() if value is not None)
     return f"<{tag}{inside}>{escape(text)}</{tag}>"

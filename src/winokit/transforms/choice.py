@@ -39,8 +39,10 @@ def _merged(rows: Sequence[Problem]) -> Problem | str:
         return "only one span is asked about"
     labelled = [answers.pop() for answers in verdicts.values()]
     right = [index for index, answer in enumerate(labelled) if answer == 1]
-    if None not in labelled and len(right) != 1:
-        return "no span is right" if not right else "more than one span is right"
+    if len(right) > 1:
+        return "more than one span is right"
+    if not right and None not in labelled:
+        return "no span is right"
     labels = {key: value for key, value in rows[0].labels.items() if key != "span1_index"}
     return rows[0].replace(
         candidates=tuple(spelled.values()), answer=right[0] if right else None, query=None, labels=labels
