@@ -124,6 +124,15 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         (["aflite", "open", "--engine", "abacus", "--model", "random"], UnknownName, "abacus"),
         (["random", "opne", "--size", 5], UnknownName, "Did you mean 'open'"),
         (["random", "open", "--size", 5, "--compare", "magic"], UnknownName, "No method of debiasing named 'magic'"),
+        (["random", "open", "--size", 5, "--no-assess", "--seed", -1], BadInput, "a seed of 0 or more expected"),
+        (["random", "open", "--size", 1, "--no-assess"], BadInput, "pmi keeps no problem: groups are kept whole"),
+        (["random", "open", "--size", 9, "--no-assess", "--folds", 3], BadInput, "--folds: an option of the assess"),
+        (["pmi", "open", "--size", 9, "--no-assess", "--model", "random"], BadInput, "--model: pmi looks at features"),
+        (["pmi", "open", "--size", 9, "--features", "X.npy", "--kind", "single"], BadInput, "--kind: says how a model"),
+        (["pmi", "open", "--size", 9, "--model", "random", "--bins", 999], BadInput, "no more bins than the 428"),
+        (["pmi", "open", "--size", 9, "--model", "random", "--folds", 999], BadInput, "no more folds than the 214"),
+        (["aflite", "open", "--model", "random", "--workers", 2], BadInput, "--workers: an option of --engine ray"),
+        (["aflite", "open", "--model", "random", "--null-runs", 1], BadInput, "at least 2 relabelled runs"),
     ],
 )
 def test_bad_input_is_one_clear_line(arguments, error, says, tmp_path, monkeypatch):
@@ -143,3 +152,25 @@ def test_a_size_must_be_given():
     result = run("pmi", "open")
     assert result.exit_code == 2
     assert "--size" in result.output
+
+
+def test_aflite_beside_a_baseline_has_its_features_without_an_assessment(planted):
+    arguments = ("random", planted / "twins.jsonl", "--size", 200, "--no-assess", "--compare", "aflite")
+    result = run(*arguments, "--features", planted / "X.npy", "--out", planted / "o")
+    assert result.exit_code == 0, result.exception
+    assert "aflite" in result.output
+
+
+def test_a_folder_of_anything_else_is_left_alone(tmp_path):
+    (tmp_path / "results.json").write_text("{}")
+    result = run("random", "open", "--size", 5, "--no-assess", "--out", tmp_path)
+    assert "results.json: is not of a run of winokit debias" in str(result.exception)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"results.json": "{}"}
+    result = run("random", "open", "--size", 5, "--no-assess", "--out", tmp_path / "results.json")
+    assert "a file; a folder is to be written there" in str(result.exception)
+
+
+def test_an_earlier_run_gives_way(tmp_path):
+    for size in (8, 10):
+        assert run("random", "open", "--size", size, "--no-assess", "--out", tmp_path / "o").exit_code == 0
+    assert len(read(tmp_path / "o" / "kept.jsonl")) == 10

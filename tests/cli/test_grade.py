@@ -149,3 +149,33 @@ def test_the_board_takes_no_predictions(release, five, tmp_path):
     found = run(release, five, "--board", tmp_path)
     assert isinstance(found.exception, BadInput)
     assert "--board takes a folder" in str(found.exception)
+
+
+def test_nothing_is_graded_where_the_entry_cannot_be_written(release, five, tmp_path):
+    before = five.read_text()
+    for out, said in (
+        (five, "is read from, and would be lost"),
+        (tmp_path, "a folder; an entry is a file"),
+        (five / "x.json", "cannot be written"),
+    ):
+        found = run(release, five, *SAID, "--out", out)
+        assert isinstance(found.exception, BadInput)
+        assert said in str(found.exception)
+    assert five.read_text() == before
+    assert not (release.with_name("v1.hidden") / "log.jsonl").exists()
+
+
+def test_the_board_does_not_take_the_place_of_an_entry(release, five, tmp_path):
+    entry = tmp_path / "graded" / "a.json"
+    run(release, five, *SAID, "--out", entry)
+    before = entry.read_text()
+    assert "is read from" in str(run(release, "--board", entry.parent, "--out", entry).exception)
+    assert entry.read_text() == before
+
+
+def test_the_board_takes_no_statement(release, tmp_path):
+    assert "--trials: said when an entry is graded" in str(run(release, "--board", tmp_path, "--trials", 3).exception)
+
+
+def test_a_folder_that_is_not_there_is_named(five, tmp_path):
+    assert str(run(tmp_path / "none", five).exception) == f"{tmp_path / 'none'}: no such folder"

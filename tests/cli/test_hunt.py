@@ -73,6 +73,16 @@ def test_associate_writes_labels_that_an_audit_can_read(index, tmp_path):
     assert load(tmp_path / "open.jsonl")[0].labels["association"] == 0
 
 
+def test_associate_does_not_write_over_what_it_reads(index, tmp_path):
+    data = tmp_path / "mine.jsonl"
+    assert run("associate", index, "open", "--out", data).exit_code == 0
+    before = index.read_bytes(), data.read_bytes()
+    for named, out in (("open", index), (data, data), (f"jsonl:{data}", data)):
+        with pytest.raises(WinokitError, match="is read from, and would be lost"):
+            run("associate", index, named, "--out", out)
+    assert (index.read_bytes(), data.read_bytes()) == before
+
+
 def test_check_takes_a_corpus(tmp_path):
     (tmp_path / "text.txt").write_text(
         "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch the spaniel "
@@ -92,12 +102,16 @@ def test_check_takes_a_corpus(tmp_path):
         (["index", "empty.txt", "--out", "i.db"], "no sentence in empty.txt"),
         (["index", "binary.bin", "--out", "i.db"], "binary.bin: a binary file, not text"),
         (["index", "text.txt", "--out", "i.db", "--encoding", "utf-9"], "no encoding named 'utf-9'"),
+        (["index", "text.txt", "--out", "i.db", "--encoding", "base64"], "no encoding named 'base64'"),
         (["index", "text.txt", "--out", "/proc/none/i.db"], "cannot be written"),
         (["ask", "none.db", "open"], "none.db: no such index; make one with `winokit hunt index"),
         (["ask", "text.txt", "open"], "text.txt: no index of winokit's"),
         (["ask", "none.db"], "one problem expected: DATA and --row, or --text and --candidate twice"),
         (["ask", "none.db", "--text", "No blank."], "exactly one blank '_' expected, found 0"),
         (["ask", "none.db", "open", "--row", "999"], "row 999 asked for, where there are 428"),
+        (["ask", "none.db", "open", "--pronoun", "it"], "--pronoun: an option of --text"),
+        (["ask", "none.db", *ASKED, "--row", "2"], "--row: a row of DATA"),
+        (["ask", "http://[::1/x", "open"], "http://[::1/x: not an address"),
         (["associate", "none.db", "open"], "none.db: no such index"),
     ],
 )

@@ -148,6 +148,8 @@ def test_an_empty_text_is_no_trouble():
         (lambda: PMIFilter(3, count="letters"), UnknownName, "tokens, types"),
         (lambda: PMIFilter(3, alone="burn"), UnknownName, "first, last, own"),
         (lambda: PMIFilter(3, smoothing=0), BadInput, "a smoothing above 0"),
+        (lambda: PMIFilter(3, smoothing=float("inf")), BadInput, "a smoothing above 0"),
+        (lambda: PMIFilter(3, seed=-1), BadInput, "a seed of 0 or more"),
         (lambda: PMIFilter(9).fit(TEXTS, Y, GROUPS), BadInput, "a size from 1 to 7"),
         (lambda: PMIFilter(3).fit(TEXTS, Y[1:], GROUPS), BadInput, "found 6 for 7"),
         (lambda: PMIFilter(3).fit(TEXTS, [2] * 7, GROUPS), BadInput, "0 for the first candidate or 1"),

@@ -1,8 +1,9 @@
 import json
 
+import numpy as np
 import pytest
 
-from winokit.filtering import Choices, filter_problems, save
+from winokit.filtering import Choices, filter_problems, read_features, save
 from winokit.formats import read
 
 
@@ -42,6 +43,13 @@ def test_examples_are_ids_of_removed_problems(filtering, folder):
     first = record["overuse"]["words"][0]
     assert first["examples"]
     assert set(first["examples"]) <= removed
+
+
+def test_names_of_folders_and_files_will_do(filtering, twins, tmp_path):
+    save(filtering, str(tmp_path / "run"))
+    assert (tmp_path / "run" / "kept.jsonl").is_file()
+    np.save(tmp_path / "X.npy", np.ones((len(twins), 2)))
+    assert read_features(str(tmp_path / "X.npy"), twins).model == "X.npy"
 
 
 def test_source_ids_are_not_written(tmp_path, twins):

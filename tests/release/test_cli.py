@@ -56,6 +56,11 @@ def test_a_missing_licence_is_said_on_standard_error(tmp_path):
         (["--dev", "many"], "--dev many: a share such as 0.1 or a number of problems expected"),
         (["--sizes", "1,x"], "--sizes 1,x: numbers with commas between expected"),
         (["--dev", "300", "--test", "200"], "leave nothing of 428 kept problems"),
+        (["--dev", "nan"], "--dev nan: a share below 1 or a number of problems expected"),
+        (["--test", "inf"], "--test inf: a share below 1 or a number of problems expected"),
+        (["--date", "2026-13-01"], "--date 2026-13-01: a date such as"),
+        (["--watch", "builtin"], "--watch: an option of the next version of a release"),
+        (["--previous-hidden", "x"], "--previous-hidden: an option of the next version"),
         (["--name", "a b"], "--name a b: a letter"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import html
 import importlib.util
+import inspect
 import json
 import random
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from winokit.cli.release import release as cli_release
 from winokit.errors import BadInput
 from winokit.filtering import Features
 from winokit.planted import synthetic
@@ -23,6 +25,7 @@ from winokit.release.evolve_solved import guessed, is_solved, solved_beyond_chan
 from winokit.release.hidden import hidden_folder
 from winokit.release.lineage import read_lineage, write_lineage
 from winokit.release.manifest import verify
+from winokit.release.next_version import Predecessor
 from winokit.release.reading import read_release
 from winokit.release.settings import Settings
 
@@ -124,6 +127,15 @@ def test_a_majority_must_be_one_and_all_means_all(release, new):
     for wrong in (0.5, 0.0, 1.1):
         with pytest.raises(BadInput, match="majority"):
             solved_beyond_chance(asked, models, majority=wrong)
+    for wrong in (0, 1.1, float("nan")):
+        with pytest.raises(BadInput, match="an alpha above 0 and at most 1"):
+            EvolveSettings("2.0", alpha=wrong)
+
+
+def test_every_door_has_the_same_alpha():
+    command = inspect.signature(cli_release).parameters["alpha"].default
+    library = inspect.signature(solved_beyond_chance).parameters["alpha"].default
+    assert command == library == EvolveSettings("2.0").alpha == Predecessor(Path("v1"), Models([])).alpha
 
 
 def test_models_that_guess_as_one_are_not_taken_for_several(release, new):

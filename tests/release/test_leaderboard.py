@@ -172,3 +172,27 @@ def test_a_browser_sorts_it_quietly_wide_and_narrow(release, entries, tmp_path):
         assert page.locator("#board tbody th").first.inner_text() == "weak"
         browser.close()
     assert trouble == []
+
+
+@pytest.mark.parametrize("kept", ['{"xl": 3', "[3]", '{"xl": 3}'])
+def test_an_outcome_that_cannot_be_read_is_named(release, entries, kept):
+    path = next((hidden_folder(release) / "graded").iterdir())
+    path.write_text(kept)
+    with pytest.raises(BadInput, match=f"{path.name}: not what winokit grade keeps"):
+        leaderboard(release, entries)
+
+
+def test_an_outcome_of_other_sizes_is_not_tested(release, entries):
+    for path in (hidden_folder(release) / "graded").iterdir():
+        path.write_text(json.dumps({"one": "1" * len(read_hidden(release))}))
+    assert leaderboard(release, entries).tests == 0
+
+
+@pytest.mark.parametrize(("key", "value"), [("value", "high"), ("metric", "group_accuracy")])
+def test_an_entry_that_grade_did_not_write_is_refused(release, entries, key, value):
+    path = next(entries.glob("*.json"))
+    content = json.loads(path.read_text())
+    content["scores"] = [score | {key: value} for score in content["scores"]]
+    path.write_text(json.dumps(content))
+    with pytest.raises(BadInput, match=f"{path.name}: not what"):
+        leaderboard(release, entries)

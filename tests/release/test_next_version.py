@@ -60,3 +60,9 @@ def test_a_version_does_not_overwrite_the_one_before(two_versions):
         release_next(before, first.folder, settings=Settings(version="3.0"))
     with pytest.raises(BadInput, match="must not be called"):
         release_next(before, first.folder.with_name("v3"))
+
+
+def test_removed_problems_need_those_they_were_removed_from(two_versions, tmp_path):
+    before = Predecessor(two_versions[0].folder, Models(["random"]))
+    with pytest.raises(BadInput, match=r"--removed: .* name those too"):
+        release_next(before, tmp_path / "v3", removed="open", settings=Settings(version="3.0"))

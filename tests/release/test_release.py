@@ -179,6 +179,48 @@ def test_hidden_answers_never_go_into_the_release(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_hidden_answers_of_another_release_are_not_lost(made, tmp_path):
+    hidden = tmp_path / "safe"
+    shutil.copytree(made.hidden, hidden)
+    before = contents_of(hidden)
+    other = Settings(name="open-wino", licence="CC0-1.0", seed=7)
+    with pytest.raises(BadInput, match=r"has the answers of another release \(open-wino 1.0\)"):
+        release("open", tmp_path / "out", settings=other, extras=Extras(hidden=hidden))
+    assert contents_of(hidden) == before
+    assert not (tmp_path / "out").exists()
+    release("open", tmp_path / "out", settings=NAMED, extras=Extras(hidden=hidden))
+    assert contents_of(hidden) == before
+
+
+def test_hidden_answers_go_with_the_release_that_is_replaced(tmp_path):
+    for seed in (1, 2):
+        release("open", tmp_path / "out", settings=Settings(name="open-wino", seed=seed))
+    assert not any(finding.warns for finding in verify(tmp_path / "out"))
+
+
+def test_hidden_answers_do_not_mix_with_other_files(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "labels.jsonl").write_text("mine")
+    for place, said in (("notes", "not empty, and no hidden labels"), ("notes/labels.jsonl", "a file; hidden")):
+        with pytest.raises(BadInput, match=said):
+            release("open", tmp_path / "out", settings=NAMED, extras=Extras(hidden=tmp_path / place))
+    assert (tmp_path / "notes" / "labels.jsonl").read_text() == "mine"
+
+
+def test_a_release_without_a_test_is_as_it_should_be(tmp_path):
+    made = release("open", tmp_path / "out", settings=Settings(name="open-wino", test=0))
+    assert not any(finding.warns for finding in verify(made.folder))
+
+
+def test_files_that_cannot_be_read_are_findings(made, tmp_path):
+    folder = shutil.copytree(made.folder, tmp_path / "out")
+    table = next(folder.rglob("*.parquet"))
+    table.write_text("cut short")
+    (folder / "lineage.jsonl").write_text("[1")
+    said = {finding.dataset for finding in verify(folder) if "cannot be read" in finding.message}
+    assert said == {table.relative_to(folder).as_posix(), "lineage.jsonl"}
+
+
 def test_an_unnamed_dataset_needs_a_name(twins, tmp_path):
     with pytest.raises(BadInput, match="--name"):
         release(Dataset(twins, Card("9 lives")), tmp_path / "out")

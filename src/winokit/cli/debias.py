@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from winokit.cli.common import DATA_HELP, As, Json, Lenient
-from winokit.cli.debias_run import Common, run
+from winokit.cli.debias_run import Common, refuse_passed_over, run
+from winokit.cli.guards import refuse_unused
 from winokit.cli.score import MODEL_HELP, CacheFile, Limit
 
 app = typer.Typer(
@@ -45,6 +46,7 @@ Neighbours = Annotated[int, typer.Option(help="Neighbours of the k-NN estimate o
 
 @app.command()
 def aflite(
+    context: typer.Context,
     data: Data,
     features: FeatureFile = None,
     model: Model = None,
@@ -100,6 +102,9 @@ def aflite(
     from winokit.filtering import Choices
 
     common = Common.of("aflite", locals())
+    refuse_passed_over(context, common)
+    if engine != "ray":
+        refuse_unused(context, ["workers", "address"], "an option of --engine ray")
     chosen = AFLite(
         ensemble_size,
         train_size,
@@ -123,6 +128,7 @@ def aflite(
 
 @app.command()
 def pmi(
+    context: typer.Context,
     data: Data,
     size: Size,
     features: FeatureFile = None,
@@ -155,12 +161,14 @@ def pmi(
     from winokit.filtering import Choices
 
     common = Common.of("pmi", locals())
+    refuse_passed_over(context, common)
     chosen = PMIFilter(size, variant, smoothing, count, alone, seed)
     run(common, Choices(size=size, seed=seed, pmi=chosen, compare=common.compared))
 
 
 @app.command()
 def random(
+    context: typer.Context,
     data: Data,
     size: Size,
     features: FeatureFile = None,
@@ -185,4 +193,5 @@ def random(
     from winokit.filtering import Choices
 
     common = Common.of("random", locals())
+    refuse_passed_over(context, common)
     run(common, Choices(size=size, seed=seed, twins=twins, compare=common.compared))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from winokit.cli.common import console, print_json, tell
+from winokit.cli.guards import refuse_unused
 from winokit.cli.score import open_cache
 from winokit.errors import BadInput
 
@@ -66,11 +67,33 @@ class Common:
         """The methods to show beside."""
         return ["random", "pmi"] if self.compare is None else [name for name in self.compare if name != "none"]
 
+    @property
+    def needs_features(self) -> bool:
+        """Whether anything looks at features."""
+        return self.assess or "aflite" in (self.method, *self.compared)
+
+
+def refuse_passed_over(context: typer.Context, common: Common) -> None:
+    """Refuse options that would change nothing beside the others."""
+    if not common.assess:
+        refuse_unused(context, ["folds", "bins", "neighbours"], "an option of the assessment, and --no-assess has none")
+    embedding = ["kind", "pooling", "cache"]
+    if not common.needs_features:
+        unused = ["features", "model", *embedding]
+        refuse_unused(
+            context,
+            unused,
+            f"{common.method} looks at features for the assessment only: leave out this, or --no-assess",
+        )
+    if common.features is not None:
+        refuse_unused(context, embedding, "says how a model is to embed, and --features has been embedded already")
+
 
 def run(common: Common, choices: Choices) -> None:
     """Filter, write the folder and the page, and say what came of it."""
     from winokit.filtering import Assessment, check_problems, filter_problems, save
     from winokit.filtering.features import without_held_out
+    from winokit.filtering.save import REPORT, check_folder
     from winokit.loading import load
     from winokit.report.debias_page import write_debias_page
 
@@ -84,11 +107,12 @@ def run(common: Common, choices: Choices) -> None:
         tell(note for note in dataset.notes if note not in seen.notes)
     check_problems(dataset)  # what cannot be filtered is refused before a model spends minutes on it
     folder = common.out or Path("runs") / f"{dataset.card.name.replace('/', '-')}-{common.method}"
+    check_folder(folder)
     if choices.aflite is not None:
         choices.aflite.checkpoint = folder / CHECKPOINT
     how = Assessment(folds=common.folds, bins=common.bins, neighbours=common.neighbours, seed=choices.seed)
     with stages(choices) as bars:
-        features = _features(dataset, common, bars) if common.method == "aflite" or common.assess else None
+        features = _features(dataset, common, bars) if common.needs_features else None
         found = filter_problems(
             dataset,
             common.method,
@@ -99,7 +123,7 @@ def run(common: Common, choices: Choices) -> None:
         )
     tell(note for note in found.notes if note not in dataset.notes)
     save(found, folder)
-    page = write_debias_page(found, folder / "report")
+    page = write_debias_page(found, folder / REPORT)
     (folder / CHECKPOINT).unlink(missing_ok=True)
     if common.json:
         said = {"run": found.settings, "warnings": found.warnings, "metrics": found.metrics}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from winokit.cli.common import DATA_HELP, As, Json, Lenient, print_json, progress_bar, tell
+from winokit.cli.guards import refuse_unused
 from winokit.cli.score import CacheFile, Limit, Model, open_cache
 from winokit.cli.training_options import BatchSize, Device, Epochs, LearningRate, Precision, need_training
 from winokit.errors import BadInput
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 FINETUNED = ".finetuned"
 TRAINING = ("formalization", "learning_rate", "epochs", "steps", "batch_size", "seed", "precision", "device")
 """Options that only fine-tuning has a use for."""
+UNUSED = (
+    "an option of --finetune N; a model that is embedded as it is takes its device after a question mark, "
+    "hf:NAME?device=cuda"
+)
 
 
 def embed(
@@ -64,14 +69,15 @@ def embed(
     training goes on where it was interrupted.
     """
     from winokit.loading import load
-    from winokit.scoring.features import write_features
+    from winokit.scoring.features import check_features_file, write_features
 
+    check_features_file(out)
     dataset = load(data, as_=as_, lenient=lenient)[:limit]
     tell(dataset.notes)
     about: dict[str, Any] = {"model": model, "features": features, "pooling": pooling}
     told: dict[str, Any] = {}
     if finetune is None:
-        _check_unused(context)
+        refuse_unused(context, TRAINING, UNUSED)
         rows = _plain(dataset, model, (features, pooling), cache)
     else:
         need_training("embed --finetune")
@@ -107,17 +113,6 @@ def embed(
     typer.echo(f"{rows.shape[0]:,} x {rows.shape[1]:,} written to {out}, settings and ids to {beside}")
     if told:
         typer.echo(f"debias it: winokit debias aflite {data} --features {out}")
-
-
-def _check_unused(context: typer.Context) -> None:
-    """Refuse an option that would be passed over in silence."""
-    for name in TRAINING:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise BadInput(
-                f"--{name.replace('_', '-')}: an option of --finetune N; a model that is embedded as it is takes its "
-                "device after a question mark, hf:NAME?device=cuda"
-            )
 
 
 def _plain(dataset: Dataset, model: str, kind: tuple[str, str], cache: str | None) -> Matrix:

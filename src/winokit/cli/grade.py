@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from winokit.cli.common import Json, print_json, tell
+from winokit.cli.guards import refuse_overwriting
 
 if TYPE_CHECKING:
     from winokit.release.grading import Graded, Score
@@ -61,11 +62,15 @@ def grade(
     leaderboard entry (--out) must say its formalization, training data and number of trials.
     """
     if board is not None:
+        stated = {"--name": name, "--model": model, "--formalization": formalization}
+        _refuse_stated({**stated, "--training-data": training_data, "--trials": trials})
         _board(release, board, out or Path("board.html"), hidden, files, json)
         return
     from winokit.release.grading import grade as run
     from winokit.release.grading import write_graded
 
+    if out is not None:
+        _check_out(out, files or [])
     said = _statement(files or [], name, model, formalization, training_data, trials, entry=out is not None)
     graded = run(release, files or [], said, hidden=hidden)
     if out is not None:
@@ -76,6 +81,19 @@ def grade(
     _show(graded)
     if out is not None:
         typer.echo(f"entry: {out}")
+
+
+def _check_out(out: Path, files: list[Path]) -> None:
+    """Refuse a place where no entry can be written before anything is graded, since every grading is logged."""
+    from winokit.errors import BadInput
+
+    refuse_overwriting(out, files)
+    if out.is_dir():
+        raise BadInput(f"{out}: a folder; an entry is a file: --out {out / 'NAME.json'}")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{out}: cannot be written ({error.strerror or error})") from None
 
 
 def _statement(
@@ -139,6 +157,15 @@ def _line(score: Score) -> str:
     return f"{size:6}  {name:14}  {score.value:>5.1%}  {interval:>14}  {score.chance:>6.1%}{corrected}"
 
 
+def _refuse_stated(said: dict[str, str | int | None]) -> None:
+    """Refuse what an entry says of itself where none is graded."""
+    from winokit.errors import BadInput
+
+    for option, value in said.items():
+        if value is not None:
+            raise BadInput(f"{option}: said when an entry is graded; --board shows what entries have said")
+
+
 def _board(release: Path, folder: Path, page: Path, hidden: Path | None, files: list[Path] | None, json: bool) -> None:
     """Make the leaderboard page."""
     from winokit.errors import BadInput
@@ -147,6 +174,7 @@ def _board(release: Path, folder: Path, page: Path, hidden: Path | None, files: 
 
     if files:
         raise BadInput(f"--board takes a folder of graded entries and no predictions: leave out {files[0]}")
+    refuse_overwriting(page, folder.glob("*.json"))
     made = leaderboard(release, folder, hidden=hidden)
     write_board(made, page)
     tell(made.notes)

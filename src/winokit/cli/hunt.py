@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from winokit.cli.common import DATA_HELP, As, Json, Labels, Lenient, print_json, progress_bar, tell
+from winokit.cli.guards import refuse_overwriting, refuse_unused
 
 if TYPE_CHECKING:
     from winokit.problem import Problem
@@ -63,6 +64,7 @@ def index(
 
 @app.command()
 def ask(
+    context: typer.Context,
     index: Index,
     data: Annotated[str | None, typer.Argument(help=DATA_HELP, metavar="DATA", show_default=False)] = None,
     row: Annotated[int, typer.Option(help="Which problem of DATA, counted from 1.", min=1)] = 1,
@@ -96,6 +98,10 @@ def ask(
     from winokit.hunting.queries import DEFAULT_SETS
     from winokit.hunting.synonyms import load_synonyms
 
+    if text is not None:
+        refuse_unused(context, ["row"], "a row of DATA, and the problem asked about is that of --text")
+    elif data is not None:
+        refuse_unused(context, ["candidate", "pronoun"], "an option of --text; problems of DATA have their own")
     problem = _problem(data, row, text, candidate or [], pronoun)
     hunter = Hunter(
         open_corpus(index), sets=tuple(sets or DEFAULT_SETS), synonyms=load_synonyms(synonyms), parser=parser
@@ -147,6 +153,9 @@ def associate(
     from winokit.hunting.open_corpus import open_corpus
     from winokit.loading import load
 
+    if out is not None:
+        named = (index, data, data.partition(":")[2], *(labels or ()))
+        refuse_overwriting(out, (Path(name) for name in named if name))
     dataset = load(data, as_=as_, labels=labels or (), lenient=lenient)
     tell(dataset.notes)
     corpus = open_corpus(index)

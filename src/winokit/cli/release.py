@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from winokit.cli.common import As, Json, Lenient, console, print_json, progress_bar, tell
+from winokit.cli.guards import refuse_unused
 from winokit.cli.score import CacheFile, open_cache
 from winokit.errors import BadInput
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from winokit.release.next_version import Predecessor
 
 STEPS = ("reading", "splitting", "checking", "writing")
+OF_NEXT = ("watch", "majority", "alpha", "bring_back", "previous_hidden", "cache")
 FORMALIZATION_HELP = (
     "How fine-tuned models are to read it: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent or "
     "p-span. Causal models are scored by partial scoring."
@@ -25,6 +27,7 @@ FORMALIZATION_HELP = (
 
 
 def release(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("--out", help="The folder to write.", metavar="DIR", show_default=False)],
     kept: Annotated[
         str | None,
@@ -131,6 +134,7 @@ def release(
     extras = Extras(tuple(audit or ()), collection, about, hidden)
     common = {"removed": removed, "settings": settings, "extras": extras, "as_": as_, "lenient": lenient}
     if previous is None:
+        refuse_unused(context, OF_NEXT, "an option of the next version of a release: --previous DIR")
         made, page = _first(kept, out, common, against), None
     else:
         from winokit.release.evolve_run import Models

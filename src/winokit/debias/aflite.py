@@ -18,6 +18,7 @@ What the paper leaves open is decided here, and recorded in `settings_`:
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -227,10 +228,12 @@ class AFLite:
         """Refuse what no run can mean."""
         positive = ("ensemble_size", "min_predictions", "regularisation", "max_steps")
         wanted = {name: getattr(self, name) for name in positive}
-        wanted |= {"cutoff": self.cutoff or 1, "tolerance": self.tolerance or 1}
+        wanted |= {name: getattr(self, name) for name in ("cutoff", "tolerance") if getattr(self, name) is not None}
         for name, value in wanted.items():
-            if value <= 0:
-                raise BadInput(f"{name} must be more than 0; found {value}")
+            if not 0 < value < math.inf:
+                raise BadInput(f"{name} must be more than 0, and a number; found {value}")
+        if self.stop_below is not None and not 0 <= self.stop_below <= 1:
+            raise BadInput(f"stop_below is an accuracy, from 0 to 1; found {self.stop_below}")
         if not 0.5 < self.threshold <= 1:
             raise BadInput(f"the threshold must be more than 0.5 and at most 1; found {self.threshold}")
         if self.twins not in TWINS:

@@ -59,6 +59,12 @@ class Null:
         return (1 + sum(count >= self.removed for count in self.null_removed)) / (1 + len(self.null_removed))
 
 
+def check_runs(runs: int) -> None:
+    """Refuse so few runs that nothing is known of how they vary."""
+    if runs < 2:
+        raise BadInput(f"a null needs at least 2 relabelled runs; found {runs}")
+
+
 def null_runs(
     real: AFLite,
     X: Any,
@@ -70,8 +76,7 @@ def null_runs(
     progress: Callable[[int], None] | None = None,
 ) -> Null:
     """Repeat a fitted run on relabelled rows, `runs` times."""
-    if runs < 2:
-        raise BadInput(f"a null needs at least 2 relabelled runs; found {runs}")
+    check_runs(runs)
     X = checked_features(X)
     y = checked_answers(y, len(X))
     units = unit_numbers(groups, len(X))

@@ -15,6 +15,7 @@ more (the mean over its members on each side), and problems without a twin (`alo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -28,6 +29,7 @@ from winokit.debias.whole_groups import (
     Groups,
     IntArray,
     as_labels,
+    check_seed,
     check_size,
     numbered,
     taken_whole,
@@ -80,8 +82,9 @@ class PMIFilter:
         ):
             if name not in known:
                 raise UnknownName(what, name, known)
-        if not self.smoothing > 0:
+        if not 0 < self.smoothing < math.inf:
             raise BadInput(f"a smoothing above 0 expected, found {self.smoothing}")
+        check_seed(self.seed)
 
     @property
     def settings_(self) -> dict[str, Any]:

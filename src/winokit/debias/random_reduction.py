@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from winokit.debias.whole_groups import BoolArray, Groups, check_size, numbered, taken_whole
+from winokit.debias.whole_groups import BoolArray, Groups, check_seed, check_size, numbered, taken_whole
 
 
 def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | None = None) -> BoolArray:
@@ -17,5 +17,5 @@ def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | No
     4
     """
     numbers = numbered(groups, rows)
-    order = np.random.default_rng(seed).permutation(int(numbers.max(initial=-1)) + 1)
+    order = np.random.default_rng(check_seed(seed)).permutation(int(numbers.max(initial=-1)) + 1)
     return taken_whole(order, numbers, check_size(size, rows))

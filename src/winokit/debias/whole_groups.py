@@ -50,6 +50,13 @@ def check_size(size: int, rows: int) -> int:
     return int(size)
 
 
+def check_seed(seed: int) -> int:
+    """A seed that NumPy can draw from."""
+    if seed < 0:
+        raise BadInput(f"a seed of 0 or more expected, found {seed}")
+    return seed
+
+
 def taken_whole(order: IntArray, numbers: IntArray, size: int) -> BoolArray:
     """The rows of the groups that come first in `order`, as many as fit into `size`; none is cut.
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from winokit.debias.aflite import AFLite, Phase
 from winokit.debias.components import Matrix
-from winokit.debias.null import Null, null_runs
+from winokit.debias.null import Null, check_runs, null_runs
 from winokit.debias.pmi import PMIFilter
 from winokit.debias.random_reduction import random_reduction
+from winokit.debias.whole_groups import check_seed
 from winokit.errors import BadInput, UnknownName
 
 ALL, RANDOM, PMI, AFLITE = "all", "random", "pmi", "aflite"
@@ -44,6 +45,9 @@ class Choices:
                 raise UnknownName("method of debiasing", name, METHODS)
         if self.twins not in TWINS:
             raise UnknownName("treatment of twins", self.twins, TWINS)
+        if self.null_runs:
+            check_runs(self.null_runs)
+        check_seed(self.seed)
 
 
 @dataclass(frozen=True)
@@ -99,11 +103,16 @@ def everything(rows: Rows) -> Arm:
 
 def run_method(name: str, rows: Rows, choices: Choices, size: int | None, watch: Watch) -> Arm:
     """Run one method; `size` is what pmi and random must reduce to, and what AFLite may be cut back to."""
-    if name == AFLITE:
-        return _aflite(rows, choices, size, watch)
-    if size is None:
+    if name != AFLITE and size is None:
         raise BadInput(f"how many problems should {name} keep? Give a size (--size)")
-    return _pmi(rows, choices, size) if name == PMI else _random(rows, choices, size)
+    if name == AFLITE or size is None:
+        arm = _aflite(rows, choices, size, watch)
+    else:
+        arm = _pmi(rows, choices, size) if name == PMI else _random(rows, choices, size)
+    if not arm.keep.any():
+        why = "" if size is None else f": groups are kept whole, and none fits into a size of {size} (--size)"
+        raise BadInput(f"{name} keeps no problem{why}")
+    return arm
 
 
 def null_of(arm: Arm, rows: Rows, choices: Choices, watch: Watch) -> Null:

@@ -24,6 +24,7 @@ from winokit.debias.divergence import (
 from winokit.debias.null import Null
 from winokit.debias.probe import Probe, linear_probe
 from winokit.debias.whole_groups import numbered
+from winokit.errors import BadInput
 from winokit.filtering.arms import Arm, Rows
 from winokit.metrics import Draws, share_interval
 
@@ -151,6 +152,15 @@ def _interval(value: float, error: Divergence | None, way: str) -> dict[str, flo
         return {}
     half = NORMAL * getattr(error, way)
     return {"low": max(0.0, value - half), "high": value + half}
+
+
+def check_assessment(rows: Rows, how: Assessment) -> None:
+    """Refuse what no arm of these problems can be looked at with, before minutes are spent on filtering."""
+    groups = int(numbered(rows.groups, len(rows)).max()) + 1
+    if how.folds > groups:
+        raise BadInput(f"no more folds than the {groups:,} groups expected (--folds); found {how.folds:,}")
+    if how.bins is not None and how.bins > len(rows):
+        raise BadInput(f"no more bins than the {len(rows):,} problems expected (--bins); found {how.bins:,}")
 
 
 def bins_of(arms: tuple[Arm, ...], how: Assessment) -> int:

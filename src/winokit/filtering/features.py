@@ -79,12 +79,13 @@ def without_held_out(path: Path, dataset: Dataset) -> Dataset:
     return dataset.with_problems(kept, [told])
 
 
-def read_features(path: Path, dataset: Dataset) -> Features:
+def read_features(path: Path | str, dataset: Dataset) -> Features:
     """Features from a .npy file, or from those in a folder in the order of their names, if they fit the problems.
 
     `winokit embed` leaves the ids beside each file, in a .json of the same name, and they must be the dataset's, in the
     same order. Without them only the number of rows can be checked, and a note says so.
     """
+    path = Path(path)
     rows = open_features(path)
     about = [_described(file.with_suffix(".json")) for file in rows.paths]
     known = [one for one in about if one is not None]

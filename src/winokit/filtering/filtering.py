@@ -36,6 +36,7 @@ from winokit.filtering.assessment import (
     Header,
     Row,
     bins_of,
+    check_assessment,
     divergence_rows,
     null_rows,
     probe_arm,
@@ -146,6 +147,8 @@ def filter_problems(
     choices, watch = choices or Choices(), watch or Watch()
     clock = _Clock(watch)
     rows = rows_of(dataset, features)
+    if features is not None and assessment is not None:
+        check_assessment(rows, assessment)
     size = None if method == AFLITE else choices.size
     with clock.timed(method):
         chosen = run_method(method, rows, choices, size, watch)

@@ -11,27 +11,45 @@ import numpy as np
 
 from winokit.debias.null import Null
 from winokit.debias.overuse import Overuse
+from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.filtering.filtering import Filtering
 from winokit.formats import write
 
 KEPT, REMOVED, DEBIAS, RESULTS = "kept.jsonl", "removed.jsonl", "debias.json", "results.json"
+REPORT = "report"
 MOST_WORDS = 100
 """Words written at either end of the table; the middle says nothing."""
 
 
-def save(filtering: Filtering, folder: Path) -> None:
+def save(filtering: Filtering, folder: Path | str) -> None:
     """Write the folder; each file is written whole.
 
     Source ids are left out of the problems, since some leak the answer. `debias.json` is the record of the run,
-    `results.json` its settings and rows in the shape of an audit's.
+    `results.json` its settings and rows in the shape of an audit's. The record comes first, since it tells whose folder
+    it is, and the kept problems last, since with them the folder is complete.
     """
-    write(filtering.kept, folder / KEPT)
-    write(filtering.removed, folder / REMOVED)
+    folder = Path(folder)
+    check_folder(folder)
     results = {"run": filtering.settings, "metrics": filtering.metrics}
     for name, content in ((DEBIAS, record(filtering)), (RESULTS, results)):
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=_plain)
         write_whole(folder / name, (text + "\n").encode())
+    write(filtering.removed, folder / REMOVED)
+    write(filtering.kept, folder / KEPT)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder whose files another verb, or a person, has written."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: a file; a folder is to be written there")
+    if (folder / DEBIAS).exists():
+        return
+    for name in (KEPT, REMOVED, RESULTS, REPORT):
+        if (folder / name).exists():
+            raise BadInput(
+                f"{folder / name}: is not of a run of winokit debias, and would be lost; choose another --out"
+            )
 
 
 def record(filtering: Filtering) -> dict[str, Any]:

@@ -55,8 +55,8 @@ class Layout:
         if self.documents not in LAYOUTS:
             raise UnknownName("layout of a corpus", self.documents, LAYOUTS)
         try:
-            codecs.lookup(self.encoding)
-        except LookupError:
+            "".encode(self.encoding)  # unlike codecs.lookup, refuses base64 and others that are not of text
+        except (LookupError, ValueError):
             raise BadInput(f"no encoding named {self.encoding!r}") from None
 
 

@@ -23,7 +23,10 @@ class OpenSearch:
 
     def __init__(self, address: str) -> None:
         url, field = urldefrag(address)
-        self._url = httpx.URL(url.rstrip("/"))
+        try:
+            self._url = httpx.URL(url.rstrip("/"))
+        except httpx.InvalidURL as error:
+            raise BadInput(f"{address}: not an address ({error})") from None
         self.field = field or "text"
         if self._url.path in ("", "/"):
             raise BadInput(f"{address}: the address of an index expected, as in http://localhost:9200/corpus")

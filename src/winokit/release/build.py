@@ -16,7 +16,7 @@ from winokit.release.assembly import about_release, assembled
 from winokit.release.card import CardFacts
 from winokit.release.contents import Contents, fill
 from winokit.release.crossing import Crossing, crossings, found_leaks
-from winokit.release.hidden import hidden_folder, write_hidden
+from winokit.release.hidden import hidden_folder, labels_of, write_hidden
 from winokit.release.inputs import Inputs, read_inputs
 from winokit.release.licences import NOT_STATED
 from winokit.release.lineage import ADDED, LINEAGE, Row, lineage_row, write_lineage
@@ -107,16 +107,19 @@ def release(
     facts = _facts(kept, inputs, contents, settings, extras, title)
     step("writing")
     files = assembled(contents, facts)
+    about = about_release(contents, facts, files)
+    belongs = {key: about[key] for key in BELONGS}
+    if TEST in contents.files:
+        _check_hidden(hidden, belongs, folder)
     for name, data in files.items():
         write_whole(folder / name, data)
     write_lineage(folder / LINEAGE, (lineage or first_lineage(settings.version))(contents.where))
     for name in stale - {*files, LINEAGE, MANIFEST}:
         (folder / name).unlink(missing_ok=True)
-    about = about_release(contents, facts, files)
-    write_manifest(folder, about)
     if TEST in contents.files:
         rows = [{"id": p.id, "answer": p.answer, "group": p.group} for p in contents.files[TEST]]
-        write_hidden(hidden, {key: about[key] for key in BELONGS}, rows)
+        write_hidden(hidden, belongs, rows)
+    write_manifest(folder, about)
     return Release(
         folder,
         hidden if TEST in contents.files else None,
@@ -134,7 +137,23 @@ def _hidden_place(folder: Path, asked: Path | None) -> Path:
     place = asked or hidden_folder(folder)
     if place.resolve() == folder.resolve() or folder.resolve() in place.resolve().parents:
         raise BadInput(f"{place}: hidden answers inside the release would be published with it")
+    if place.exists() and not place.is_dir():
+        raise BadInput(f"{place}: a file; hidden answers go into a folder: --hidden")
     return place
+
+
+def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> None:
+    """Refuse to write hidden answers over those of another release, which nobody could grade any more.
+
+    Those of the release that is replaced go with it, and those of the very same one are written anew.
+    """
+    if not place.exists() or not any(place.iterdir()):
+        return
+    said = labels_of(place)
+    replaced = read_manifest(folder) if (folder / MANIFEST).is_file() else {}
+    if not any(all(said.get(key) == one.get(key) for key in BELONGS) for one in (belongs, replaced)):
+        whose = f"{said.get('name')} {said.get('version')}"
+        raise BadInput(f"{place}: has the answers of another release ({whose}); remove it, or choose another --hidden")
 
 
 def _earlier_files(folder: Path) -> set[str]:

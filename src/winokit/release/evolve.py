@@ -23,7 +23,7 @@ from winokit.problem import Dataset, Problem
 from winokit.release.evolve_answers import Answers
 from winokit.release.evolve_fare import Fare, earlier_fares, fares, joined_fares
 from winokit.release.evolve_pool import TRAIN, Pool
-from winokit.release.evolve_solved import Solved, solved_beyond_chance
+from winokit.release.evolve_solved import Solved, check_limits, solved_beyond_chance
 from winokit.release.lineage import ADDED, KEPT, REMOVED, RETIRED, Row, lineage_row
 from winokit.release.reading import TEST
 from winokit.report.wording import join
@@ -39,13 +39,16 @@ class EvolveSettings:
     """Of the new release."""
     majority: float = 1.0
     """Share of the models that must solve a group: more than half, 1 for all."""
-    alpha: float = 0.01
+    alpha: float = 0.05
     """How surprising it must be that so many are solved, for any to be retired."""
     chance_share: float = 0.05
     """Share of chance allowed among the problems that AFLite has retired: their largest q-value."""
     seed: int = 0
     null_runs: int = 10
     """Relabelled runs of AFLite, to know what it removes by chance."""
+
+    def __post_init__(self) -> None:
+        check_limits(self.majority, self.alpha)
 
 
 @dataclass(frozen=True)

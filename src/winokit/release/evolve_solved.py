@@ -69,11 +69,10 @@ class Solved:
 
 
 def solved_beyond_chance(
-    problems: Dataset, answers: Sequence[Answers], *, majority: float = 1.0, alpha: float = 0.01, seed: int = 0
+    problems: Dataset, answers: Sequence[Answers], *, majority: float = 1.0, alpha: float = 0.05, seed: int = 0
 ) -> Solved:
     """Whole groups to retire, since more of them are solved than chance explains."""
-    if not 0.5 < majority <= 1:
-        raise BadInput(f"a majority is more than half of the models and at most all, found {majority:g}")
+    check_limits(majority, alpha)
     if not answers:
         return Solved(frozenset(), (), 0)
     needed = max(1, math.ceil(majority * len(answers) - 1e-9))
@@ -96,6 +95,14 @@ def solved_beyond_chance(
         retire |= {problem.id for place in chosen for problem in units[place]}
         told.append(Stratum(key[1], key[2], key[0], len(places), len(hits), expected, p, excess))
     return Solved(frozenset(retire), tuple(told), needed)
+
+
+def check_limits(majority: float, alpha: float) -> None:
+    """Refuse shares that mean nothing."""
+    if not 0.5 < majority <= 1:
+        raise BadInput(f"a majority is more than half of the models and at most all, found {majority:g}")
+    if not 0 < alpha <= 1:
+        raise BadInput(f"an alpha above 0 and at most 1 expected, found {alpha:g}")
 
 
 def _units(problems: Dataset) -> list[tuple[Problem, ...]]:

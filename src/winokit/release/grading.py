@@ -155,7 +155,10 @@ def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
     path = folder / GRADED / f"{key}.json"
     if not path.is_file():
         return None
-    return {size: np.array(list(flags)) == "1" for size, flags in json.loads(path.read_text("ascii")).items()}
+    try:
+        return {size: np.array(list(flags)) == "1" for size, flags in json.loads(path.read_text("ascii")).items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise BadInput(f"{path}: not what winokit grade keeps ({error}); grade that submission again") from None
 
 
 def curve_weights(sizes: Sequence[int]) -> FloatArray:
@@ -255,6 +258,9 @@ def read_graded(path: Path) -> Graded:
         raise BadInput(f"{path}: cannot be read ({error})") from None
     except (KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{path}: not what winokit grade writes ({error})") from None
-    if content.get("schema") != SCHEMA or not scores:
+    numbers = [number for one in scores for number in (one.value, one.low, one.high, one.chance)]
+    if not all(isinstance(number, int | float) for number in (*numbers, *made.sizes.values())):
+        raise BadInput(f"{path}: not what winokit grade writes (a score or a size is no number)")
+    if content.get("schema") != SCHEMA or not any(one.metric == ACCURACY for one in scores):
         raise BadInput(f"{path}: not what this winokit's grade writes (schema {content.get('schema')!r})")
     return made

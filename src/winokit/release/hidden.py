@@ -68,7 +68,10 @@ def write_hidden(folder: Path, release: dict[str, Any], rows: list[dict[str, Any
         raise BadInput(f"{folder}: hidden labels must say which release they belong to")
     for place, row in enumerate(rows, 1):
         _checked(row, f"{folder / LABELS}", place)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
     lines = "".join(json.dumps({key: row[key] for key in ("id", "answer", "group")}) + "\n" for row in rows)
     write_private(folder / RELEASE, (json.dumps(release, indent=1, ensure_ascii=False) + "\n").encode())
     write_private(folder / LABELS, lines.encode())
@@ -88,12 +91,20 @@ def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None]:
     return name, answer, group
 
 
+def labels_of(folder: Path) -> dict[str, Any]:
+    """Which release the hidden labels in a folder belong to; refuses a folder of anything else."""
+    if not (folder / RELEASE).is_file():
+        raise BadInput(f"{folder}: not empty, and no hidden labels; choose another --hidden")
+    return _json(folder / RELEASE)
+
+
 def read_hidden(release: Path, folder: Path | None = None) -> Hidden:
     """The hidden labels of a release, if they are its own.
 
     They are its own where everything that both say about the release agrees, and the ids are those of its test, in
     the same order.
     """
+    read_manifest(release)  # a folder that is no release is said to be none before its labels are missed
     folder = folder or hidden_folder(release)
     if not (folder / LABELS).is_file() or not (folder / RELEASE).is_file():
         raise BadInput(

@@ -186,7 +186,9 @@ def _tested(places: Sequence[Place], labels: Hidden, metric: str) -> Iterator[di
 
 def _worth(place: Place, labels: Hidden, metric: str) -> Values | None:
     outcome = kept_outcome(labels.folder, place.entry.submission)
-    if outcome is None or any(len(flags) != len(labels) for flags in outcome.values()):
+    if outcome is None or not outcome.keys() >= {place.largest, *place.entry.sizes}:
+        return None
+    if any(len(flags) != len(labels) for flags in outcome.values()):
         return None
     last = outcome[place.largest]
     whole = all_right(last, labels.groups).astype(np.float64) if complete_groups(labels.groups) else None

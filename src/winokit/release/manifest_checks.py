@@ -29,7 +29,7 @@ Splits = dict[str, Dataset]
 def content_findings(folder: Path, manifest: Mapping[str, Any], hidden: Path | None) -> list[Finding]:
     """Every check of what the files of a release say."""
     splits, found = read_splits(folder)
-    if "test" not in splits:
+    if "test" not in splits and _has_test(manifest):
         found.append(Finding(f"{FOLDER}/test.jsonl", "files", True, "no test that can be read", 0))
     sides = {"train": train_of(splits)} | {name: splits[name] for name in ("dev", "test") if name in splits}
     found += _crossing(sides)
@@ -39,6 +39,12 @@ def content_findings(folder: Path, manifest: Mapping[str, Any], hidden: Path | N
     found += _counts(folder, splits, manifest)
     found += _hidden(folder, hidden)
     return found
+
+
+def _has_test(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release is said to have a test; one that does not count its problems should."""
+    counts = manifest.get("counts")
+    return not isinstance(counts, dict) or "test" in counts
 
 
 def read_splits(folder: Path) -> tuple[Splits, list[Finding]]:
@@ -144,7 +150,11 @@ def _answers(folder: Path, splits: Splits) -> Iterator[Finding]:
         if path.suffix in (".jsonl", ".json"):
             given = [key for key in _told(path) if key in ids]
         elif path.suffix == ".parquet":
-            told = _told_by_parquet(path)
+            try:
+                told = _told_by_parquet(path)
+            except BadInput as error:
+                yield Finding(name, "files", True, f"cannot be read: {error}", 1)
+                continue
             if told is None:
                 yield Finding(name, "answers", False, "not looked into: pip install 'winokit[release]'", 0)
             given = [key for key in told or () if key in ids]
@@ -178,11 +188,14 @@ def _told_by_row(row: Mapping[str, Any]) -> Iterator[str]:
 def _told_by_parquet(path: Path) -> list[str] | None:
     """The same for a table; None where nothing is installed to read it."""
     try:
-        from pyarrow import parquet
+        from pyarrow import ArrowException, parquet
     except ImportError:
         return None
-    names = [name for name in parquet.read_schema(path).names if name in ANSWERS or name in ("id", "qID")]
-    return [key for row in parquet.read_table(path, columns=names).to_pylist() for key in _told_by_row(row)]
+    try:
+        names = [name for name in parquet.read_schema(path).names if name in ANSWERS or name in ("id", "qID")]
+        return [key for row in parquet.read_table(path, columns=names).to_pylist() for key in _told_by_row(row)]
+    except (ArrowException, OSError) as error:
+        raise BadInput(f"not a table ({error})") from None
 
 
 def _counts(folder: Path, splits: Splits, manifest: Mapping[str, Any]) -> Iterator[Finding]:
@@ -213,7 +226,11 @@ def _lineage(folder: Path, splits: Splits) -> Iterator[Finding]:
         return
     from winokit.release.lineage import GONE, read_lineage
 
-    said = {row["id"]: row for row in read_lineage(path)}
+    try:
+        said = {row["id"]: row for row in read_lineage(path)}
+    except BadInput as error:
+        yield Finding(path.name, "files", True, f"cannot be read: {error}", 1)
+        return
     for name in ("train", "dev", "test"):
         part = train_of(splits) if name == "train" else splits.get(name, ())
         there = {public_id(p) for p in part}

@@ -95,6 +95,8 @@ def _offered(
     kept: str | Path | Dataset | None, removed: str | Path | Dataset | None, card: Card, as_: str | None, lenient: bool
 ) -> tuple[Dataset, Dataset | None]:
     """What is new: the kept problems, and the removed ones."""
+    if kept is None and removed is not None:
+        raise BadInput("--removed: what filtering took out of new problems; name those too: KEPT")
     if kept is None:
         return Dataset([], card), None
     inputs = read_inputs(kept, removed, as_=as_, lenient=lenient)

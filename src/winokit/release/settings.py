@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any
 
 from winokit.errors import BadInput, UnknownName
@@ -59,10 +61,10 @@ class Settings:
             raise BadInput(f"--name {self.name}: a letter, then letters, digits, '.', '_' or '-' expected")
         if not self.version.strip() or not self.version.isprintable():
             raise BadInput("--version: a version expected, such as 1.0")
-        if self.date is not None and not DATE.fullmatch(self.date):
+        if self.date is not None and not _is_date(self.date):
             raise BadInput(f"--date {self.date}: a date such as 2026-05-01 expected")
         for option, amount, least in (("dev", self.dev, 0), ("test", self.test, -1)):
-            if amount <= least or (amount >= 1 and amount != int(amount)):
+            if not least < amount < math.inf or (amount >= 1 and amount != int(amount)):
                 raise BadInput(f"--{option} {amount:g}: a share below 1 or a number of problems expected")
         _check_sizes(self.sizes)
 
@@ -70,6 +72,13 @@ class Settings:
         """The settings as JSON-ready values, but those that a manifest names by themselves."""
         apart = ("name", "version", "licence", "seed", "formalization", "date")
         return {key: value for key, value in asdict(self).items() if key not in apart}
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _check_sizes(sizes: tuple[int, ...] | None) -> None:
