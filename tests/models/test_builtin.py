@@ -223,7 +223,10 @@ def test_a_pooling_must_exist(model):
         answers(model, Embed("a", "max"))
 
 
-@pytest.mark.parametrize("spec", ["builtin:large", "builtin?threads=0", "builtin?threads=two", "builtin?dtype=half"])
+@pytest.mark.parametrize(
+    "spec",
+    ["builtin:large", "builtin?threads=0", "builtin?threads=99999999999", "builtin?threads=two", "builtin?dtype=half"],
+)
 def test_a_spec_that_means_nothing_is_refused(spec):
     with pytest.raises((BadInput, UnknownName), match="builtin"):
         load_model(spec)

@@ -23,6 +23,7 @@ from winokit.models.base import (  # noqa: E402
 )
 from winokit.models.reading import read  # noqa: E402
 from winokit.models.registry import load_model  # noqa: E402
+from winokit.scoring import choose_scoring  # noqa: E402
 
 # DeBERTa's module still asks for torch.jit.script when it is imported.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
@@ -460,3 +461,24 @@ def test_a_tokenizer_without_a_mask_is_refused(tmp_path):
 
 def test_nothing_asked_nothing_answered(bert):
     assert answers(bert) == []
+
+
+def test_an_encoder_without_its_head_gives_vectors_and_no_scores(folders, tmp_path):
+    whole = load_model(f"hf:{folders['bert']}?device=cpu")
+    whole.model.base_model.save_pretrained(tmp_path)
+    whole.tokenizer.save_pretrained(tmp_path)
+    encoder = load_model(f"hf:{tmp_path}?device=cpu")
+    asked = Embed(SHORT, "mean")
+    assert np.array_equal(*answers(whole, asked), *answers(encoder, asked))
+    assert encoder.can == {Embed}
+    with pytest.raises(BadInput, match=r"no scoring fits .*embeddings only"):
+        choose_scoring(None, encoder)
+
+
+def test_an_encoder_without_some_of_its_body_is_refused(folders, tmp_path):
+    whole = load_model(f"hf:{folders['bert']}?device=cpu")
+    weights = {key: value for key, value in whole.model.state_dict().items() if "layer.1" not in key}
+    whole.model.save_pretrained(tmp_path, state_dict=weights)
+    whole.tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(BadInput, match=r"no weights for bert\.encoder\.layer\.1"):
+        load_model(f"hf:{tmp_path}?device=cpu")

@@ -147,7 +147,19 @@ def test_a_function_may_return_an_array_or_abstain(module):
 
 
 @pytest.mark.parametrize(
-    "returned", ["[1.0]", "[1, 2, 3]", "3.5", "'ab'", "[[1, 2], [3, 4]]", "[float('nan'), 1]", "{}", "print"]
+    "returned",
+    [
+        "[1.0]",
+        "[1, 2, 3]",
+        "3.5",
+        "'ab'",
+        "'12'",
+        "[[1, 2], [3, 4]]",
+        "[float('nan'), 1]",
+        "[10**400, 1]",
+        "{}",
+        "print",
+    ],
 )
 def test_what_is_not_one_number_a_candidate_is_refused(module, returned):
     module(f"def f(*problem):\n    return {returned}\n")
@@ -165,6 +177,15 @@ def test_a_function_that_fails_is_named_with_its_error_and_the_problem(module):
         BadInput, match=r"python:own_scorer:f failed with KeyError \('no.nsuch thing'\) on .The water ran"
     ):
         list(load_model("python:own_scorer:f").answer([QUESTION]))
+
+
+def test_a_function_or_module_that_ends_the_process_is_said_in_one_line(module):
+    module("import sys\ndef f(*problem):\n    sys.exit(3)\n")
+    with pytest.raises(BadInput, match=r"python:own_scorer:f failed with SystemExit \(3\)"):
+        list(load_model("python:own_scorer:f").answer([QUESTION]))
+    module("import sys\nsys.exit(3)\n", "script")
+    with pytest.raises(BadInput, match=r"importing 'script' failed with SystemExit \(3\)"):
+        load_model("python:script:f")
 
 
 @pytest.mark.parametrize(

@@ -147,3 +147,14 @@ def test_two_scorings_share_the_answers_they_have_in_common(tmp_path, twins):
         summed = score(twins, model, Plan("masked-candidate?reduce=sum"), cache=cache)
     assert asked == []
     assert [p.scores for p in mean] == [p.scores for p in summed]  # a random answer is one piece
+
+
+def test_a_cache_that_is_damaged_further_in_is_told_in_one_line(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    with Cache(path) as cache:
+        for number in range(500):
+            cache.keep(key_of("m", Continuation("a", str(number))), SAID[ONE])
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+    with Cache(path) as cache, pytest.raises(BadInput, match=r"answers\.sqlite: the cache failed"):
+        answer_all(FakeModel(SAID), [ONE, *(Continuation("a", str(n)) for n in range(500))], cache)

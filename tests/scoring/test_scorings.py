@@ -268,3 +268,30 @@ def test_predictions_are_written_as_the_contract_says(tmp_path, twins):
     assert list(rows[0]) == ["id", "variant", "model", "scoring", "scores", "prediction", "answer"]
     assert rows[0]["id"] == twins[0].id
     assert all(math.isfinite(value) for row in rows for value in row["scores"])
+
+
+def test_a_score_that_is_no_number_is_an_abstention():
+    answers = {
+        Continuation("The cup hit the tray because the cup", " slid fast."): said(math.nan),
+        Continuation("The cup hit the tray because the tray", " slid fast."): said(-1),
+    }
+    made = scored(answers, "partial")
+    assert (made.prediction, made.scores, made.why) == (None, None, "a score is not a number")
+
+
+def test_a_tie_is_no_close_call():
+    tie, close = (Prediction("x", "original", "m", "s", (0.0, gap), one, 0) for gap, one in ((0.0, None), (1e-6, 1)))
+    assert close_calls([tie, close]) == 1
+
+
+def test_a_substitution_that_is_unknown_or_would_be_passed_over_is_refused():
+    with pytest.raises(UnknownName, match="style of substitution"):
+        score(Dataset([CUP]), RandomModel(), Plan("own", substitution="litteral"))
+    for scoring in ("own", "ask", "attention", "pronoun"):
+        with pytest.raises(BadInput, match="leave out --substitution"):
+            score(Dataset([CUP]), RandomModel(), Plan(scoring, substitution="literal"))
+    literal, natural = (
+        score(Dataset([CUP.replace(pronoun="its")]), RandomModel(), Plan("partial", substitution=style))[0].scores
+        for style in ("literal", "natural")
+    )
+    assert literal != natural

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,15 +13,16 @@ import winokit
 from winokit.auditing.protocols import PROTOCOLS
 from winokit.auditing.protocols.naturalness import surprisal
 from winokit.auditing.protocols.stability import PERTURBED
-from winokit.auditing.run import LeftOut, Metric, Run
+from winokit.auditing.run import Metric, Run
 from winokit.auditing.sheet import ORIGINAL, Sheet
+from winokit.auditing.sources import check_apart, check_once, unanswered, unmatched
 from winokit.auditing.variants import Variant, make_variants
 from winokit.errors import BadInput, UnknownName
 from winokit.garbage import collector_off
 from winokit.loading import load
 from winokit.models.base import Model
 from winokit.models.registry import load_model
-from winokit.predictions import Read, read_predictions
+from winokit.predictions import read_predictions
 from winokit.problem import Dataset
 from winokit.scoring import Cache, Plan, Prediction, score_variants
 from winokit.scoring.planner import Progress
@@ -65,36 +66,54 @@ def audit(
             raise UnknownName("protocol", name, PROTOCOLS)
     whole = data if isinstance(data, Dataset) else load(data)
     dataset, models = whole[:limit], _models(model, default=not predictions)
-    reads = [read for path in predictions for read in read_predictions(path, whole)]
+    if all(problem.answer is None for problem in dataset):
+        raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by; `winokit score` does without")
+    if not models and (settings.shots or any(settings.scorings)):
+        raise BadInput("--scoring and --shots say how a model is asked; predictions are taken as they are")
+    check_once("model", [one.spec for one in models])
+    check_once("scoring", settings.scorings)
+    reads = {Path(path): read_predictions(path, whole) for path in predictions}
     # Without a model only those variants are made that somebody has predictions for.
-    needed = None if models else {read.variant for read in reads}
-    variants = {**make_variants(dataset, needed), **_perturbed(dataset, settings.perturbed)}
-    rows = [
+    needed = None if models else {read.variant for some in reads.values() for read in some}
+    variants = {**make_variants(dataset, needed), **_perturbed(whole, dataset, settings.perturbed)}
+    wanted = {problem.id for problem in dataset}
+    sources = {
+        str(path): [row for read in some for row in read.predictions if row.id in wanted]
+        for path, some in reads.items()
+    }
+    check_apart(sources)
+    scored = [
         row
         for one in models
         for name in settings.scorings
         for row in _scored(dataset, variants, one, name, settings, cache, progress)
     ]
-    wanted = {problem.id for problem in dataset}
-    rows += [prediction for read in reads for prediction in read.predictions if prediction.id in wanted]
+    check_apart({"--model": scored, **sources})
+    rows = [*scored, *(row for some in sources.values() for row in some)]
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
     odd = {one.spec: _surprisal(dataset, one, settings, cache) for one in models}
     trained = {one.spec: getattr(one, "formalization", None) for one in models}
     about = _about(dataset, models, predictions, settings)
     run = _judged(dataset, variants, rows, odd, trained, settings, about)
-    run.settings["notes"] = [*dataset.notes, *(f"{read.model}: {note}" for read in reads for note in read.notes)]
-    run.left_out[:0] = _unmatched(reads)
+    told = [read for some in reads.values() for read in some]
+    run.settings["notes"] = [
+        *dataset.notes,
+        *(f"{read.model}: {note}" for read in told for note in read.notes),
+        *unanswered(rows, wanted),
+        *_without_rows(run, settings),
+    ]
+    run.left_out[:0] = unmatched(told)
     return run
 
 
-def _unmatched(reads: Iterable[Read]) -> list[LeftOut]:
-    """Rows of prediction files that belong to no problem; never guessed, always told."""
-    return [
-        LeftOut("predictions", f"{read.model} ({read.scoring})", f"the first: {read.unmatched[0]}", len(read.unmatched))
-        for read in reads
-        if read.unmatched
-    ]
+def _without_rows(run: Run, settings: Settings) -> list[str]:
+    """The protocols that were asked for by name, and found nothing to work on."""
+    if set(settings.protocols) >= set(PROTOCOLS):
+        return []
+    found = {(row.protocol, row.subset.partition("@")[2]) for row in run.metrics}
+    names = [name for name in settings.protocols if (name.partition("@")[0], name.partition("@")[2]) not in found]
+    return [f"protocol {name}: nothing in the data and predictions to work on" for name in names]
 
 
 def _models(model: str | Model | Sequence[str | Model] | None, *, default: bool) -> list[Model]:
@@ -172,12 +191,15 @@ def _renamed(row: Metric, subset: str) -> Metric:
     return replace(row, subset=f"{row.subset}@{subset}") if subset else row
 
 
-def _perturbed(dataset: Dataset, names: Sequence[str]) -> dict[str, Variant]:
+def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str]) -> dict[str, Variant]:
     """Perturbed datasets as variants of this one, joined by the original's id."""
-    known = {problem.id: problem for problem in dataset}
+    originals, known = {problem.id for problem in whole}, {problem.id: problem for problem in dataset}
     found: dict[str, Variant] = {}
     for name in names:
-        for problem in load(name):
+        problems = load(name)
+        if not any(problem.labels.get("original") in originals for problem in problems):
+            raise BadInput(f"{name}: has no perturbed version of any problem of {whole.card.name}")
+        for problem in problems:
             original = known.get(str(problem.labels.get("original")))
             key = f"{PERTURBED}{problem.labels.get('perturbation', 'unnamed')}"
             variant = found.setdefault(key, Variant(key, Dataset([])))

@@ -18,7 +18,7 @@ from winokit.garbage import collector_off
 from winokit.problem import Dataset
 from winokit.scoring import Prediction, write_predictions
 
-RESULTS, PREDICTIONS, PROBLEMS = "results.json", "predictions.jsonl", "problems.jsonl"
+RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +64,36 @@ class Run:
     """The problems of each variant; each carries the id of its original in provenance["of"]."""
     left_out: list[LeftOut] = field(default_factory=list)
 
-    def find(self, protocol: str, subset: str, metric: str, model: str | None = None) -> Metric | None:
-        """The row of that name, of one model where there are several."""
+    def find(
+        self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
+    ) -> Metric | None:
+        """The first row of that name, of one model and scoring where there are several."""
         for row in self.metrics:
-            if (row.protocol, row.subset, row.metric) == (protocol, subset, metric) and model in (None, row.model):
+            named = (row.protocol, row.subset, row.metric) == (protocol, subset, metric)
+            if named and model in (None, row.model) and scoring in (None, row.scoring):
                 return row
         return None
 
     @collector_off()
     def save(self, folder: Path) -> None:
-        """Write the run into a folder; each file is written whole."""
-        write_predictions(self.predictions, folder / PREDICTIONS)
-        write(self.dataset, folder / PROBLEMS, "jsonl")
-        for name, variant in self.variants.items():
-            rows = [jsonl.render(p, WriteOptions(source_ids=True)) for p in variant]
-            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            write_whole(folder / "variants" / f"{name}.jsonl", text.encode())
+        """Write the run into a folder, in the place of another audit's if one is there; each file is written whole."""
+        check_folder(folder)
         results = {
             "run": self.settings,
             "metrics": [asdict(row) for row in self.metrics],
             "left_out": [asdict(row) for row in self.left_out],
         }
+        # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
         write_whole(folder / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
+        write_predictions(self.predictions, folder / PREDICTIONS)
+        write(self.dataset, folder / PROBLEMS, "jsonl")
+        for name, variant in self.variants.items():
+            rows = [jsonl.render(p, WriteOptions(source_ids=True)) for p in variant]
+            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            write_whole(folder / VARIANTS / f"{name}.jsonl", text.encode())
+        for path in (folder / VARIANTS).glob("*.jsonl"):
+            if path.stem not in self.variants:  # the audit that was here had it
+                path.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, folder: Path) -> Run:
@@ -95,13 +103,32 @@ class Run:
             metrics = [Metric(**{f.name: row.get(f.name) for f in fields(Metric)}) for row in results["metrics"]]
             left_out = [LeftOut(**row) for row in results.get("left_out", [])]
             predictions = [_prediction(json.loads(line)) for line in _lines(folder / PREDICTIONS)]
-            settings = results["run"]
+            settings = dict(results["run"])
         except FileNotFoundError as error:
             raise BadInput(f"{folder}: no run there ({Path(str(error.filename)).name} is missing)") from None
-        except (ValueError, KeyError, TypeError) as error:
+        except OSError as error:
+            raise BadInput(f"{folder}: no run there ({error.strerror})") from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadInput(f"{folder}: not a run that can be read ({error})") from None
-        variants = {path.stem: read(path, "jsonl") for path in sorted((folder / "variants").glob("*.jsonl"))}
+        variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
         return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder with files that are not an audit's, and would be lost."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: a file, where the folder of the run is to be; choose another --out")
+    if not _is_audit(folder):
+        for name in (RESULTS, PREDICTIONS, PROBLEMS, VARIANTS, "report"):
+            if (folder / name).exists():
+                raise BadInput(f"{folder / name}: is not of an audit, and would be lost; choose another --out")
+
+
+def _is_audit(folder: Path) -> bool:
+    try:
+        return "protocols" in json.loads((folder / RESULTS).read_bytes())["run"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _lines(path: Path) -> Sequence[str]:

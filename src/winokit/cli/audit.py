@@ -42,7 +42,7 @@ def audit(
     ] = None,
     as_: Annotated[str | None, typer.Option("--as", help="Another view: binary, choice, judgements.")] = None,
     shots: Annotated[int, typer.Option(help="Solved problems to put before each, never its twin.", min=0)] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the intervals and shots.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the intervals and shots.", min=0)] = 0,
     limit: Limit = None,
     cache: CacheFile = None,
     json: Json = False,
@@ -55,6 +55,7 @@ def audit(
 
     from winokit.auditing import PROTOCOLS, Settings
     from winokit.auditing import audit as run_audit
+    from winokit.auditing.run import check_folder
     from winokit.loading import load
 
     dataset = load(data, as_=as_, labels=labels or ())
@@ -63,6 +64,7 @@ def audit(
         protocols=protocol or tuple(PROTOCOLS), shots=shots, seed=seed, perturbed=tuple(perturbed or ())
     )
     folder = out or Path("runs") / dataset.card.name.replace("/", "-")
+    check_folder(folder)
     with open_cache(cache) as kept, progress_bar("auditing") as progress:
         run = run_audit(
             dataset,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,6 +44,10 @@ def load_all(
         dataset = load(name, as_=as_, labels=labels or (), groups=groups, lenient=lenient)
         tell(dataset.notes)
         loaded.append(dataset)
+    seen = Counter(dataset.card.name for dataset in loaded)
+    for name, dataset in zip(names, loaded, strict=True):
+        if seen[dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
+            dataset.card = replace(dataset.card, name=name)
     return loaded
 
 

@@ -13,7 +13,7 @@ from winokit.cli.common import Json, console, print_json
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="The folder of the page.")] = Path("comparison"),
-    seed: Annotated[int, typer.Option(help="Seed of intervals and tests.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of intervals and tests.", min=0)] = 0,
     json: Json = False,
 ) -> None:
     """Compare runs: paired tests, corrected for their number, and a page.

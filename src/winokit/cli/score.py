@@ -37,7 +37,7 @@ def score(
     substitution: Annotated[
         str, typer.Option(help="How candidates go into the blank: auto, literal or natural.")
     ] = "auto",
-    seed: Annotated[int, typer.Option(help="Seed for choosing the shots.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for choosing the shots.", min=0)] = 0,
     limit: Limit = None,
     as_: As = None,
     cache: CacheFile = None,
@@ -50,9 +50,10 @@ def score(
     """
     from winokit.loading import load
     from winokit.models.registry import load_model
-    from winokit.scoring import Plan, close_calls, write_predictions
+    from winokit.scoring import Plan, check_replaceable, close_calls, write_predictions
     from winokit.scoring import score as run
 
+    check_replaceable(out)
     dataset = load(data, as_=as_, lenient=lenient)[:limit]
     tell(dataset.notes)
     plan = Plan(scoring, substitution, shots, seed=seed)

@@ -53,6 +53,7 @@ LONGEST = 512
 """Tokens the model has positions for, [CLS] and [SEP] included."""
 BUDGET = 1024
 """Padded tokens of a batch."""
+MOST_THREADS = 1024
 WINDOW = 1024
 """Requests planned together: enough to pack well, few enough that their masked copies fit in memory."""
 
@@ -62,8 +63,8 @@ def load(spec: Spec) -> BuiltinModel:
     if spec.place:
         raise BadInput(f"builtin: there is only one, so that nothing may follow it; found {spec.place!r}")
     asked = spec.only("threads").get("threads")
-    if asked is not None and not (asked.isdecimal() and int(asked) > 0):
-        raise BadInput(f"builtin: threads must be a whole number above 0, not {asked!r}")
+    if asked is not None and not (asked.isdecimal() and 0 < int(asked) <= MOST_THREADS):
+        raise BadInput(f"builtin: threads must be a whole number from 1 to {MOST_THREADS}, not {asked!r}")
     return BuiltinModel(str(spec), int(asked) if asked else usable_threads())
 
 

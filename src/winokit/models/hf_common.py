@@ -91,16 +91,26 @@ def load_weights(auto_class: Any, settings: Settings, **options: Any) -> Any:
 
     A part that the folder has no weights for (the head, where a model was saved with another) would be random numbers.
     """
+    model, missing = load_parts(auto_class, settings, **options)
+    check_whole(settings, missing)
+    return model
+
+
+def check_whole(settings: Settings, missing: Sequence[str]) -> None:
+    """Refuse a model of which some weights are missing."""
+    if missing:
+        raise BadInput(f"{settings.place}: no weights for {missing[0]}, so that it is not a {settings.kind} model")
+
+
+def load_parts(auto_class: Any, settings: Settings, **options: Any) -> tuple[Any, list[str]]:
+    """The model as `load_weights` has it, and the names of the weights that were not there and are random now."""
     dtype = "auto" if settings.dtype == "auto" else getattr(torch, settings.dtype)
     model, told = _fetch(auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **options)
-    if told["missing_keys"]:
-        missing = sorted(told["missing_keys"])
-        raise BadInput(f"{settings.place}: no weights for {missing[0]}, so that it is not a {settings.kind} model")
     if settings.adapter is not None:
         model = _with_adapter(model, settings.adapter)
     if getattr(model, "hf_device_map", None) is None:
         model = model.to(settings.device)
-    return model.eval()
+    return model.eval(), sorted(told["missing_keys"])
 
 
 def fingerprint(settings: Settings) -> str:

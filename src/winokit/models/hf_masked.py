@@ -32,10 +32,11 @@ from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.hf_common import (
     Settings,
+    check_whole,
     fingerprint,
     halving,
+    load_parts,
     load_tokenizer,
-    load_weights,
     out_of_memory,
     windows,
 )
@@ -63,17 +64,21 @@ def load(spec: Spec, settings: Settings) -> MaskedModel:
     tokenizer = load_tokenizer(settings)
     if tokenizer.mask_token_id is None:
         raise BadInput(f"{settings.place}: its tokenizer has no mask token, so that nothing can be masked")
-    return MaskedModel(str(spec), settings, tokenizer, load_weights(transformers.AutoModelForMaskedLM, settings))
+    network, missing = load_parts(transformers.AutoModelForMaskedLM, settings)
+    # Without a head it still gives vectors; where it was asked to be a masked model by name, it must be one.
+    body = [name for name in missing if name.startswith(f"{network.base_model_prefix}.")]
+    check_whole(settings, missing if "kind" in spec.options else body)
+    return MaskedModel(str(spec), settings, tokenizer, network, has_head=not missing)
 
 
 class MaskedModel:
-    """A masked language model, loaded."""
+    """A masked language model, loaded. A sentence encoder, which came without its head, gives vectors only."""
 
     kind = "masked"
-    can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Attention, Embed})
 
-    def __init__(self, spec: str, settings: Settings, tokenizer: Any, model: Any) -> None:
+    def __init__(self, spec: str, settings: Settings, tokenizer: Any, model: Any, *, has_head: bool = True) -> None:
         self.spec = spec
+        self.can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Attention, Embed} if has_head else {Embed})
         self.settings = settings
         self.tokenizer = tokenizer
         self.model = model

@@ -59,7 +59,7 @@ class PythonFunction:
     def _choose(self, request: Choose) -> Scores:
         try:
             returned = self._function(request.before, request.after, request.candidates, request.pronoun)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a function that calls sys.exit() must not end us without a word
             raise BadInput(
                 f"{self.spec} failed with {_said(error)} on {request.before + '_' + request.after!r}"
             ) from error
@@ -68,8 +68,9 @@ class PythonFunction:
     def _numbers(self, returned: object, request: Choose) -> tuple[float, ...]:
         """What came back as one finite number a candidate."""
         try:
-            numbers = tuple(float(number) for number in returned)  # type: ignore[attr-defined]
-        except (TypeError, ValueError):
+            # The characters of "12" would pass for two numbers.
+            numbers = () if isinstance(returned, (str, bytes)) else tuple(map(float, returned))  # type: ignore[call-overload]
+        except (TypeError, ValueError, OverflowError):
             numbers = ()
         if len(numbers) != len(request.candidates) or not all(isfinite(number) for number in numbers):
             wanted = f"{len(request.candidates)} numbers, one a candidate, or None"
@@ -90,7 +91,7 @@ def _module(spec: str, name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         beside = "" if error.name and (name + ".").startswith(error.name + ".") else f", which {name!r} imports"
         raise BadInput(f"{spec}: no module named {error.name!r}{beside}; Python looked in {here} first") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInput(f"{spec}: importing {name!r} failed with {_said(error)}") from error
 
 
@@ -106,7 +107,7 @@ def _sources(spec: str, module: ModuleType, function: Callable[..., object]) -> 
     return sorted(Path(name) for name in names)
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     """An exception in one line."""
     said = " ".join(str(error).split())
     return type(error).__name__ + (f" ({said})" if said else "")

@@ -34,7 +34,7 @@ def summary_table(run: Run) -> Table:
         ("p_chance", "guessing does as well", probability),
         ("n_to_beat_chance", "problems needed to tell", count),
     ):
-        rows = [run.find("luck", "all", name, scorer.model) for scorer in known]
+        rows = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
         if any(rows):
             said = [speak(row.value) if row else "" for row in rows]
             table.add_row("Luck" if name == "p_chance" else "", title, *said, "", _n(rows))

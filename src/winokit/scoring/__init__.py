@@ -15,7 +15,15 @@ from winokit.scoring.base import DEFAULTS, SCORINGS, Scoring, Setting, choose_sc
 from winokit.scoring.cache import Cache, default_path
 from winokit.scoring.features import embed
 from winokit.scoring.planner import answer_all
-from winokit.scoring.scorer import Plan, Prediction, close_calls, score, score_variants, write_predictions
+from winokit.scoring.scorer import (
+    Plan,
+    Prediction,
+    check_replaceable,
+    close_calls,
+    score,
+    score_variants,
+    write_predictions,
+)
 
 __all__ = [
     "DEFAULTS",
@@ -26,6 +34,7 @@ __all__ = [
     "Scoring",
     "Setting",
     "answer_all",
+    "check_replaceable",
     "choose_scoring",
     "close_calls",
     "default_path",

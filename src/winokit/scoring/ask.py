@@ -114,5 +114,6 @@ register(
         ask,
         judge,
         takes_shots=True,
+        substitutes=False,
     )
 )

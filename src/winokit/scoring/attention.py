@@ -44,4 +44,13 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     return tuple(float(share) for share in sums / max(float(sums.sum()), 1e-12))
 
 
-register(Scoring("attention", "maximum attention score from the pronoun to each mention", (Attention,), ask, judge))
+register(
+    Scoring(
+        "attention",
+        "maximum attention score from the pronoun to each mention",
+        (Attention,),
+        ask,
+        judge,
+        substitutes=False,
+    )
+)

@@ -48,6 +48,8 @@ class Scoring:
     ask: Callable[[Problem, Setting], tuple[Request, ...]]
     judge: Callable[[Problem, Setting, Sequence[Answer]], tuple[float, ...]]
     takes_shots: bool = False
+    substitutes: bool = True
+    """Whether it puts candidates into the blank, so that the style of doing so matters."""
     options: tuple[str, ...] = ()
 
 
@@ -71,7 +73,11 @@ def choose_scoring(name: str | None, model: Model) -> tuple[Scoring, Mapping[str
         if option not in scoring.options:
             raise UnknownName(f"option of scoring {head!r}", option, scoring.options)
     if not fits(scoring, model):
-        fitting = ", ".join(other.name for other in SCORINGS.values() if fits(other, model)) or "none"
+        fitting = ", ".join(other.name for other in SCORINGS.values() if fits(other, model))
+        if not fitting:
+            raise BadInput(
+                f"no scoring fits {model.spec!r}: without a language-modelling head it gives embeddings only"
+            )
         raise BadInput(f"scoring {head!r} does not fit {model.spec!r}, a {model.kind} model; these do: {fitting}")
     return scoring, options
 

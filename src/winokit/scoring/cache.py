@@ -12,7 +12,7 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -63,13 +63,21 @@ class Cache:
         for start in range(0, len(wanted), CHUNK):
             some = wanted[start : start + CHUNK]
             marks = ",".join("?" * len(some))
-            for key, value in self._db.execute(f"SELECT key, value FROM answers WHERE key IN ({marks})", some):
+            for key, value in self._ask(f"SELECT key, value FROM answers WHERE key IN ({marks})", some):
                 found[bytes(key)] = decode(value)
         return found
 
     def keep(self, key: bytes, answer: Answer) -> None:
         """Write an answer; it is on disk when this returns."""
-        self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
+        self._ask("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
+
+    def _ask(self, statement: str, values: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.Error as error:  # damaged, locked for too long, or on a disk that is full
+            raise BadInput(
+                f"{self.path}: the cache failed ({error}); remove it, or name another with --cache"
+            ) from None
 
 
 def key_of(fingerprint: str, request: Request) -> bytes:

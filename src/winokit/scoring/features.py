@@ -25,6 +25,7 @@ from winokit.transforms.substitute import substitute
 
 FEATURES = ("concat", "difference", "single")
 POOLINGS = ("mean", "first", "span")
+NPY = b"\x93NUMPY"
 
 
 def embed(
@@ -53,7 +54,8 @@ def embed(
 
 def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, settings: Mapping[str, str]) -> Path:
     """Write the rows to a .npy file, and what made them, with ids, answers and groups, to a .json beside it."""
-    beside = path.with_suffix(".json")
+    check_features_file(path)
+    beside = _beside(path)
     about = {
         **settings,
         "dataset": dataset.card.name,
@@ -67,6 +69,35 @@ def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, 
     write_whole(path, out.getvalue())
     write_whole(beside, json.dumps(about, ensure_ascii=False).encode())
     return beside
+
+
+def check_features_file(path: Path) -> None:
+    """Refuse a file for features that would take the place, or the .json beside it, of anything else."""
+    beside = _beside(path)
+    if path == beside:
+        raise BadInput(f"{path}: settings and ids go into a .json beside the features; name a .npy file with --out")
+    if path.is_dir():
+        raise BadInput(f"{path}: a folder; name a .npy file with --out")
+    for file, ours in ((path, _is_features), (beside, _is_settings)):
+        if file.is_file() and file.stat().st_size and not ours(file):
+            raise BadInput(f"{file}: not of `winokit embed`, and would be lost; choose another --out")
+
+
+def _beside(path: Path) -> Path:
+    return path.with_suffix(".json")
+
+
+def _is_features(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(NPY)) == NPY
+
+
+def _is_settings(path: Path) -> bool:
+    try:
+        about = json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(about, dict) and about.keys() >= {"features", "pooling", "ids"}
 
 
 def _requests(problem: Problem, features: str, pooling: str) -> tuple[Request, ...]:

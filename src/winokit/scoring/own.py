@@ -32,5 +32,12 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
 
 
 register(
-    Scoring("own", "the model's own scores (fine-tuned models, Python functions, retrieval)", (Choose,), ask, judge)
+    Scoring(
+        "own",
+        "the model's own scores (fine-tuned models, Python functions, retrieval)",
+        (Choose,),
+        ask,
+        judge,
+        substitutes=False,
+    )
 )

@@ -63,5 +63,6 @@ register(
         (Fill, Continuation),
         ask,
         judge,
+        substitutes=False,
     )
 )

@@ -6,10 +6,11 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnknownName
 from winokit.files import write_whole
 from winokit.models.base import Answer, Model, Request
 from winokit.models.ensemble import Ensemble
@@ -18,6 +19,7 @@ from winokit.scoring.base import Abstain, Scoring, Setting, choose_scoring
 from winokit.scoring.cache import Cache
 from winokit.scoring.planner import Progress, answer_all
 from winokit.scoring.shots import choose_shots
+from winokit.transforms.substitute import STYLES
 
 CLOSE = 1e-4
 """A margin below which another batch size could turn a prediction."""
@@ -92,6 +94,10 @@ def score_variants(
     scoring, options = choose_scoring(plan.scoring, model)
     if plan.shots and not scoring.takes_shots:
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
+    if plan.substitution not in STYLES:
+        raise UnknownName("style of substitution", plan.substitution, STYLES)
+    if plan.substitution != "auto" and not scoring.substitutes:
+        raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --substitution")
     name = scoring_name(scoring, plan, options)
     questions = [
         _Question(problem, setting, _asked(scoring, problem, setting), (variant, model.spec, name))
@@ -130,7 +136,9 @@ def _voted(ensemble: Ensemble, ballots: Sequence[Sequence[Prediction]]) -> list[
 
 
 def _decided(named: tuple[str, str, str, str], scores: tuple[float, ...], answer: int | None) -> Prediction:
-    """The candidate with the highest score; a tie is an abstention that says so."""
+    """The candidate with the highest score; a tie, or a score that is no number, is an abstention that says so."""
+    if any(isnan(value) for value in scores):  # float16 may overflow
+        return Prediction(*named, None, None, answer, "a score is not a number")
     best = [index for index, value in enumerate(scores) if value == max(scores)]
     tie = len(best) > 1
     return Prediction(*named, scores, None if tie else best[0], answer, "a tie" if tie else None)
@@ -195,7 +203,24 @@ class _Question:
 
 def close_calls(predictions: Iterable[Prediction]) -> int:
     """How many predictions rest on a margin that another batch size could turn."""
-    return sum(p.margin is not None and p.margin < CLOSE for p in predictions)
+    return sum(p.prediction is not None and p.margin is not None and p.margin < CLOSE for p in predictions)
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse to write predictions over a file that holds anything else, before any work is done."""
+    if path.is_dir():
+        raise BadInput(f"{path}: a folder; name a file in it with --out")
+    if path.is_file() and path.stat().st_size and not _holds_predictions(path):
+        raise BadInput(f"{path}: holds no predictions, and would be lost; choose another --out")
+
+
+def _holds_predictions(path: Path) -> bool:
+    try:
+        with path.open(encoding="utf-8") as file:
+            row = json.loads(file.readline())
+    except (OSError, ValueError):
+        return False
+    return isinstance(row, dict) and row.keys() >= {"id", "variant", "prediction"}
 
 
 def write_predictions(predictions: Iterable[Prediction], path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from winokit.auditing.run import Metric
@@ -17,6 +18,8 @@ def stability(sheet: Sheet) -> Iterable[Metric]:
         if not variant.startswith(PERTURBED) or variant not in sheet.predictions:
             continue
         subset = variant.removeprefix(PERTURBED)
+        for why, count in Counter(sheet.variants[variant].refused.values()).items():
+            sheet.leave_out("stability", subset, why, count)
         graded = sheet.graded(variant)
         pairs = [(one, originals[original_id(one.problem)]) for one in graded if original_id(one.problem) in originals]
         yield from sheet.accuracy("stability", subset, graded)

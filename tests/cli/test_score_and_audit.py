@@ -1,0 +1,127 @@
+"""`winokit score`, `embed`, `audit`, `compare` and `report` where something is in the way: one line, nothing lost."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from winokit.cli.main import app
+from winokit.errors import WinokitError
+
+runner = CliRunner()
+
+
+def run(*arguments):
+    """The command in this process, through the same door as the shell."""
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(*arguments):
+    """What the command says when it refuses."""
+    result = run(*arguments)
+    assert isinstance(result.exception, WinokitError), result.output
+    return str(result.exception)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder of one's own to work in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WINOKIT_CACHE", str(tmp_path / "cache.sqlite"))
+    return tmp_path
+
+
+def labels(path, label, count=428):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{label}\n" * count)
+    return path
+
+
+def test_score_writes_over_its_own_predictions_only(here):
+    data = here / "data.jsonl"
+    run("convert", "open", data)
+    before = data.read_bytes()
+    assert "holds no predictions, and would be lost" in refused("score", data, "--model", "random", "--out", data)
+    assert data.read_bytes() == before
+    for model in ("random", "random?seed=1"):
+        assert run("score", data, "--model", model, "--out", "p.jsonl").exit_code == 0
+    assert json.loads((here / "p.jsonl").read_text().splitlines()[0])["model"] == "random?seed=1"
+
+
+def test_score_says_at_once_that_out_is_a_folder(here):
+    assert "a folder; name a file" in refused("score", "open", "--model", "python:nowhere:f", "--out", here)
+
+
+def test_embed_writes_over_its_own_files_only(here):
+    (here / "study.json").write_text('{"mine": true}')
+    assert "study.json: not of `winokit embed`" in refused("embed", "open", "--model", "random", "--out", "study.npy")
+    assert (here / "study.json").read_text() == '{"mine": true}'
+    (here / "notes.txt").write_text("mine")
+    assert "notes.txt: not of" in refused("embed", "open", "--model", "random", "--out", "notes.txt")
+    for limit in (3, 5):
+        assert run("embed", "open", "--model", "random", "--limit", limit, "--out", "x.npy").exit_code == 0
+    assert len(np.load("x.npy")) == len(json.loads((here / "x.json").read_text())["ids"]) == 5
+
+
+def test_embed_does_not_write_features_and_settings_into_one_file():
+    assert "name a .npy file" in refused("embed", "open", "--model", "random", "--out", "x.json")
+
+
+def test_audit_takes_the_place_of_an_audit_and_of_nothing_else(here):
+    folder = here / "study"
+    folder.mkdir()
+    (folder / "predictions.jsonl").write_text("mine\n")
+    asked = ("audit", "--limit", 20, "--protocol", "accuracy", "--out", folder)
+    assert "predictions.jsonl: is not of an audit" in refused(*asked, "--model", "random")
+    (folder / "predictions.jsonl").unlink()
+    (folder / "results.json").write_text('{"run": {"formalization": "mc-sent"}, "metrics": []}')
+    assert "results.json: is not of an audit" in refused(*asked, "--model", "random")
+    (folder / "results.json").unlink()
+    assert run(*asked, "--model", "random").exit_code == 0
+    assert list((folder / "variants").iterdir())
+    assert run(*asked, "--predictions", labels(here / "all.lst", 1)).exit_code == 0
+    assert not list((folder / "variants").iterdir()), "variants that this audit does not have"
+
+
+def test_audit_says_how_many_problems_have_no_prediction_and_which_protocol_found_nothing(here):
+    run("score", "open", "--model", "random", "--limit", 6)
+    result = run("audit", "--predictions", "predictions.jsonl", "--protocol", "accuracy", "--protocol", "switching")
+    assert "random (own): no prediction for 422 of 428 problems" in result.stderr
+    assert "protocol switching: nothing in the data" in result.stderr
+    assert "protocol accuracy" not in result.stderr
+
+
+def test_the_luck_of_two_scorings_of_one_model_is_told_apart(here):
+    result = run("audit", "--model", "random", "--scoring", "own", "--scoring", "partial", "--limit", 40)
+    rows = json.loads((here / "runs/open/results.json").read_text())["metrics"]
+    first, second = (f"{row['value']:.3f}" for row in rows if row["metric"] == "p_chance")
+    assert first != second
+    assert [first, second] == result.stdout.split("guessing does as well")[1].split()[:2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("score", "open", "--model", "random", "--scoring", "partial", "--shots", 1),
+        ("audit", "--model", "random", "--limit", 4),
+        ("compare", "one", "other"),
+    ],
+)
+def test_a_seed_below_0_is_refused(arguments):
+    result = run(*arguments, "--seed", -1)
+    assert result.exit_code == 2
+    assert "--seed" in result.output
+
+
+@pytest.mark.parametrize("verb", ["compare", "report"])
+def test_a_file_is_no_run(verb, here):
+    (here / "a.txt").write_text("x")
+    assert "a.txt: no run there" in refused(verb, "a.txt")
+
+
+@pytest.mark.parametrize("results", ['{"run": {}, "metrics": ["x"]}', '{"run": 5, "metrics": []}'])
+def test_a_run_with_damaged_results_is_refused(results, here):
+    run("audit", "--model", "random", "--limit", 4, "--protocol", "accuracy", "--out", "one")
+    (here / "one/results.json").write_text(results)
+    assert "not a run that can be read" in refused("report", "one")
