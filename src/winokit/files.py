@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from winokit.errors import BadInput
+
+
+def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str) -> None:
+    """Refuse to write into a folder where files of these names are not `ours`, and would be lost."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: a file; a folder is to be written there: choose another --out")
+    for name in names:
+        if not ours and (folder / name).exists():
+            raise BadInput(f"{folder / name}: is not of {of}, and would be lost; choose another --out")
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -331,8 +331,9 @@ def test_a_folder_that_cannot_be_written_is_refused_before_training(bert, plante
         raise AssertionError("training began")
 
     (tmp_path / "file").write_text("x")
-    for place in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(BadInput, match=f"{place}: cannot be written"):
+    file = tmp_path / "file"
+    for place, why in ((file, "a file; a folder is to be written there"), (file / "below", "cannot be written")):
+        with pytest.raises(BadInput, match=f"{place}: {why}"):
             finetune(Data(planted), place, bert, QUICK, progress=progress)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import check_own_folder, write_whole
 from winokit.formats import WriteOptions, jsonl, read, write
 from winokit.garbage import collector_off
 from winokit.problem import Dataset
@@ -116,12 +116,8 @@ class Run:
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder with files that are not an audit's, and would be lost."""
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder}: a file, where the folder of the run is to be; choose another --out")
-    if not _is_audit(folder):
-        for name in (RESULTS, PREDICTIONS, PROBLEMS, VARIANTS, "report"):
-            if (folder / name).exists():
-                raise BadInput(f"{folder / name}: is not of an audit, and would be lost; choose another --out")
+    names = (RESULTS, PREDICTIONS, PROBLEMS, VARIANTS, "report")
+    check_own_folder(folder, names, ours=_is_audit(folder), of="an audit")
 
 
 def _is_audit(folder: Path) -> bool:

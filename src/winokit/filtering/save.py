@@ -11,8 +11,7 @@ import numpy as np
 
 from winokit.debias.null import Null
 from winokit.debias.overuse import Overuse
-from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import check_own_folder, write_whole
 from winokit.filtering.filtering import Filtering
 from winokit.formats import write
 
@@ -41,15 +40,8 @@ def save(filtering: Filtering, folder: Path | str) -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder whose files another verb, or a person, has written."""
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder}: a file; a folder is to be written there")
-    if (folder / DEBIAS).exists():
-        return
-    for name in (KEPT, REMOVED, RESULTS, REPORT):
-        if (folder / name).exists():
-            raise BadInput(
-                f"{folder / name}: is not of a run of winokit debias, and would be lost; choose another --out"
-            )
+    ours = (folder / DEBIAS).exists()
+    check_own_folder(folder, (KEPT, REMOVED, RESULTS, REPORT), ours=ours, of="a run of winokit debias")
 
 
 def record(filtering: Filtering) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import torch
 
 import winokit
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import check_own_folder, write_whole
 from winokit.formalizations import Encoded, Formalization, Network, encode, load_network, open_network, save_network
 from winokit.formalizations import training_cases as cases_to_train_on
 from winokit.formalizations.network import ABOUT, remembered
@@ -234,10 +234,8 @@ def _check_folder(out: Path, model: str) -> None:
     spec = Spec.parse(model)
     if spec.prefix == "hf" and Path(spec.place).resolve() == out.resolve():
         raise BadInput(f"{out}: is the model that is to be trained; choose another --out")
-    if not any((out / name).exists() for name in (ABOUT, CURVE)):
-        for name in (CONFIG, RESULTS):
-            if (out / name).exists():
-                raise BadInput(f"{out / name}: is not of a training run, and would be lost; choose another --out")
+    ours = any((out / name).exists() for name in (ABOUT, CURVE))
+    check_own_folder(out, (CONFIG, RESULTS), ours=ours, of="a training run")
 
 
 def _done(out: Path, identity: dict[str, Any]) -> Outcome | None:
