@@ -8,7 +8,7 @@ import winokit
 ROOT = Path(winokit.__file__).parent
 LADDER = [
     {"errors"},
-    {"registry", "problem", "words", "names", "files", "garbage"},
+    {"registry", "problem", "words", "names", "files", "garbage", "results"},
     {"catalogue", "planted"},
     {"formats", "transforms", "metrics", "debias", "models"},
     {"scoring", "hunting", "formalizations"},

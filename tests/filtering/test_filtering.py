@@ -48,7 +48,7 @@ def test_the_probe_is_above_chance_before_and_not_after(filtering):
 
 
 def test_rows_are_those_of_an_audit(filtering):
-    from winokit.auditing.run import Metric
+    from winokit.results import Metric
 
     assert all(list(row) == METRIC_KEYS for row in filtering.metrics)
     assert {row["protocol"] for row in filtering.metrics} == {"debias"}

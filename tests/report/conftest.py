@@ -7,9 +7,10 @@ from random import Random
 import pytest
 
 import winokit
-from winokit.auditing.run import LeftOut, Metric, Run
+from winokit.auditing.run import LeftOut, Run
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem
+from winokit.results import Metric
 from winokit.scoring import Plan, Prediction
 from winokit.scoring.scorer import score_variants
 

@@ -16,7 +16,7 @@ from winokit.planted import synthetic
 from winokit.report.charts import Chart
 from winokit.report.debias_page import debias_page, write_debias_page
 from winokit.report.debias_plots import panels, phase_charts
-from winokit.report.plots import AT
+from winokit.results import AT
 
 CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 STRANGE = '"Tom & Jerry" <script>alert(1)</script> '

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from winokit.auditing.run import Metric, Run
+from winokit.auditing.run import Run
 from winokit.problem import Dataset, Problem
 from winokit.report import plots, summary_table
 from winokit.report.charts import Chart
@@ -17,6 +17,7 @@ from winokit.report.pages import report_of
 from winokit.report.problems import problem_scripts
 from winokit.report.scorers import scorers
 from winokit.report.wording import kind, say, say_interval
+from winokit.results import Metric
 from winokit.scoring import Prediction
 
 READER, GUESSER = "reader <1>", "random"

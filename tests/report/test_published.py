@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from winokit.auditing.run import Metric, Run
+from winokit.auditing.run import Run
 from winokit.loading import load
 from winokit.problem import Card, Dataset, Problem
 from winokit.report.pages import report_of
 from winokit.report.published import WINOGENDER, published
+from winokit.results import Metric
 
 PAPERS = Path(os.environ.get("WINOKIT_PAPERS") or Path(__file__).parents[3] / "shared" / "papers")
 FILES = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from winokit.auditing.run import Metric
 from winokit.report.verdict import verdict
+from winokit.results import Metric
 
 
 def row(name: str, value: float, low: float | None = None, high: float | None = None, chance: float | None = None):

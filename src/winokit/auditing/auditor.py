@@ -13,7 +13,7 @@ import winokit
 from winokit.auditing.protocols import PROTOCOLS
 from winokit.auditing.protocols.naturalness import surprisal
 from winokit.auditing.protocols.stability import PERTURBED
-from winokit.auditing.run import Metric, Run
+from winokit.auditing.run import Run
 from winokit.auditing.sheet import ORIGINAL, Sheet
 from winokit.auditing.sources import check_apart, check_once, unanswered, unmatched
 from winokit.auditing.variants import Variant, make_variants
@@ -24,6 +24,7 @@ from winokit.models.base import Model
 from winokit.models.registry import load_model
 from winokit.predictions import read_predictions
 from winokit.problem import Dataset
+from winokit.results import Metric
 from winokit.scoring import Cache, Plan, Prediction, score_variants
 from winokit.scoring.planner import Progress
 

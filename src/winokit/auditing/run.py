@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +16,10 @@ from winokit.files import check_own_folder, write_whole
 from winokit.formats import WriteOptions, jsonl, read, write
 from winokit.garbage import collector_off
 from winokit.problem import Dataset
+from winokit.results import Metric, rows_to_json
 from winokit.scoring import Prediction, write_predictions
 
 RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One number with its uncertainty and what chance would give. `n` is what it was computed on."""
-
-    dataset: str
-    model: str
-    scoring: str
-    formalization: str | None
-    protocol: str
-    subset: str
-    metric: str
-    value: float
-    n: int
-    low: float | None = None
-    high: float | None = None
-    chance: float | None = None
-    note: str | None = None
-    """How to read it, where that is not plain: "labels judged automatically", "by construction"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +61,7 @@ class Run:
         check_folder(folder)
         results = {
             "run": self.settings,
-            "metrics": [asdict(row) for row in self.metrics],
+            "metrics": rows_to_json(self.metrics),
             "left_out": [asdict(row) for row in self.left_out],
         }
         # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
@@ -100,7 +81,7 @@ class Run:
         """Read a run back from its folder."""
         try:
             results = json.loads((folder / RESULTS).read_text("utf-8"))
-            metrics = [Metric(**{f.name: row.get(f.name) for f in fields(Metric)}) for row in results["metrics"]]
+            metrics = [Metric.from_json(row) for row in results["metrics"]]
             left_out = [LeftOut(**row) for row in results.get("left_out", [])]
             predictions = [_prediction(json.loads(line)) for line in _lines(folder / PREDICTIONS)]
             settings = dict(results["run"])

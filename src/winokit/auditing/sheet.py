@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from winokit.auditing.run import LeftOut, Metric
+from winokit.auditing.run import LeftOut
 from winokit.auditing.variants import Variant
 from winokit.metrics import Draws, gap_interval, mean_interval, share_interval
 from winokit.problem import Dataset, Problem
+from winokit.results import Metric
 from winokit.scoring import Prediction
 
 ORIGINAL = "original"

@@ -21,8 +21,9 @@ from winokit.formats import fields
 from winokit.formats.row import parse_row
 from winokit.formats.source import Source, read_bytes
 from winokit.predictions.match import Matcher, Unmatched, align, align_difference, listed, option_behind, shown
-from winokit.predictions.row import Row, decide
+from winokit.predictions.row import Row
 from winokit.problem import Problem
+from winokit.results import decide
 
 KEYS = frozenset({"doc_id", "doc"})
 DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")

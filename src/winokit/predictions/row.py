@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 ORIGINAL = "original"
@@ -32,15 +30,3 @@ class Row:
     """The right answer according to the file, to be compared with the dataset's."""
     verdict: bool | None = None
     """Whether the file itself says that the prediction is right."""
-
-
-def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:
-    """The place of the highest score, or None and why nobody can tell.
-
-    >>> decide([-3.0, -2.5]), decide([-2.0, -2.0])
-    ((1, None), (None, 'a tie'))
-    """
-    if any(math.isnan(score) for score in scores):
-        return None, "a score is not a number"
-    best = [place for place, score in enumerate(scores) if score == max(scores)]
-    return (None, "a tie") if len(best) > 1 else (best[0], None)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from winokit.auditing.run import Metric
 from winokit.files import write_whole
 from winokit.release.evolve import Evolution
 from winokit.release.evolve_fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare
 from winokit.release.leaderboard_page import pages
 from winokit.release.lineage import STATUSES
 from winokit.release.manifest import read_manifest, write_manifest
-from winokit.report.plots import Block, Forest, Line, Mark, stands
+from winokit.report.plots import Block, Forest, Line, Mark
+from winokit.results import Metric, stands
 
 PAGE = "evolution.html"
 TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}

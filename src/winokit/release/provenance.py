@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from winokit.auditing.run import Metric, Run
+from winokit.auditing.run import Run
 from winokit.errors import BadInput
 from winokit.problem import Problem
-from winokit.report.verdict import Verdict, verdict
+from winokit.report.decision import Verdict
+from winokit.report.verdict import verdict
 from winokit.report.wording import percent, plural
+from winokit.results import Metric
 
 STUDY = "study.json"
 

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from winokit.auditing.run import Metric, Run
+from winokit.auditing.run import Run
 from winokit.metrics import Comparison, holm
+from winokit.report.decision import SMALL
 from winokit.report.figures import Figure, draw_forest, forest_height, write_figures
-from winokit.report.findings import SMALL
 from winokit.report.plots import Forest, difference_forest, forest
 from winokit.report.protocols import TITLES
 from winokit.report.scorers import Scorer, owner, scorers
 from winokit.report.wording import join, plural, points, probability
 from winokit.report.write import INDEX, write_page
+from winokit.results import Metric
 
 Comparisons = Mapping[tuple[str, str, str], Comparison]
 """By the names of the first and the second run and what was compared: accuracy, group_accuracy …"""

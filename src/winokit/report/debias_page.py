@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from winokit.auditing.run import Metric
 from winokit.debias.null import Null
 from winokit.debias.overuse import Overuse
 from winokit.filtering.filtering import Filtering
@@ -28,13 +27,14 @@ from winokit.report.debias_plots import (
     probe_forest,
 )
 from winokit.report.debias_verdict import verdict_of
+from winokit.report.decision import Verdict
 from winokit.report.figures import write_figures
 from winokit.report.pages import flat
 from winokit.report.plots import Forest
 from winokit.report.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Source
-from winokit.report.verdict import Verdict
 from winokit.report.wording import NOTHING, PER_CENT, SAY, kind_of, percent
 from winokit.report.write import INDEX, write_page
+from winokit.results import Metric
 
 ESTIMATORS = {"kl_histogram": "histogram", "kl_knn": "nearest neighbours", "kl_gaussian": "normal"}
 FOUND = 0.05

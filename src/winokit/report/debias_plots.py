@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.auditing.run import Metric
 from winokit.filtering.filtering import Filtering
 from winokit.filtering.pictures import Picture, Pictures
 from winokit.report.charts import Chart, tenths_around
-from winokit.report.plots import Block, Forest, Line, Mark, stands
+from winokit.report.plots import Block, Forest, Line, Mark
 from winokit.report.wording import percent
+from winokit.results import Metric, stands
 
 ARMS = {"all": "All problems", "random": "Random reduction", "pmi": "PMI filtering", "aflite": "AFLite"}
 SAID = {**ARMS, "all": "all problems", "random": "random reduction"}

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from winokit.auditing.run import Metric
 from winokit.filtering.filtering import Filtering
 from winokit.report.debias_plots import ARMS, SAID, metrics_of, nats
-from winokit.report.findings import BAD, GOOD, PLAIN, Point
-from winokit.report.plots import AT, BELOW, UNKNOWN, stands
-from winokit.report.verdict import Verdict
+from winokit.report.decision import BAD, GOOD, PLAIN, Point, Verdict
 from winokit.report.wording import join, percent, plural
+from winokit.results import AT, BELOW, UNKNOWN, Metric, stands
 
 SURE = 0.05
 Rows = Mapping[tuple[str, str], Metric]

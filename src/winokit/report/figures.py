@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from winokit import __version__
 from winokit.files import write_whole
 from winokit.report.pages import Report
-from winokit.report.plots import ABOVE, BELOW, Confusion, Forest, Histogram, Mark, Stack
+from winokit.report.plots import Confusion, Forest, Histogram, Mark, Stack
 from winokit.report.wording import percent
+from winokit.results import ABOVE, BELOW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

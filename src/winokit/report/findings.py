@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
-from winokit.auditing.run import Metric
-from winokit.report.plots import ABOVE, AT, BELOW, UNKNOWN, stands
+from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Point
 from winokit.report.wording import join, percent, plural, points, probability
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 
-GOOD, BAD, PLAIN = "good", "bad", "plain"
-SMALL = 0.05
-"""The usual level at which a probability counts as small."""
 WITHOUT = {
     "no-cands": "the text without its candidates (no-cands)",
     "part-sent": "the clause of the blank alone (part-sent)",
     "local-context": "the words next to the blank (local-context)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One finding, and whether it speaks for or against the score."""
-
-    text: str
-    tone: str = PLAIN
 
 
 class Rows:

@@ -6,15 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from winokit.auditing.run import LeftOut, Metric, Run
+from winokit.auditing.run import LeftOut, Run
 from winokit.problem import Card
 from winokit.report import plots
+from winokit.report.decision import Verdict
 from winokit.report.findings import Rows
 from winokit.report.protocols import ABOUT, Source, about, base, place, title
 from winokit.report.published import Fact, published
 from winokit.report.scorers import Scorer, borrowed, owner, scorers
-from winokit.report.verdict import Verdict, verdict
+from winokit.report.verdict import verdict
 from winokit.report.wording import POINTS, kind, say, say_chance, say_interval
+from winokit.results import Metric, stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,11 @@ def _tiles(metrics: Sequence[Metric]) -> Iterator[Tile]:
         ("Whole groups right", rows.find("groups", "complete", "group_accuracy")),
         ("Answer follows a switch", rows.find("switching", "switchable", "consistency")),
     )
-    yield from (Tile(label, row, plots.stands(row)) for label, row in wanted if row is not None)
+    yield from (Tile(label, row, stands(row)) for label, row in wanted if row is not None)
     baselines = [row for row in metrics if row.protocol == "artifacts" and row.metric == "accuracy"]
     if baselines:
         best = max(baselines, key=lambda row: row.value - (row.chance or 0))
-        yield Tile(f"Baseline {best.subset}", best, plots.stands(best))
+        yield Tile(f"Baseline {best.subset}", best, stands(best))
 
 
 def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
@@ -166,7 +168,7 @@ def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
 
 def _mark(row: Metric, known: Sequence[Scorer]) -> plots.Mark:
     scorer = owner(row, known)
-    return plots.Mark(0 if scorer is None else known.index(scorer), row, plots.stands(row))
+    return plots.Mark(0 if scorer is None else known.index(scorer), row, stands(row))
 
 
 def _heading(name: tuple[str, str, str]) -> str:

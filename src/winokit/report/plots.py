@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winokit.auditing.run import Metric, Run
+from winokit.auditing.run import Run
 from winokit.report.protocols import about, base, place, title
 from winokit.report.scorers import Scorer, borrowed, owner
 from winokit.report.wording import POINTS, SHARE, kind_of
+from winokit.results import Metric, stands
 from winokit.scoring import Prediction
 
-ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
 SECONDARY = {
     *("expected_accuracy", "abstained", "one_right", "none_right", "independent_group_accuracy"),
     *("majority", "majority_class", "expected_consistency"),
@@ -22,14 +22,6 @@ SECONDARY = {
 """Shares that explain another row and would only crowd a plot of main results."""
 BINS = 20
 PLACES = ("first", "second", "third", "fourth", "fifth")
-
-
-def stands(row: Metric) -> str:
-    """Where a row's interval lies against chance; a difference is held against nought."""
-    against = 0.0 if row.chance is None and kind_of(row) == POINTS else row.chance
-    if against is None or row.low is None or row.high is None:
-        return UNKNOWN
-    return ABOVE if row.low > against else BELOW if row.high < against else AT
 
 
 @dataclass(frozen=True, slots=True)

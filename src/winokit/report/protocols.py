@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from winokit.auditing.run import Metric
+from winokit.results import Metric
 
 
 @dataclass(frozen=True, slots=True)

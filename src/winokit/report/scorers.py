@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from winokit.auditing.run import Metric, Run
+from winokit.auditing.run import Run
+from winokit.results import Metric
 from winokit.scoring import Prediction
 
 

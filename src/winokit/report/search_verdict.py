@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from winokit.report.findings import BAD, GOOD, PLAIN, SMALL, Point
-from winokit.report.verdict import Verdict
+from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Point, Verdict
 from winokit.report.wording import percent, plural, probability
 from winokit.training.searching.findings import CHOSEN, Findings
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from winokit.auditing.run import Metric, Run
-from winokit.report.plots import AT, Line, forest
+from winokit.auditing.run import Run
+from winokit.report.plots import Line, forest
 from winokit.report.scorers import scorers
 from winokit.report.wording import count, probability, say, say_chance, say_interval
+from winokit.results import AT, Metric
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -7,22 +7,11 @@ only where an interval excludes chance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from winokit.auditing.run import Metric
-from winokit.report.findings import BAD, FINDINGS, GOOD, PLAIN, SMALL, Point, Rows
-from winokit.report.plots import ABOVE, AT, BELOW, UNKNOWN, stands
+from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Verdict
+from winokit.report.findings import FINDINGS, Rows
 from winokit.report.wording import percent, plural
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A word, a sentence, and the findings behind them."""
-
-    word: str
-    tone: str
-    headline: str
-    points: tuple[Point, ...]
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 
 
 def verdict(metrics: Sequence[Metric]) -> Verdict:

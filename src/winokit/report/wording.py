@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from winokit.auditing.run import Metric
+from winokit.results import Metric
 
 SHARE, POINTS, SIZE, PROBABILITY, COUNT, NUMBER = "share", "points", "size", "probability", "count", "number"
 

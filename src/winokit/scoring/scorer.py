@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from winokit.files import write_whole
 from winokit.models.base import Answer, Model, Request
 from winokit.models.ensemble import Ensemble
 from winokit.problem import Dataset, Problem
+from winokit.results import NOT_A_NUMBER, decide
 from winokit.scoring.base import Abstain, Scoring, Setting, choose_scoring
 from winokit.scoring.cache import Cache
 from winokit.scoring.planner import Progress, answer_all
@@ -137,11 +137,8 @@ def _voted(ensemble: Ensemble, ballots: Sequence[Sequence[Prediction]]) -> list[
 
 def _decided(named: tuple[str, str, str, str], scores: tuple[float, ...], answer: int | None) -> Prediction:
     """The candidate with the highest score; a tie, or a score that is no number, is an abstention that says so."""
-    if any(isnan(value) for value in scores):  # float16 may overflow
-        return Prediction(*named, None, None, answer, "a score is not a number")
-    best = [index for index, value in enumerate(scores) if value == max(scores)]
-    tie = len(best) > 1
-    return Prediction(*named, scores, None if tie else best[0], answer, "a tie" if tie else None)
+    prediction, why = decide(scores)
+    return Prediction(*named, None if why == NOT_A_NUMBER else scores, prediction, answer, why)
 
 
 def scoring_name(scoring: Scoring, plan: Plan, options: Mapping[str, str]) -> str:

@@ -24,6 +24,7 @@ from winokit.metrics import (
     share_interval,
 )
 from winokit.problem import Dataset
+from winokit.results import decide
 from winokit.scoring import Prediction
 from winokit.training.symptoms import finite
 
@@ -65,9 +66,8 @@ class Exam:
         whose = str(problem.provenance.get("of", problem.id)), *named
         if isinstance(scores, str):
             return Prediction(*whose, None, None, problem.answer, scores)
-        best = [index for index, score in enumerate(scores) if score == max(scores)]
-        tie = len(best) > 1
-        return Prediction(*whose, scores, None if tie else best[0], problem.answer, "a tie" if tie else None)
+        prediction, why = decide(scores)
+        return Prediction(*whose, scores, prediction, problem.answer, why)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from winokit.auditing.protocols.stability import stability
 from winokit.auditing.protocols.strict import strict
 from winokit.auditing.protocols.structure import structure
 from winokit.auditing.protocols.switching import switching
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Sheet
+from winokit.results import Metric
 
 PROTOCOLS: Mapping[str, Callable[[Sheet], Iterable[Metric]]] = {
     "accuracy": accuracy,

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Sheet, clusters
+from winokit.results import Metric
 
 
 def accuracy(sheet: Sheet) -> Iterable[Metric]:

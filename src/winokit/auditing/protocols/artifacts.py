@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Sheet, all_by_chance, all_right
 from winokit.auditing.variants import ARTIFACTS
+from winokit.results import Metric
 
 
 def artifacts(sheet: Sheet) -> Iterable[Metric]:

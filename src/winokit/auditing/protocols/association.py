@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Sheet
+from winokit.results import Metric
 
 
 def association(sheet: Sheet) -> Iterable[Metric]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Graded, Sheet
 from winokit.metrics import independent_group_accuracy
+from winokit.results import Metric
 from winokit.words import bare
 
 

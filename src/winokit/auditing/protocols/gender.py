@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Graded, Sheet
 from winokit.metrics import f1, gotcha
+from winokit.results import Metric
 
 KEEP_PRONOUN = ("ask", "pronoun", "attention", "own")
 BLIND = "the pronoun is replaced, so this scoring cannot see gender: gaps are opposite by construction"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Graded, Sheet, all_by_chance, all_right
+from winokit.results import Metric
 
 
 def groups(sheet: Sheet) -> Iterable[Metric]:

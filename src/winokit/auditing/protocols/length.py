@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Graded, Sheet, clusters
 from winokit.models.word_pieces import piece_counts
+from winokit.results import Metric
 
 
 def length(sheet: Sheet) -> Iterable[Metric]:

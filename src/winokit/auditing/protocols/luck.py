@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Sheet
 from winokit.metrics import n_to_beat_chance, p_best_of, p_chance
+from winokit.results import Metric
 
 TRIES = 10
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Sheet, clusters
 from winokit.models.base import Continuation, Model, PseudoLikelihood, Request
 from winokit.problem import Dataset
+from winokit.results import Metric
 from winokit.scoring import Cache, answer_all
 from winokit.scoring.base import total
 from winokit.transforms import substitute

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from winokit.auditing.protocols.stability import PERTURBED
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Graded, Sheet, original_id
+from winokit.results import Metric
 
 
 def strict(sheet: Sheet) -> Iterable[Metric]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Sheet, all_by_chance, all_right
 from winokit.checks.structure import connective, special_is_last
+from winokit.results import Metric
 
 FEWEST = 10
 """Connectives before fewer blanks than this are counted together as "other"."""

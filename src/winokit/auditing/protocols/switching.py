@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.run import Metric
 from winokit.auditing.sheet import Graded, Sheet, clusters, original_id
+from winokit.results import Metric
 
 
 def switching(sheet: Sheet) -> Iterable[Metric]:

@@ -1,0 +1,92 @@
+"""The one result row, where it stands against chance, and the one way scores become a choice.
+
+Every stage that measures something writes rows of this type, under the names of the contract (`docs/audit.md`), so that
+one line of pandas or jq reads any `results.json`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
+"""Where a row's interval lies against what guessing gives."""
+
+NOT_A_NUMBER = "a score is not a number"
+Detail = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number with its uncertainty and what guessing would give. `n` is what it was computed on."""
+
+    dataset: str
+    model: str
+    scoring: str
+    formalization: str | None
+    protocol: str
+    subset: str
+    metric: str
+    value: float
+    """Not a number (null in files) where there is none: a score that a curve never reaches."""
+    n: int
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    note: str | None = None
+    """How to read it, where that is not plain: "labels judged automatically", "by construction"."""
+    details: Mapping[str, Detail] = field(default_factory=dict)
+    """What only some stages say of a row: size, restart, seed, setting. Columns of their own in files."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The flat row of `results.json`."""
+        row = {name: _finite(getattr(self, name)) for name in CONTRACT}
+        return {**row, **{name: _finite(value) for name, value in self.details.items()}}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Metric:
+        """The row of a file; columns the contract does not know are its details."""
+        known: dict[str, Any] = {name: row.get(name) for name in CONTRACT}
+        if known["value"] is None:
+            known["value"] = math.nan
+        return cls(**known, details={name: value for name, value in row.items() if name not in known})
+
+
+CONTRACT = tuple(one.name for one in fields(Metric) if one.name != "details")
+
+
+def rows_to_json(rows: Iterable[Metric]) -> list[dict[str, Any]]:
+    """Rows as `results.json` holds them, each with the same columns: those of the contract, then the details of any."""
+    made = list(rows)
+    extra = dict.fromkeys(name for row in made for name in row.details)
+    return [
+        {**row.to_json(), **{name: row.details.get(name) for name in extra if name not in row.details}} for row in made
+    ]
+
+
+def _finite(value: Any) -> Any:
+    """A value as JSON knows it: nothing for a number without end."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def stands(row: Metric, against: float | None = None) -> str:
+    """Where a row's interval lies against chance, or against another value; unknown without an interval."""
+    level = row.chance if against is None else against
+    if level is None or row.low is None or row.high is None:
+        return UNKNOWN
+    return ABOVE if row.low > level else BELOW if row.high < level else AT
+
+
+def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:
+    """The candidate with the highest score; or None, an abstention, and why: a tie, or a score that is no number.
+
+    >>> decide([-3.0, -2.5]), decide([-2.0, -2.0])
+    ((1, None), (None, 'a tie'))
+    """
+    if any(math.isnan(score) for score in scores):  # float16 may overflow
+        return None, NOT_A_NUMBER
+    best = max(scores)
+    tied = [index for index, score in enumerate(scores) if score == best]
+    return (tied[0], None) if len(tied) == 1 else (None, "a tie")
