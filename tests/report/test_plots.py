@@ -58,10 +58,6 @@ def test_a_row_stands_where_its_interval_lies(low, high, chance, where):
     assert plots.stands(replace(ROW, low=low, high=high, chance=chance)) == where
 
 
-def test_a_difference_is_held_against_nought():
-    assert plots.stands(replace(ROW, metric="delta", value=-0.2, low=-0.3, high=-0.1, chance=None)) == "below"
-
-
 def test_a_forest_has_a_mark_for_each_scorer_and_chance_of_its_own(run):
     drawn = plots.forest(run.metrics, scorers(run))
     lines = {line.title: line for line in drawn.lines}
