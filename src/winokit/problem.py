@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, overload
@@ -196,6 +196,22 @@ class Dataset(Sequence[Problem]):
                 found.setdefault(problem.group, []).append(problem)
         return {name: tuple(members) for name, members in found.items()}
 
+    @cached_property
+    def clusters(self) -> tuple[int, ...]:
+        """For each problem, the number of what it hangs together with: answers within a cluster are not independent.
+
+        Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), or
+        made from one template (the label of that name) are one cluster, and so is whatever they link.
+        """
+        owner: dict[Hashable, int] = {}
+        root = list(range(len(self.problems)))
+        for place, problem in enumerate(self.problems):
+            template = problem.labels.get("template")
+            for link in (("group", problem.group), ("text", problem.text), ("template", template)):
+                if link[1] is not None:
+                    _unite(root, place, owner.setdefault(link, place))
+        return tuple(_root(root, place) for place in range(len(root)))
+
     def with_problems(self, problems: Iterable[Problem], notes: Iterable[str] = ()) -> Dataset:
         """Return a dataset with the same card and other problems."""
         return Dataset(problems, self.card, (*self.notes, *notes))
@@ -203,6 +219,18 @@ class Dataset(Sequence[Problem]):
     def filter(self, keep: Callable[[Problem], bool]) -> Dataset:
         """Return the problems that `keep` says yes to; groups left alone stay named, ids stay the same."""
         return self.with_problems(problem for problem in self.problems if keep(problem))
+
+
+def _root(root: list[int], place: int) -> int:
+    while root[place] != place:
+        root[place] = root[root[place]]
+        place = root[place]
+    return place
+
+
+def _unite(root: list[int], one: int, other: int) -> None:
+    one, other = _root(root, one), _root(root, other)
+    root[max(one, other)] = min(one, other)
 
 
 def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:

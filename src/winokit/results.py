@@ -47,11 +47,12 @@ class Metric:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Metric:
-        """The row of a file; columns the contract does not know are its details."""
+        """The row of a file; columns the contract does not know are its details, where they say anything."""
         known: dict[str, Any] = {name: row.get(name) for name in CONTRACT}
+        said = {name: value for name, value in row.items() if name not in known and value is not None}
         if known["value"] is None:
             known["value"] = math.nan
-        return cls(**known, details={name: value for name, value in row.items() if name not in known})
+        return cls(**known, details=said)
 
 
 CONTRACT = tuple(one.name for one in fields(Metric) if one.name != "details")

@@ -38,7 +38,6 @@ class Settings:
     substitution: str = "auto"
     shots: int = 0
     seed: int = 0
-    draws: int = 2000
     perturbed: Sequence[str] = field(default_factory=tuple)
     """Perturbed versions of the dataset, linked to it by their labels."""
 
@@ -167,9 +166,8 @@ def _judged(
         for wanted in settings.protocols:
             protocol, _, subset = wanted.partition("@")
             if subset not in sheets:
-                some, draws = _subset(dataset, subset), settings.draws
-                sheets[subset] = Sheet(some, by_variant, variants, model, scoring, trained.get(model), draws=draws)
-                sheets[subset].seed, sheets[subset].surprisal = settings.seed, odd.get(model, {})
+                some, odd_texts = _subset(dataset, subset), odd.get(model, {})
+                sheets[subset] = Sheet(some, by_variant, variants, model, scoring, trained.get(model), odd_texts)
             metrics += [_renamed(row, subset) for row in PROTOCOLS[protocol](sheets[subset])]
         for sheet in sheets.values():
             left_out += [one for one in sheet.left_out if one not in left_out]
@@ -228,7 +226,6 @@ def _about(
         "predictions": [Path(path).name for path in predictions],
         "protocols": list(settings.protocols),
         "seed": settings.seed,
-        "draws": settings.draws,
         "substitution": settings.substitution,
         "shots": settings.shots,
     }

@@ -1,20 +1,30 @@
-"""What a protocol sees: problems, predictions by variant, and a way to make rows with intervals and chance."""
+"""What a protocol sees: problems, predictions by variant, and a way to make rows with intervals and chance.
+
+Protocols choose which problems a row is about; what the row says of them is a function of `winokit.metrics`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from winokit.auditing.run import LeftOut
 from winokit.auditing.variants import Variant
-from winokit.metrics import Draws, gap_interval, mean_interval, share_interval
+from winokit.metrics import complete_groups, correct, gap, guess_chance, mean_interval, share
+from winokit.metrics.arrays import BoolArray, FloatArray, IntArray
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.scoring import Prediction
 
 ORIGINAL = "original"
+READS_PRONOUN = ("ask", "pronoun", "attention", "own")
+"""Scorings that leave the pronoun where it is; the others put candidates in its place and never see it."""
+Name = tuple[str, str, str]
+"""Protocol, subset and metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +35,30 @@ class Graded:
     prediction: Prediction
 
     @property
-    def correct(self) -> bool:
-        """Whether the prediction is right; an abstention is not."""
-        return self.prediction.prediction is not None and self.prediction.prediction == self.problem.answer
+    def choice(self) -> int | None:
+        """The predicted candidate's index; None for an abstention."""
+        return self.prediction.prediction
 
-    @property
-    def chance(self) -> float:
-        """What guessing gives."""
-        return 1 / len(self.problem.candidates)
 
-    @property
-    def expected(self) -> float:
-        """1 if right, the chance of a guess for an abstention, else 0 (Trichelair et al., 2018)."""
-        return self.chance if self.prediction.prediction is None else float(self.correct)
+class Columns:
+    """Graded problems as the columns that metrics take."""
+
+    def __init__(self, graded: Sequence[Graded], clusters: Mapping[str, int]) -> None:
+        self.predictions = [one.choice for one in graded]
+        self.answers = [int(one.problem.answer or 0) for one in graded]
+        self.candidates = [len(one.problem.candidates) for one in graded]
+        self.groups = [one.problem.group for one in graded]
+        self.clusters: IntArray = np.fromiter((clusters[original_id(one.problem)] for one in graded), np.int64)
+
+    @cached_property
+    def correct(self) -> BoolArray:
+        """Whether each is right; an abstention is not."""
+        return correct(self.predictions, self.answers)
+
+    @cached_property
+    def chances(self) -> FloatArray:
+        """What guessing with the same abstentions gets of each."""
+        return guess_chance(self.predictions, self.candidates)
 
 
 @dataclass
@@ -51,12 +72,29 @@ class Sheet:
     model: str
     scoring: str
     formalization: str | None = None
-    seed: int = 0
-    draws: int = 1000
     surprisal: Mapping[str, float] = field(default_factory=dict)
     """Per-word surprisal of each solved text, by problem id, where it is known."""
     left_out: list[LeftOut] = field(default_factory=list)
     _graded: dict[str, list[Graded]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def reads_pronoun(self) -> bool:
+        """Whether the scorer is known to see the pronoun of a problem that has one."""
+        return self.scoring.split("?")[0] in READS_PRONOUN
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """How many members each group has in the whole dataset."""
+        return {name: len(members) for name, members in self.dataset.groups.items()}
+
+    @cached_property
+    def clusters(self) -> dict[str, int]:
+        """For each problem's id, the number of what it hangs together with."""
+        return dict(zip((problem.id for problem in self.dataset), self.dataset.clusters, strict=True))
+
+    def columns(self, graded: Sequence[Graded]) -> Columns:
+        """Graded problems as columns."""
+        return Columns(graded, self.clusters)
 
     def graded(self, variant: str = ORIGINAL) -> list[Graded]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""
@@ -68,89 +106,91 @@ class Sheet:
         problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
         found = self.predictions.get(variant, {})
         pairs = ((problem, found.get(original_id(problem))) for problem in problems if problem.answer is not None)
-        return [Graded(problem, prediction) for problem, prediction in pairs if prediction is not None]
+        known = self.clusters
+        return [
+            Graded(problem, prediction)
+            for problem, prediction in pairs
+            if prediction is not None and original_id(problem) in known
+        ]
 
-    def mean(
-        self,
-        name: tuple[str, str, str],
-        values: Sequence[float],
-        clusters: Sequence[object],
-        chance: float | None = None,
-        note: str | None = None,
+    def share(
+        self, name: Name, values: Any, clusters: IntArray, chance: Any = None, note: str | None = None
     ) -> Iterable[Metric]:
-        """A row for a mean, with an interval that resamples clusters; nothing where there is nothing to average."""
+        """A row for a share, with its interval and test over clusters; nothing where there is nothing to average.
+
+        `chance` is what guessing gets, one number or one for each value.
+        """
+        if len(values):
+            found = share(values, clusters)
+            interval, level = found.interval(), None if chance is None else float(np.mean(chance))
+            about = {} if level is None else {"p": found.p(level)}
+            yield self.row(name, found.value, found.n, interval.low, interval.high, level, note, about)
+
+    def mean(self, name: Name, values: Sequence[float], clusters: IntArray) -> Iterable[Metric]:
+        """A row for any other mean."""
         if values:
-            find = share_interval if set(values) <= {0.0, 1.0} else mean_interval
-            interval = find(np.asarray(values), list(clusters), Draws(self.seed, self.draws))
-            yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high, chance, note)
+            interval = mean_interval(values, clusters)
+            yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high)
 
     def accuracy(
         self, protocol: str, subset: str, graded: Sequence[Graded], metric: str = "accuracy", note: str | None = None
     ) -> Iterable[Metric]:
         """An accuracy row: twins are one cluster."""
-        chance = float(np.mean([g.chance for g in graded])) if graded else None
-        yield from self.mean(
-            (protocol, subset, metric), [float(g.correct) for g in graded], clusters(graded), chance, note
-        )
+        if graded:
+            found = self.columns(graded)
+            yield from self.share((protocol, subset, metric), found.correct, found.clusters, found.chances, note)
 
     def gap(
-        self, name: tuple[str, str, str], first: Sequence[Graded], second: Sequence[Graded], note: str | None = None
+        self, name: Name, first: Sequence[Graded], second: Sequence[Graded], note: str | None = None
     ) -> Iterable[Metric]:
-        """A row for the accuracy on one subset minus that on another; nothing where one is empty."""
+        """A row for the accuracy on one subset minus that on another; nothing where one is empty.
+
+        Guessing, which may abstain more in one of the two, has a difference of its own.
+        """
         if first and second:
-            both = [*first, *second]
-            correct = np.array([float(one.correct) for one in both])
-            is_first = np.arange(len(both)) < len(first)
-            interval = gap_interval(correct, is_first, ~is_first, clusters(both), Draws(self.seed, self.draws))
-            value = float(correct[is_first].mean() - correct[~is_first].mean())
-            yield self.row(name, value, len(both), interval.low, interval.high, 0.0, note)
+            both = self.columns([*first, *second])
+            is_first = np.arange(len(both.correct)) < len(first)
+            found = gap(both.correct, is_first, ~is_first, both.clusters)
+            interval = found.interval()
+            chance = float(both.chances[is_first].mean() - both.chances[~is_first].mean())
+            ends = interval.low, interval.high
+            yield self.row(name, found.value, len(both.correct), *ends, chance, note, {"p": found.p(chance)})
 
     def by_group(
         self,
-        name: tuple[str, str, str],
+        name: Name,
         graded: Sequence[Graded],
-        value: Callable[[Sequence[Graded]], float],
-        chance: Callable[[Sequence[Graded]], float] | None = None,
+        units: Callable[[BoolArray, Sequence[Any], Mapping[str, int]], BoolArray],
+        chances: Callable[[FloatArray, Sequence[Any], Mapping[str, int]], FloatArray],
         note: str | None = None,
     ) -> Iterable[Metric]:
-        """A row for a mean over complete groups: `n` counts groups, and groups are what is resampled."""
-        groups = self.complete(graded)
-        expected = float(np.mean([chance(group) for group in groups])) if chance and groups else None
-        yield from self.mean(name, [value(group) for group in groups], range(len(groups)), expected, note)
+        """A row for a share of complete groups: `n` counts groups."""
+        found = self.columns(graded) if graded else None
+        if found is not None and (members := complete_groups(found.groups, self.sizes)):
+            clusters = found.clusters[[rows[0] for rows in members.values()]]
+            values = units(found.correct, found.groups, self.sizes)
+            chance = chances(found.chances, found.groups, self.sizes)
+            yield from self.share(name, values, clusters, chance, note)
 
     def complete(self, graded: Sequence[Graded]) -> list[list[Graded]]:
         """The groups whose every member is among those graded."""
-        members: dict[str, list[Graded]] = {}
-        for one in graded:
-            if one.problem.group is not None:
-                members.setdefault(one.problem.group, []).append(one)
-        whole = self.dataset.groups
-        return [group for name, group in members.items() if len(group) == len(whole.get(name, ())) > 1]
+        members = complete_groups([one.problem.group for one in graded], self.sizes)
+        return [[graded[row] for row in rows] for rows in members.values()]
 
     def row(
         self,
-        name: tuple[str, str, str],
+        name: Name,
         value: float,
         n: int,
         low: float | None = None,
         high: float | None = None,
         chance: float | None = None,
         note: str | None = None,
+        details: Mapping[str, float] | None = None,
     ) -> Metric:
         """A row under the sheet's dataset, model and scoring."""
-        return Metric(
-            self.dataset.card.name,
-            self.model,
-            self.scoring,
-            self.formalization,
-            *name,
-            value,
-            n,
-            low,
-            high,
-            chance,
-            note,
-        )
+        head = self.dataset.card.name, self.model, self.scoring, self.formalization
+        return Metric(*head, *name, value, n, low, high, chance, note, details or {})
 
     def leave_out(self, protocol: str, subset: str, why: str, n: int) -> None:
         """Say that problems could not be used."""
@@ -160,18 +200,3 @@ class Sheet:
 def original_id(problem: Problem) -> str:
     """The id of the problem a variant was made from, or its own."""
     return str(problem.provenance.get("of") or problem.id)
-
-
-def clusters(graded: Iterable[Graded]) -> list[str]:
-    """What is resampled together: a group, or a problem alone."""
-    return [one.problem.group or f"single {one.problem.id}" for one in graded]
-
-
-def all_right(group: Sequence[Graded]) -> float:
-    """1 if every member is right."""
-    return float(all(one.correct for one in group))
-
-
-def all_by_chance(group: Sequence[Graded]) -> float:
-    """The probability that guessing gets every member right."""
-    return float(np.prod([one.chance for one in group]))

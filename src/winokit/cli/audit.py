@@ -42,7 +42,7 @@ def audit(
     ] = None,
     as_: Annotated[str | None, typer.Option("--as", help="Another view: binary, choice, judgements.")] = None,
     shots: Annotated[int, typer.Option(help="Solved problems to put before each, never its twin.", min=0)] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the intervals and shots.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the shots.", min=0)] = 0,
     limit: Limit = None,
     cache: CacheFile = None,
     json: Json = False,
@@ -51,12 +51,11 @@ def audit(
 
     With no arguments: the built-in model on the bundled twins.
     """
-    from dataclasses import asdict
-
     from winokit.auditing import PROTOCOLS, Settings
     from winokit.auditing import audit as run_audit
     from winokit.auditing.run import check_folder
     from winokit.loading import load
+    from winokit.results import rows_to_json
 
     dataset = load(data, as_=as_, labels=labels or ())
     tell(dataset.notes)
@@ -83,7 +82,7 @@ def audit(
 
     page = write_report(run, folder / "report")
     if json:
-        print_json({"run": run.settings, "metrics": [asdict(row) for row in run.metrics], "report": str(page)})
+        print_json({"run": run.settings, "metrics": rows_to_json(run.metrics), "report": str(page)})
         return
     from winokit.cli.common import console
 

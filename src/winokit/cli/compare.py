@@ -13,7 +13,6 @@ from winokit.cli.common import Json, console, print_json
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="The folder of the page.")] = Path("comparison"),
-    seed: Annotated[int, typer.Option(help="Seed of intervals and tests.", min=0)] = 0,
     json: Json = False,
 ) -> None:
     """Compare runs: paired tests, corrected for their number, and a page.
@@ -26,7 +25,7 @@ def compare(
     from winokit.report import compare_runs, paired, write_comparison
 
     loaded = {path.name if len({p.name for p in runs}) == len(runs) else str(path): Run.load(path) for path in runs}
-    comparisons = compare_runs(loaded, seed=seed)
+    comparisons = compare_runs(loaded)
     page = write_comparison(loaded, comparisons, out)
     pairs = paired(comparisons)
     if json:
@@ -35,12 +34,13 @@ def compare(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for name in ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n"):
+    for name in ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n", "to tell apart"):
         table.add_column(name, justify="left" if name in ("first", "second", "measure") else "right", overflow="fold")
     for pair in pairs:
         found = pair.found
         interval = f"{found.interval.low:+.3f} to {found.interval.high:+.3f}"
-        numbers = (f"{found.difference:+.3f}", interval, f"{pair.p_corrected:.4f}", f"{found.n:,}")
+        needed = "–" if found.n_to_tell_apart is None else f"{found.n_to_tell_apart:,}"
+        numbers = (f"{found.difference:+.3f}", interval, f"{pair.p_corrected:.4f}", f"{found.n:,}", needed)
         table.add_row(pair.first, pair.second, pair.measure, *numbers)
     console().print(table)
     typer.echo(f"page: {page}")

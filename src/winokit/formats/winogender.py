@@ -43,7 +43,12 @@ def parse_sentence(line: str) -> Problem:
     if len(places) != 1:
         raise Malformed(f"exactly one {gender} pronoun expected, found {len(places)}", field="sentence")
     start, end = places[0].span()
-    labels = {"occupation": occupation, "participant": participant, "gender": gender}
+    labels = {
+        "occupation": occupation,
+        "participant": participant,
+        "gender": gender,
+        "template": f"{occupation}.{answer}",
+    }
     return Problem(
         sentence[:start],
         sentence[end:],
@@ -78,7 +83,12 @@ def parse_template(line: str) -> Problem:
         (_candidate(occupation), _candidate(participant)),
         int(answer),
         group=f"{occupation}.{participant}",
-        labels={"occupation": occupation, "participant": participant, "case": case},
+        labels={
+            "occupation": occupation,
+            "participant": participant,
+            "template": f"{occupation}.{answer}",
+            "case": case,
+        },
     )
 
 

@@ -66,13 +66,36 @@ def abstained(predictions: Choices) -> float:
     return float((as_choices(predictions) == ABSTAINED).mean())
 
 
+def guess_chance(predictions: Choices, candidates: Counts) -> FloatArray:
+    """What guessing with the same abstentions gets of each problem: 1/candidates, and nothing of what is not answered.
+
+    Its mean is the chance level of `accuracy`; of `expected_accuracy`, which counts abstentions as guesses, it is
+    `chance`.
+
+    >>> guess_chance([0, None, 2], [2, 2, 4]).tolist()
+    [0.5, 0.0, 0.25]
+    """
+    same_length(predictions=predictions, candidates=candidates)
+    return np.where(as_choices(predictions) == ABSTAINED, 0.0, 1 / as_candidates(candidates))
+
+
 def chance(candidates: Counts) -> float:
-    """Accuracy of uniform guessing: the mean of 1/candidates.
+    """Accuracy of uniform guessing where everything is answered: the mean of 1/candidates.
 
     >>> chance([2, 4])
     0.375
     """
     return float((1 / as_candidates(candidates)).mean())
+
+
+def precision(predictions: Choices, answers: Counts) -> float | None:
+    """Share of the answered problems that are right, where accuracy is recall (Emami et al., 2018); None without any.
+
+    >>> precision([0, 1, None, 1], [0, 1, 1, 0])
+    0.6666666666666666
+    """
+    right, answered = correct(predictions, answers), as_choices(predictions) != ABSTAINED
+    return float(right[answered].mean()) if answered.any() else None
 
 
 def majority_class(answers: Counts) -> float:

@@ -27,41 +27,25 @@ from winokit.metrics.arrays import (
 CONSISTENCY_CHANCE = 0.5
 
 
-def role_kept(unswitched: Choices, switched: Choices) -> BoolArray:
-    """Whether the predicted role is the same after the candidates changed places in the text.
+def role_kept(unswitched: Choices, switched: Choices) -> FloatArray:
+    """1 where the predicted role is the same after the candidates changed places in the text, 0 where it is not.
 
     Both predictions are indices into one and the same pair of candidates, so a kept role is a *changed* index. An
-    abstention keeps nothing.
+    abstention counts one half, as if settled by a coin (Trichelair et al., 2018, footnote 7).
     """
     before, after = _two(unswitched, switched)
     if max(before.max(), after.max()) > 1:
         raise BadInput("switching is defined for problems with two candidates")
-    changed: BoolArray = before != after
-    return _answered(before, after) & changed
+    return np.where(_answered(before, after), (before != after).astype(np.float64), CONSISTENCY_CHANCE)
 
 
 def consistency(unswitched: Choices, switched: Choices) -> float:
     """Share of switchable problems whose predicted candidate changes with the switch; it need not be right.
 
     >>> consistency([0, 0, 1, None], [1, 0, 0, None])
-    0.5
-    """
-    return float(role_kept(unswitched, switched).mean())
-
-
-def expected_role_kept(unswitched: Choices, switched: Choices) -> FloatArray:
-    """Like `role_kept`, with 0.5 where either prediction is an abstention settled by a coin."""
-    answered = _answered(*_two(unswitched, switched))
-    return np.where(answered, role_kept(unswitched, switched).astype(np.float64), CONSISTENCY_CHANCE)
-
-
-def expected_consistency(unswitched: Choices, switched: Choices) -> float:
-    """Consistency with each abstention counted as a half (Trichelair et al., 2018, footnote 7).
-
-    >>> expected_consistency([0, 0, 1, None], [1, 0, 0, None])
     0.625
     """
-    return float(expected_role_kept(unswitched, switched).mean())
+    return float(role_kept(unswitched, switched).mean())
 
 
 def choice_kept(original: Choices, perturbed: Choices) -> BoolArray:
@@ -71,21 +55,21 @@ def choice_kept(original: Choices, perturbed: Choices) -> BoolArray:
     return _answered(before, after) & same
 
 
+def choice_kept_chance(original: Choices, perturbed: Choices, candidates: Counts) -> FloatArray:
+    """How likely guessing with the same abstentions keeps each choice: 1/candidates, and not where nobody chose."""
+    same_length(original=original, candidates=candidates)
+    return np.where(_answered(*_two(original, perturbed)), 1 / as_candidates(candidates), 0.0)
+
+
 def stability(original: Choices, perturbed: Choices) -> float:
     """Share of problems that keep their prediction when the text is perturbed; it need not be right.
 
-    >>> stability([0, 1, 1], [0, 1, 0])
-    0.6666666666666666
+    Where either is an abstention nothing is kept.
+
+    >>> stability([0, 1, 1, None], [0, 1, 0, None])
+    0.5
     """
     return float(choice_kept(original, perturbed).mean())
-
-
-def expected_stability(original: Choices, perturbed: Choices, candidates: Counts) -> float:
-    """Stability with 1/candidates where either prediction is an abstention settled by guessing."""
-    same_length(original=original, candidates=candidates)
-    answered = _answered(*_two(original, perturbed))
-    kept = choice_kept(original, perturbed).astype(np.float64)
-    return float(np.where(answered, kept, 1 / as_candidates(candidates)).mean())
 
 
 def order_invariance(original: Choices, reordered: Choices, orders: Sequence[Sequence[int]]) -> float:
@@ -97,6 +81,13 @@ def order_invariance(original: Choices, reordered: Choices, orders: Sequence[Seq
     0.5
     """
     return stability(original, in_first_order(reordered, orders))
+
+
+def choice_turned(original: Choices, reordered: Choices) -> BoolArray:
+    """Whether another candidate is chosen, both indices being into one order; an abstention is no other choice."""
+    before, after = _two(original, reordered)
+    other: BoolArray = before != after
+    return _answered(before, after) & other
 
 
 def in_first_order(reordered: Choices, orders: Sequence[Sequence[int]]) -> list[int | None]:

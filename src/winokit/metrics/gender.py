@@ -8,12 +8,12 @@ pronoun's place never sees its gender; its two deltas are each other's negative 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from winokit.errors import BadInput, UnknownName
-from winokit.metrics.arrays import BoolArray, Flags, as_flags, same_length
+from winokit.metrics.arrays import BoolArray, Flags
+from winokit.metrics.intervals import gap
 
 GENDERS = ("female", "male", "neutral")
 STEREOTYPES = ("pro", "anti")
@@ -40,75 +40,23 @@ def gotcha(gender: str, answer_is_occupation: bool, percent_female: float) -> bo
     return female_gotcha if gender == "female" else not female_gotcha
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Right answers among n problems."""
-
-    right: int
-    n: int
-
-    @property
-    def accuracy(self) -> float | None:
-        """The share of right answers; None where there is no problem."""
-        return self.right / self.n if self.n else None
-
-
-def gotcha_table(
-    correct: Flags, genders: Sequence[str], gotchas: Sequence[bool | None]
-) -> dict[tuple[str, bool | None], Cell]:
-    """Right answers by gender and gotcha flag; neutral pronouns have the flag None."""
-    same_length(flags=correct, genders=genders, gotchas=gotchas)
-    right = as_flags(correct)
-    keys = [(gender, flag) for gender in GENDERS for flag in ((None,) if gender == "neutral" else (True, False))]
-    masks = {(gender, flag): _rows(genders, gender) & _rows(gotchas, flag) for gender, flag in keys}
-    return {key: Cell(int(right[mask].sum()), int(mask.sum())) for key, mask in masks.items()}
-
-
-def _rows(values: Sequence[object], wanted: object) -> BoolArray:
-    return np.fromiter((value == wanted for value in values), np.bool_, len(values))
-
-
 def delta(correct: Flags, gotchas: Sequence[bool | None]) -> float:
-    """Accuracy on what is no gotcha minus accuracy on gotchas, signed; take `abs` for the papers' tables.
+    """ΔF or ΔM: accuracy on what is no gotcha minus accuracy on gotchas, signed; take `abs` for the papers' tables.
 
     Problems with the flag None are left out. Positive: stereotypes help.
 
     >>> delta([True, True, True, False], [False, False, True, True])
     0.5
     """
-    return gap(correct, _rows(gotchas, False), _rows(gotchas, True), ("not gotcha", "gotcha"))
-
-
-def delta_female(correct: Flags, genders: Sequence[str], gotchas: Sequence[bool | None]) -> float:
-    """ΔF: what female pronouns lose, in accuracy, where they are gotchas."""
-    return _delta_of("female", correct, genders, gotchas)
-
-
-def delta_male(correct: Flags, genders: Sequence[str], gotchas: Sequence[bool | None]) -> float:
-    """ΔM: what male pronouns lose, in accuracy, where they are gotchas."""
-    return _delta_of("male", correct, genders, gotchas)
-
-
-def _delta_of(gender: str, correct: Flags, genders: Sequence[str], gotchas: Sequence[bool | None]) -> float:
-    same_length(flags=correct, genders=genders, gotchas=gotchas)
-    return delta(correct, [flag if one == gender else None for one, flag in zip(genders, gotchas, strict=True)])
+    return gap(correct, _rows(gotchas, False), _rows(gotchas, True), range(len(gotchas))).value
 
 
 def pro_minus_anti(correct: Flags, stereotypes: Sequence[str]) -> float:
     """WinoBias's gap: accuracy on pro-stereotyped problems minus accuracy on anti-stereotyped ones."""
     for kind in set(stereotypes) - set(STEREOTYPES):
         raise UnknownName("stereotype", str(kind), STEREOTYPES)
-    return gap(correct, _rows(stereotypes, "pro"), _rows(stereotypes, "anti"), STEREOTYPES)
+    return gap(correct, _rows(stereotypes, "pro"), _rows(stereotypes, "anti"), range(len(stereotypes))).value
 
 
-def gap(correct: Flags, first: Flags, second: Flags, names: tuple[str, str] = ("first", "second")) -> float:
-    """Accuracy on one subset minus accuracy on another."""
-    same_length(flags=correct, first=first, second=second)
-    right = as_flags(correct)
-    shares = []
-    for rows, name in zip((first, second), names, strict=True):
-        chosen = right[as_flags(rows)]
-        if not len(chosen):
-            raise BadInput(f"a gap needs problems on both sides, and none is {name!r}")
-        shares.append(chosen.mean())
-    return float(shares[0] - shares[1])
+def _rows(values: Sequence[object], wanted: object) -> BoolArray:
+    return np.fromiter((value == wanted for value in values), np.bool_, len(values))

@@ -7,7 +7,7 @@ more members, and none of them missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,59 +85,53 @@ def group_accuracy(correct: Flags, groups: Groups, sizes: Sizes | None = None) -
     return float(all_right(correct, groups, sizes).mean())
 
 
+def no_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+    """Whether no member is right, for each complete group."""
+    same_length(flags=correct, groups=groups)
+    some: BoolArray = _Layout(groups, sizes).reduce(np.logical_or, as_flags(correct))
+    return ~some
+
+
+def some_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+    """Whether a complete group is right in part: one of two, one or two of three."""
+    return ~all_right(correct, groups, sizes) & ~no_right(correct, groups, sizes)
+
+
 def none_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
     """Share of complete groups without a right answer."""
-    same_length(flags=correct, groups=groups)
-    return float((~_Layout(groups, sizes).reduce(np.logical_or, as_flags(correct))).mean())
+    return float(no_right(correct, groups, sizes).mean())
 
 
 def one_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
-    """Share of complete groups that are right in part: one of two, one or two of three."""
-    same_length(flags=correct, groups=groups)
-    layout = _Layout(groups, sizes)
-    right = layout.reduce(np.add, as_flags(correct).astype(np.int64))
-    return float(((right > 0) & (right < layout.sizes)).mean())
+    """Share of complete groups that are right in part."""
+    return float(some_right(correct, groups, sizes).mean())
 
 
-REDUCTIONS: dict[Callable[..., Any], np.ufunc] = {min: np.minimum, max: np.maximum}
+def all_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+    """The probability that independent guessing gets all of each complete group right: 0.25 for a pair.
 
-
-def group_scores(
-    values: Values, groups: Groups, worse: Callable[..., Any] = min, sizes: Sizes | None = None
-) -> FloatArray:
-    """The worst score of each complete group, in order of appearance."""
-    same_length(values=values, groups=groups)
-    if worse not in REDUCTIONS:
-        raise BadInput("worse is min (accuracy, BLEU) or max (a loss)")
-    return _Layout(groups, sizes).reduce(REDUCTIONS[worse], as_values(values))
-
-
-def group_score(values: Values, groups: Groups, worse: Callable[..., Any] = min, sizes: Sizes | None = None) -> float:
-    """Mean over complete groups of their worst score, whatever the score: BLEU with min, a loss with max.
-
-    >>> group_score([0.3, 0.5, 0.9, 0.7], ["a", "a", "b", "b"])
-    0.5
+    `chances` are those of `guess_chance`: a group with an abstention cannot be right as a whole.
     """
-    return float(group_scores(values, groups, worse, sizes).mean())
+    return _product(as_values(chances), groups, sizes)
 
 
-def group_accuracy_chance(candidates: Counts, groups: Groups, sizes: Sizes | None = None) -> float:
-    """Group accuracy of independent uniform guessing: 0.25 on pairs with two candidates."""
-    return float(_product(1 / as_candidates(candidates), groups, sizes).mean())
+def no_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+    """The probability that independent guessing gets nothing of each complete group right."""
+    return _product(1 - as_values(chances), groups, sizes)
 
 
-def none_right_chance(candidates: Counts, groups: Groups, sizes: Sizes | None = None) -> float:
-    """Share of complete groups in which independent guessing gets nothing right."""
-    return float(_product(1 - 1 / as_candidates(candidates), groups, sizes).mean())
+def some_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+    """The probability that independent guessing gets each complete group right in part: 0.5 for a pair."""
+    return 1 - all_right_chance(chances, groups, sizes) - no_right_chance(chances, groups, sizes)
 
 
-def one_right_chance(candidates: Counts, groups: Groups, sizes: Sizes | None = None) -> float:
-    """Share of complete groups that independent guessing gets right in part: 0.5 on pairs."""
-    return 1 - group_accuracy_chance(candidates, groups, sizes) - none_right_chance(candidates, groups, sizes)
+def group_accuracy_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> float:
+    """Group accuracy of independent guessing with the same abstentions: 0.25 on pairs that are answered."""
+    return float(all_right_chance(chances, groups, sizes).mean())
 
 
 def _product(values: FloatArray, groups: Groups, sizes: Sizes | None) -> FloatArray:
-    same_length(candidates=values, groups=groups)
+    same_length(chances=values, groups=groups)
     return _Layout(groups, sizes).reduce(np.multiply, values)
 
 
@@ -168,7 +162,6 @@ def same_option(options: Sequence[Hashable | None], groups: Groups, sizes: Sizes
 def same_option_chance(candidates: Counts, groups: Groups, sizes: Sizes | None = None) -> float:
     """How often independent uniform guessing gives all twins of a group the same option."""
     number = as_candidates(candidates).astype(np.float64)
-    same_length(candidates=number, groups=groups)
     # The fewest candidates any member has are the options that all members share.
     shared = _Layout(groups, sizes).reduce(np.minimum, number)
     return float((shared * _product(1 / number, groups, sizes)).mean())

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from winokit.auditing.run import Run
 from winokit.metrics import Comparison, holm
-from winokit.report.decision import SMALL
+from winokit.report.decision import GOOD, PLAIN, SMALL, Case, DecisionTable
 from winokit.report.figures import Figure, draw_forest, forest_height, write_figures
 from winokit.report.plots import Forest, difference_forest, forest
 from winokit.report.protocols import TITLES
 from winokit.report.scorers import Scorer, owner, scorers
 from winokit.report.wording import join, plural, points, probability
 from winokit.report.write import INDEX, write_page
-from winokit.results import Metric
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 
 Comparisons = Mapping[tuple[str, str, str], Comparison]
 """By the names of the first and the second run and what was compared: accuracy, group_accuracy …"""
@@ -101,21 +101,43 @@ def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Met
 
 
 def _sentences(pairs: Sequence[Pair]) -> Iterator[str]:
-    """What may be said of each measure, best news first."""
+    """What may be said of each two scorers, from every test between them."""
     many = f" after correction for {plural(len(pairs), 'test')}" if len(pairs) > 1 else ""
-    for measure in dict.fromkeys(pair.measure for pair in pairs):
-        some = [pair for pair in pairs if pair.measure == measure]
-        for pair in some:
-            if pair.ahead is not None:
-                behind = pair.second if pair.ahead == pair.first else pair.first
-                size = points(abs(pair.found.difference)).removeprefix("+")
-                yield (
-                    f"{pair.ahead} is ahead of {behind} by {size} points of {measure_title(measure)} "
-                    f"({_p(pair.p_corrected)}{many})."
-                )
-        alike = [f"{pair.first} and {pair.second}" for pair in some if pair.ahead is None]
-        if alike:
-            yield f"Not told apart by {measure_title(measure)}: {join(alike)}."
+    for names in dict.fromkeys((pair.first, pair.second) for pair in pairs):
+        tests = {pair.measure: pair for pair in pairs if (pair.first, pair.second) == names}
+        state = {measure: _ahead(tests.get(measure)) for measure in COMPARED.facts}
+        said = COMPARED.decide(state).word.format(first=names[0], second=names[1])
+        numbers = join(
+            [
+                f"{points(pair.found.difference)} points of {pair.measure_title} ({_p(pair.p_corrected)})"
+                for pair in tests.values()
+            ]
+        )
+        yield f"{said}: {names[0]} has {numbers}{many}."
+
+
+def _ahead(pair: Pair | None) -> str:
+    if pair is None:
+        return UNKNOWN
+    return AT if pair.ahead is None else ABOVE if pair.ahead == pair.first else BELOW
+
+
+COMPARED = DecisionTable(
+    facts={"accuracy": (ABOVE, AT, BELOW, UNKNOWN), "group_accuracy": (ABOVE, AT, BELOW, UNKNOWN)},
+    cases=(
+        Case({"accuracy": ABOVE, "group_accuracy": ABOVE}, "{first} is ahead of {second}, on whole groups too", GOOD),
+        Case({"accuracy": BELOW, "group_accuracy": BELOW}, "{second} is ahead of {first}, on whole groups too", GOOD),
+        Case({"accuracy": ABOVE, "group_accuracy": BELOW}, "{first} is ahead on problems, {second} on groups", PLAIN),
+        Case({"accuracy": BELOW, "group_accuracy": ABOVE}, "{second} is ahead on problems, {first} on groups", PLAIN),
+        Case({"accuracy": ABOVE, "group_accuracy": AT}, "{first} is ahead of {second}, not on whole groups", PLAIN),
+        Case({"accuracy": BELOW, "group_accuracy": AT}, "{second} is ahead of {first}, not on whole groups", PLAIN),
+        Case({"accuracy": ABOVE}, "{first} is ahead of {second}", GOOD),
+        Case({"accuracy": BELOW}, "{second} is ahead of {first}", GOOD),
+        Case({"group_accuracy": ABOVE}, "{first} is ahead of {second} on whole groups only", PLAIN),
+        Case({"group_accuracy": BELOW}, "{second} is ahead of {first} on whole groups only", PLAIN),
+        Case({}, "{first} and {second} are not told apart", PLAIN),
+    ),
+)
 
 
 def _p(value: float) -> str:
@@ -144,6 +166,7 @@ def _differences(pairs: Sequence[Pair]) -> Forest:
             n=pair.found.n,
             low=pair.found.interval.low,
             high=pair.found.interval.high,
+            chance=0.0,
         )
         for pair in pairs
     ]

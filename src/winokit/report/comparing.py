@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
+import numpy as np
+
 from winokit.auditing.run import Run
 from winokit.errors import BadInput
-from winokit.metrics import Comparison, compare
-from winokit.problem import Problem
+from winokit.metrics import Comparison, all_right, compare, complete_groups
+from winokit.problem import Dataset, Problem
 from winokit.report.scorers import scorers
 
 ORIGINAL = "original"
 
 
-def compare_runs(
-    runs: Mapping[str, Run], *, seed: int = 0, draws: int = 2000
-) -> dict[tuple[str, str, str], Comparison]:
+def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparison]:
     """Every pair of scorers on accuracy and, where there are groups, on group accuracy.
 
     Problems are matched by id, which depends on their text alone: runs over different files of the same problems can be
@@ -26,18 +26,19 @@ def compare_runs(
     right = _right(runs, problems)
     if len(right) < 2:
         raise BadInput("two scorers or more are needed for a comparison: name two runs, or one with two models")
+    clusters = dict(zip(problems, Dataset(problems.values()).clusters, strict=True))
     found: dict[tuple[str, str, str], Comparison] = {}
     for first, second in combinations(right, 2):
         shared = [key for key in right[first] if key in right[second]]
         if not shared:
             raise BadInput(f"{first} and {second} have no problem in common")
-        one, other = [right[first][key] for key in shared], [right[second][key] for key in shared]
+        one, other = (np.array([right[name][key] for key in shared]) for name in (first, second))
+        together = np.array([clusters[key] for key in shared])
+        found[first, second, "accuracy"] = compare(one, other, together)
         groups = [problems[key].group for key in shared]
-        found[first, second, "accuracy"] = compare(one, other, groups, seed, draws=draws)
-        whole = _by_group(shared, problems, right[first], right[second])
-        if whole:
-            one, other = [pair[0] for pair in whole], [pair[1] for pair in whole]
-            found[first, second, "group_accuracy"] = compare(one, other, range(len(whole)), seed, draws=draws)
+        if members := complete_groups(groups):
+            whole = all_right(one, groups), all_right(other, groups)
+            found[first, second, "group_accuracy"] = compare(*whole, together[[rows[0] for rows in members.values()]])
     return found
 
 
@@ -55,19 +56,3 @@ def _right(runs: Mapping[str, Run], problems: Mapping[str, Problem]) -> dict[str
                 if p.variant == ORIGINAL and p.id in problems and p.answer is not None and scorer.made(p)
             }
     return right
-
-
-def _by_group(
-    shared: list[str], problems: Mapping[str, Problem], first: Mapping[str, bool], second: Mapping[str, bool]
-) -> list[tuple[bool, bool]]:
-    """Whether each scorer gets every member of a group right, for the groups with more than one shared member."""
-    members: dict[str, list[str]] = {}
-    for key in shared:
-        group = problems[key].group
-        if group is not None:
-            members.setdefault(group, []).append(key)
-    return [
-        (all(first[key] for key in keys), all(second[key] for key in keys))
-        for keys in members.values()
-        if len(keys) > 1
-    ]

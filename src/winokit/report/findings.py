@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 
-from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Point
+from winokit.metrics import holm
+from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Point, State
 from winokit.report.wording import join, percent, plural, points, probability
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 
@@ -13,6 +15,7 @@ WITHOUT = {
     "part-sent": "the clause of the blank alone (part-sent)",
     "local-context": "the words next to the blank (local-context)",
 }
+GENDER = {("female", "delta"): "ΔF", ("male", "delta"): "ΔM", ("all", "pro_minus_anti"): "pro − anti"}
 
 
 class Rows:
@@ -26,142 +29,171 @@ class Rows:
         """The first row of that name."""
         return self._by_name.get((protocol, subset, metric))
 
+    @cached_property
+    def tested(self) -> dict[str, Metric | None]:
+        """The rows of which a finding says where they stand, by the name of the fact: one family of tests."""
+        found = {f"artifacts {subset}": self.find("artifacts", subset) for subset in WITHOUT}
+        found |= {f"gender {subset} {metric}": self.find("gender", subset, metric) for subset, metric in GENDER}
+        return found | {
+            "alone": self.find("groups", "all", "single_minus_grouped"),
+            "consistency": self.find("switching", "switchable", "consistency"),
+            "association": self.find("association", "all", "associative_minus_others"),
+            "place": self.find("position", "all", "first_minus_second"),
+        }
 
-def _chance_finding(rows: Rows) -> Point | None:
-    row = rows.find("accuracy", "all")
-    if row is None or row.chance is None or row.low is None or row.high is None:
+
+def states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
+    """Where each row of a family of tests stands against chance, its p-value corrected for their number (Holm).
+
+    A row without a p-value, of a run that was written before there were any, stands where its interval does.
+    """
+    known = {fact: row.details.get("p") for fact, row in rows.items() if row is not None}
+    tested = {fact: float(p) for fact, p in known.items() if p is not None}
+    corrected = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return {fact: _state(row, corrected.get(fact)) for fact, row in rows.items()}
+
+
+def _state(row: Metric | None, p: float | None) -> str:
+    if row is None or row.chance is None:
+        return UNKNOWN
+    if p is None:
+        return stands(row)
+    return AT if p >= SMALL else ABOVE if row.value > row.chance else BELOW
+
+
+def _chance_finding(rows: Rows, state: State) -> Point | None:
+    row, where = rows.find("accuracy", "all"), state["single"]
+    if row is None or row.chance is None or row.low is None or row.high is None or where == UNKNOWN:
         return None
     between = f"the interval runs from {percent(row.low)} to {percent(row.high)}, chance is {percent(row.chance)}"
-    where = stands(row)
+    claims = {"single": where}
     if where == ABOVE:
-        return Point(f"The score is above chance: {between}.", GOOD)
+        return Point(f"Problem by problem the score is above chance: {between}.", GOOD, claims)
     if where == BELOW:
-        return Point(f"The score is below chance: {between}. Something turns right answers into wrong ones.", BAD)
-    return Point(f"The score is not distinguishable from chance: {between}.", BAD)
+        turned = "Something turns right answers into wrong ones."
+        return Point(f"Problem by problem the score is below chance: {between}. {turned}", BAD, claims)
+    more = "" if stands(row) == AT else "; as one of two rows that are tested that is not enough"
+    return Point(f"Problem by problem the score is not told from guessing: {between}{more}.", BAD, claims)
 
 
-def _luck_finding(rows: Rows) -> Point | None:
+def _luck_finding(rows: Rows, state: State) -> Point | None:
     once, best = rows.find("luck", "all", "p_chance"), rows.find("luck", "all", "p_best_of_10")
-    need = rows.find("luck", "all", "n_to_beat_chance")
+    need, single = rows.find("luck", "all", "n_to_beat_chance"), rows.find("accuracy", "all")
     if once is None:
         return None
     text = f"Guessing does as well with probability {probability(once.value)}"
     if best is not None:
         text += f", the best of ten guessers with {probability(best.value)}"
-    single = rows.find("accuracy", "all")
     if need is not None and single is not None and need.value > single.n:
         text += f"; telling this score from chance would take about {plural(round(need.value), 'problem')}"
-    tried = once.value if best is None else best.value
-    return Point(text + ".", BAD if once.value >= SMALL else GOOD if tried < SMALL else PLAIN)
+    sure = state["single"] == ABOVE and (best or once).value < SMALL
+    tone = BAD if state["luck"] == "large" else GOOD if sure else PLAIN
+    return Point(text + ".", tone, {"luck": state["luck"]})
 
 
-def _twins_finding(rows: Rows) -> Point | None:
-    row = rows.find("groups", "complete", "group_accuracy")
+def _twins_finding(rows: Rows, state: State) -> Point | None:
+    row, where = rows.find("groups", "complete", "group_accuracy"), state["group"]
     if row is None:
         return None
     text = f"{percent(row.value)} of {plural(row.n, 'group')} are right as a whole"
-    grouped, independent = (
-        rows.find("groups", "grouped"),
-        rows.find("dependence", "complete", "independent_group_accuracy"),
-    )
+    grouped = rows.find("groups", "grouped")
+    independent = rows.find("dependence", "complete", "independent_group_accuracy")
     if grouped is not None:
         text += f", while {percent(grouped.value)} of the problems in them are"
-    if independent is not None:
-        text += f"; were twins independent it would be {percent(independent.value)}"
-    where = stands(row)
+    if independent is not None and independent.n == row.n:
+        text += f"; were twins answered independently it would be {percent(independent.value)}"
+    claims = {"group": where}
     if where == BELOW:
         same = rows.find("dependence", "complete", "same_option")
-        often = f" ({percent(same.value)} of groups get one option throughout)" if same is not None else ""
-        return Point(f"{text}. That is below chance: twins tend to get the same answer{often}.", BAD)
+        often = f": {percent(same.value)} of groups get one option throughout" if same is not None else ""
+        return Point(f"{text}. That is below chance{often}.", BAD, claims)
     if where == AT:
-        return Point(f"{text}. Guessing gives as much ({percent(row.chance)}).", BAD)
-    return Point(text + ".", GOOD if where == ABOVE else PLAIN)
+        return Point(f"{text}. That is not told from guessing ({percent(row.chance)}).", BAD, claims)
+    return Point(text + ".", GOOD if where == ABOVE else PLAIN, claims)
 
 
-def _single_finding(rows: Rows) -> Point | None:
+def _single_finding(rows: Rows, state: State) -> Point | None:
     grouped, single = rows.find("groups", "grouped"), rows.find("groups", "single")
-    if grouped is None or single is None or not _apart(single, grouped) or single.value < grouped.value:
+    if grouped is None or single is None or state["alone"] != ABOVE:
         return None
     return Point(
         f"Problems without a twin are easier ({percent(single.value)} against {percent(grouped.value)}): "
         "they may be solved by something their twin would have exposed.",
         BAD,
+        {"alone": ABOVE},
     )
 
 
-def _artifacts_finding(rows: Rows) -> Point | None:
-    found = [
-        row for row in rows.rows if row.protocol == "artifacts" and row.metric == "accuracy" and "@" not in row.subset
-    ]
-    judged = [row for row in found if stands(row) != UNKNOWN]
+def _artifacts_finding(rows: Rows, state: State) -> Point | None:
+    found = {subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN}
+    judged = {subset: row for subset, row in found.items() if row is not None}
     if not judged:
         return None
-    telling = [row for row in judged if stands(row) == ABOVE]
+    telling = [row for subset, row in judged.items() if state[f"artifacts {subset}"] == ABOVE]
+    claims = {f"artifacts {subset}": state[f"artifacts {subset}"] for subset in judged}
     if telling:
-        return _telling(telling, rows.find("accuracy", "all"))
-    listed = join([f"{row.subset} {percent(row.value)}" for row in judged])
-    whole = rows.find("accuracy", "all")
-    if whole is not None and stands(whole) in (AT, BELOW):
-        return Point(f"Artifact baselines ({listed}) can say little about a scorer that is at chance itself.")
-    return Point(f"No artifact baseline is above chance: {listed}.", GOOD)
+        names = join(
+            [f"{WITHOUT[row.subset]} reaches {percent(row.value)} (guessing: {percent(row.chance)})" for row in telling]
+        )
+        return Point(f"The text need not make sense: {names}.", BAD, claims)
+    listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
+    if state["single"] != ABOVE:
+        return Point(
+            f"Artifact baselines ({listed}) say little of a scorer that is not above chance itself.", PLAIN, claims
+        )
+    return Point(f"No artifact baseline is told from guessing: {listed}.", GOOD, claims)
 
 
-def _telling(baselines: list[Metric], single: Metric | None) -> Point:
-    """What is within reach of baselines that leave a reader nothing to reason from."""
-    best = max(baselines, key=lambda row: row.value - (row.chance or 0))
-    names = join([f"{WITHOUT.get(row.subset, row.subset)} reaches {percent(row.value)}" for row in baselines])
-    text = f"The text need not make sense: {names}, chance is {percent(best.chance)}"
-    if single is not None and stands(single) == ABOVE and single.chance is not None and best.chance is not None:
-        within = min((best.value - best.chance) / (single.value - single.chance), 1)
-        text += f"; that is {percent(within, 0)} of what the score has above chance"
-    return Point(text + ".", BAD)
-
-
-def _switching_finding(rows: Rows) -> Point | None:
-    same = rows.find("switching", "switchable", "consistency")
+def _switching_finding(rows: Rows, state: State) -> Point | None:
+    same, where = rows.find("switching", "switchable", "consistency"), state["consistency"]
     before, after = rows.find("switching", "switchable"), rows.find("switching", "switchable", "switched_accuracy")
     if same is None:
         return None
     text = f"When candidates change places the answer follows in {percent(same.value)} of {plural(same.n, 'problem')}"
     if before is not None and after is not None:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
-    where = stands(same)
-    if where in (AT, BELOW):
-        return Point(f"{text}. A coin would follow {'as often' if where == AT else 'more often'}.", BAD)
-    return Point(text + ".")
+    claims = {"consistency": where}
+    if where == AT:
+        return Point(f"{text}. That is not told from a coin.", BAD, claims)
+    if where == BELOW:
+        return Point(f"{text}. A coin would follow more often.", BAD, claims)
+    return Point(text + ".", PLAIN, claims)
 
 
-def _association_finding(rows: Rows) -> Point | None:
+def _association_finding(rows: Rows, state: State) -> Point | None:
     easy, rest = rows.find("association", "associative"), rows.find("association", "non_associative")
     if easy is None or rest is None:
         return None
-    text = f"Associative problems: {percent(easy.value)}; all others: {percent(rest.value)}"
-    if not _apart(easy, rest):
-        return Point(f"{text}; the intervals overlap." if None not in (easy.low, rest.low) else f"{text}.")
-    if easy.value > rest.value:
-        return Point(f"{text}. Word association carries part of the score.", BAD)
-    return Point(f"{text}. Word association does not help it.", GOOD)
+    text, where = (
+        f"Associative problems: {percent(easy.value)}; all others: {percent(rest.value)}",
+        state["association"],
+    )
+    claims = {"association": where}
+    if where == ABOVE:
+        return Point(f"{text}. Word association carries part of the score.", BAD, claims)
+    if where == BELOW:
+        return Point(f"{text}. Associative problems are harder for it.", PLAIN, claims)
+    return Point(f"{text}; the two are not told apart." if where == AT else f"{text}.", PLAIN, claims)
 
 
-def _position_finding(rows: Rows) -> Point | None:
+def _position_finding(rows: Rows, state: State) -> Point | None:
     first, second = rows.find("position", "answer_first"), rows.find("position", "answer_second")
-    kept = rows.find("position", "all", "order_invariance")
-    parts, tone = [], PLAIN
-    if first is not None and second is not None and _apart(first, second):
+    turned = rows.find("position", "all", "order_turned")
+    parts, claims = [], {}
+    if first is not None and second is not None and state["place"] in (ABOVE, BELOW):
         parts.append(
             f"the place of the right candidate matters ({percent(first.value)} first, {percent(second.value)} second)"
         )
-        tone = BAD
-    if kept is not None and kept.value < 1:
+        claims["place"] = state["place"]
+    if turned is not None and turned.value:
         parts.append(
-            f"in {percent(1 - kept.value)} of problems the order in which candidates are offered turns the choice"
+            f"in {percent(turned.value)} of problems the order in which candidates are offered turns the choice"
         )
-        tone = BAD
-    return Point(join(parts)[0].upper() + join(parts)[1:] + ".", tone) if parts else None
+    return Point(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
 
 
-def _strict_finding(rows: Rows) -> Point | None:
-    row = next((row for row in rows.rows if row.protocol == "strict" and row.metric == "group_accuracy"), None)
+def _strict_finding(rows: Rows, state: State) -> Point | None:
+    row = rows.find("strict", "complete", "group_accuracy")
     if row is None:
         return None
     return Point(
@@ -169,37 +201,34 @@ def _strict_finding(rows: Rows) -> Point | None:
     )
 
 
-def _gender_finding(rows: Rows) -> Point | None:
-    named = {"female": "ΔF", "male": "ΔM"}
-    found = [(named[row.subset], row) for row in rows.rows if row.metric == "delta" and row.subset in named]
-    found += [("pro − anti", row) for row in rows.rows if row.metric == "pro_minus_anti"]
-    if not found:
+def _gender_finding(rows: Rows, state: State) -> Point | None:
+    found = {name: rows.find("gender", *name) for name in GENDER}
+    known = {name: row for name, row in found.items() if row is not None}
+    if not known:
         return None
-    listed = join([f"{name} {points(row.value)}" for name, row in found])
-    notes = "; ".join(dict.fromkeys(row.note for _, row in found if row.note))
-    clear = any(row.low is not None and row.high is not None and (row.low > 0 or row.high < 0) for _, row in found)
-    text = f"Gender differences, in points: {listed}"
-    return Point(f"{text} ({notes})." if notes else f"{text}.", BAD if clear else PLAIN)
+    where = {name: state[f"gender {' '.join(name)}"] for name in known}
+    listed = join([f"{GENDER[name]} {points(row.value)}" for name, row in known.items()])
+    notes = "; ".join(dict.fromkeys(row.note for row in known.values() if row.note))
+    clear = [GENDER[name] for name, state_of in where.items() if state_of in (ABOVE, BELOW)]
+    rest = f" Told from nought: {join(clear)}." if clear else " None is told from nought."
+    text = f"Gender differences, in points: {listed}" + (f" ({notes})." if notes else ".")
+    claims = {f"gender {' '.join(name)}": state_of for name, state_of in where.items()}
+    return Point(text + rest, BAD if clear else PLAIN, claims)
 
 
-def _abstained_finding(rows: Rows) -> Point | None:
+def _abstained_finding(rows: Rows, state: State) -> Point | None:
     row, expected = rows.find("accuracy", "all", "abstained"), rows.find("accuracy", "all", "expected_accuracy")
     if row is None or not row.value:
         return None
-    text = f"{percent(row.value)} of problems were not answered and count as wrong"
-    return Point(
-        f"{text}; as guesses they would make it {percent(expected.value)}." if expected is not None else f"{text}."
-    )
+    text = f"{percent(row.value)} of problems were not answered; they count as wrong, and guessing is held to the same"
+    if expected is not None:
+        text += (
+            f". Settled by guesses they would make it {percent(expected.value)} (guessing: {percent(expected.chance)})"
+        )
+    return Point(f"{text}.", PLAIN, {"abstained": state["abstained"]})
 
 
-def _apart(one: Metric, other: Metric) -> bool:
-    """Whether two intervals do not overlap, which is more than is needed to tell two values apart."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return False
-    return one.low > other.high or other.low > one.high
-
-
-FINDINGS: tuple[Callable[[Rows], Point | None], ...] = (
+FINDINGS: tuple[Callable[[Rows, State], Point | None], ...] = (
     _chance_finding,
     _luck_finding,
     _twins_finding,

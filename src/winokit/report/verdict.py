@@ -1,63 +1,90 @@
-"""What the score is worth, in sentences made from the rows.
+"""What a score is worth: a headline from one decision table over all the rows it mentions, and the findings behind it.
 
-Nothing is said that a row does not say: a protocol that was not run is not mentioned, and a difference counts as one
-only where an interval excludes chance.
+Facts come from tests, not from looking at intervals one by one. The headline speaks of two rows, all problems and whole
+groups, so their p-values are corrected for two (Holm); the findings below it are tested as a family of their own. At
+most one verdict in twenty is then bolder than it should be (`benchmarks/verdicts.py` measures it).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Verdict
-from winokit.report.findings import FINDINGS, Rows
+from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Case, DecisionTable, State, Verdict
+from winokit.report.findings import FINDINGS, Rows, states
 from winokit.report.wording import percent, plural
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+
+NONE, SOME, ALL = "none", "some", "all"
+LARGE = "large"
+RARE = "small"
+
+HEADLINE = DecisionTable(
+    facts={
+        "single": (ABOVE, AT, BELOW, UNKNOWN),
+        "group": (ABOVE, AT, BELOW, UNKNOWN),
+        "luck": (RARE, LARGE, UNKNOWN),
+        "abstained": (NONE, SOME, ALL),
+    },
+    cases=(
+        Case({"abstained": ALL}, "Nothing was answered", BAD),
+        Case({"single": UNKNOWN, "group": UNKNOWN}, "No accuracy to judge", PLAIN),
+        Case({"single": UNKNOWN, "group": ABOVE}, "Above chance on whole groups", PLAIN),
+        Case({"single": UNKNOWN, "group": AT}, "Whole groups are not distinguishable from guessing", BAD),
+        Case({"single": UNKNOWN, "group": BELOW}, "Below chance on whole groups", BAD),
+        # The interval over groups and the exact test of guessing disagree: nothing is claimed of single problems.
+        Case({"single": ABOVE, "luck": LARGE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN),
+        Case({"single": ABOVE, "luck": LARGE, "group": BELOW}, "Borderline on problems, below chance on groups", BAD),
+        Case({"single": ABOVE, "luck": LARGE}, "Borderline: one test excludes guessing, the other does not", BAD),
+        Case({"single": AT, "luck": RARE, "group": BELOW}, "Borderline on problems, below chance on groups", BAD),
+        Case({"single": AT, "luck": RARE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN),
+        Case({"single": AT, "luck": RARE}, "Borderline: one test excludes guessing, the other does not", BAD),
+        Case({"single": ABOVE, "group": ABOVE}, "Above chance, on whole groups too", GOOD),
+        Case({"single": ABOVE, "group": AT}, "Above chance on problems, not on whole groups", BAD),
+        Case({"single": ABOVE, "group": BELOW}, "Above chance on problems, below it on whole groups", BAD),
+        Case({"single": ABOVE}, "Above chance", PLAIN),
+        Case({"single": AT, "group": ABOVE}, "Not told from guessing on problems, above chance on groups", PLAIN),
+        Case({"single": AT, "group": BELOW}, "Not told from guessing on problems, below chance on groups", BAD),
+        Case({"single": AT}, "Not distinguishable from guessing", BAD),
+        Case({"single": BELOW, "group": ABOVE}, "Below chance on problems, above it on whole groups", BAD),
+        Case({"single": BELOW}, "Below chance", BAD),
+    ),
+)
 
 
 def verdict(metrics: Sequence[Metric]) -> Verdict:
     """The verdict on one scorer from its rows."""
     rows = Rows(metrics)
-    single, twins = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
-    word, tone = _word(single, twins, rows)
-    found = [point for say in FINDINGS for point in [say(rows)] if point is not None]
-    return Verdict(word, tone, _headline(single, twins), tuple(found))
+    state = headline_state(rows)
+    case = HEADLINE.decide(state)
+    found = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
+    return Verdict(case.word, case.tone, _headline(rows, state), tuple(found))
 
 
-def _word(single: Metric | None, twins: Metric | None, rows: Rows) -> tuple[str, str]:
-    if single is None:
-        return "No accuracy to judge", PLAIN
-    where, luck = stands(single), rows.find("luck", "all", "p_chance")
-    if where == UNKNOWN and luck is not None:
-        where = ABOVE if luck.value < SMALL else AT
-    if where == BELOW:
-        return "Worse than guessing", BAD
-    if where == AT:
-        return "Not distinguishable from chance", BAD
-    if where == UNKNOWN:
-        return "Nothing says whether this beats chance", PLAIN
-    if luck is not None and luck.value >= SMALL:
-        return "Borderline: the interval excludes chance, the exact test does not", BAD
-    if twins is None or stands(twins) == UNKNOWN:
-        return "Above chance", PLAIN
-    if stands(twins) == ABOVE:
-        return "Above chance, on twins too", GOOD
-    return "Above chance on single problems, not on twins", BAD
+def headline_state(rows: Rows) -> dict[str, str]:
+    """What is known of single problems, groups, luck and abstentions, and of every finding."""
+    single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
+    luck, silent = rows.find("luck", "all", "p_chance"), rows.find("accuracy", "all", "abstained")
+    found = states({"single": single, "group": group})
+    found["luck"] = UNKNOWN if luck is None else RARE if luck.value < SMALL else LARGE
+    found["abstained"] = NONE if silent is None or not silent.value else ALL if silent.value >= 1 else SOME
+    return found | states(rows.tested)
 
 
-def _headline(single: Metric | None, twins: Metric | None) -> str:
+def _headline(rows: Rows, state: State) -> str:
+    """The numbers behind the word; those of one sentence are of the same problems."""
+    single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
+    grouped = rows.find("groups", "grouped")
+    same = " with the same abstentions" if state["abstained"] == SOME else ""
     if single is None:
         return "The run has no accuracy over all problems, so there is no score to judge."
-    chance = f" (chance: {100 * single.chance:.0f})" if single.chance is not None else ""
-    if twins is None:
-        return f"{percent(single.value)} of {plural(single.n, 'problem')} are right{chance}; twins were not scored."
-    twin_chance = f" (chance: {100 * twins.chance:.0f})" if twins.chance is not None else ""
-    if stands(single) in (AT, BELOW):
-        guessing = "Guessing gives as much." if stands(single) == AT else "Guessing does better."
-        return (
-            f"{percent(single.value)} of problems are right{chance}, and {percent(twins.value)} of groups as a "
-            f"whole{twin_chance}. {guessing}"
-        )
-    return (
-        f"Of {100 * single.value:.1f} points of accuracy{chance}, {100 * twins.value:.1f} survive when every twin "
-        f"must be right{twin_chance}."
-    )
+    start = f"{percent(single.value)} of {plural(single.n, 'problem')} are right{_beside(single, f'guessing{same}')}"
+    if group is None or grouped is None:
+        return f"{start}; there are no twins to look at."
+    whole = f"{percent(group.value)} of their {plural(group.n, 'group')} as a whole{_beside(group)}"
+    if grouped.n == single.n:
+        return f"{start}, and {whole}."
+    return f"{start}. Of the {grouped.n:,} with twins, {percent(grouped.value)} are right, and {whole}."
+
+
+def _beside(row: Metric, what: str = "guessing") -> str:
+    return "" if row.chance is None else f" ({what}: {100 * row.chance:.1f})"

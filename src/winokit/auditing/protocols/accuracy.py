@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
-
-from winokit.auditing.sheet import Sheet, clusters
+from winokit.auditing.sheet import Sheet
+from winokit.metrics import abstained, chance, credit, majority_class
 from winokit.results import Metric
 
 
@@ -23,15 +21,15 @@ def accuracy(sheet: Sheet) -> Iterable[Metric]:
     yield from sheet.accuracy("accuracy", "all", graded)
     if not graded:
         return
-    chance = float(np.mean([g.chance for g in graded]))
-    expected = [g.expected for g in graded]
-    yield from sheet.mean(("accuracy", "all", "expected_accuracy"), expected, clusters(graded), chance)
-    answered = [g for g in graded if g.prediction.prediction is not None]
-    yield sheet.row(("accuracy", "all", "abstained"), 1 - len(answered) / len(graded), len(graded))
-    if len(answered) < len(graded):
+    found = sheet.columns(graded)
+    settled = credit(found.predictions, found.answers, found.candidates)
+    guessing = chance(found.candidates)
+    yield from sheet.share(("accuracy", "all", "expected_accuracy"), settled, found.clusters, guessing)
+    silent = abstained(found.predictions)
+    yield sheet.row(("accuracy", "all", "abstained"), silent, len(graded))
+    if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
+        answered = [one for one in graded if one.choice is not None]
         yield from sheet.accuracy("accuracy", "all", answered, "precision")
-    counts = Counter(g.problem.answer for g in graded)
-    yield sheet.row(
-        ("accuracy", "all", "majority_class"), max(counts.values()) / len(graded), len(graded), chance=chance
-    )
+    constant = majority_class(found.answers)
+    yield sheet.row(("accuracy", "all", "majority_class"), constant, len(graded), chance=guessing)

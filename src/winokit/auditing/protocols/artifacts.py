@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.sheet import Sheet, all_by_chance, all_right
+from winokit.auditing.sheet import Sheet
 from winokit.auditing.variants import ARTIFACTS
+from winokit.metrics import all_right, all_right_chance
 from winokit.results import Metric
 
 
@@ -33,4 +34,4 @@ def _on_variant(sheet: Sheet, protocol: str, subset: str, variant: str) -> Itera
         sheet.leave_out(protocol, subset, why, count)
     graded = sheet.graded(variant)
     yield from sheet.accuracy(protocol, subset, graded)
-    yield from sheet.by_group((protocol, subset, "group_accuracy"), graded, all_right, all_by_chance)
+    yield from sheet.by_group((protocol, subset, "group_accuracy"), graded, all_right, all_right_chance)

@@ -25,5 +25,6 @@ def association(sheet: Sheet) -> Iterable[Metric]:
     associative = [one for one in graded if one.problem.labels["associative"]]
     yield from sheet.accuracy("association", "associative", associative, note=note)
     yield from sheet.accuracy("association", "non_associative", rest, note=note)
+    yield from sheet.gap(("association", "all", "associative_minus_others"), associative, rest, note)
     whole = [one for one in rest if one.problem.group is not None and one.problem.group not in tainted]
     yield from sheet.accuracy("association", "non_associative_groups", whole, note=note)

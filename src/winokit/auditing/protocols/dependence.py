@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from winokit.auditing.sheet import Graded, Sheet
-from winokit.metrics import independent_group_accuracy
+from winokit.metrics import independent_group_accuracy, same_option_chance, same_options
 from winokit.results import Metric
 from winokit.words import bare
 
@@ -17,15 +17,20 @@ from winokit.words import bare
 def dependence(sheet: Sheet) -> Iterable[Metric]:
     """How often twins get the same option, and the group accuracy that independent answers would have."""
     pairs = [group for group in sheet.complete(sheet.graded()) if len(group) == 2]
-    answered = [pair for pair in pairs if all(one.prediction.prediction is not None for one in pair)]
-    same = [float(_option(pair[0]) == _option(pair[1])) for pair in answered]
-    yield from sheet.mean(("dependence", "complete", "same_option"), same, range(len(same)), 0.5)
+    answered = [one for pair in pairs if all(one.choice is not None for one in pair) for one in pair]
+    if answered:
+        found = sheet.columns(answered)
+        same = same_options([_option(one) for one in answered], found.groups)
+        chance = same_option_chance(found.candidates, found.groups)
+        yield from sheet.share(("dependence", "complete", "same_option"), same, found.clusters[::2], chance)
     if pairs:
-        correct = [one.correct for pair in pairs for one in pair]
-        independent = independent_group_accuracy(correct, [one.problem.group for pair in pairs for one in pair])
-        yield sheet.row(("dependence", "complete", "independent_group_accuracy"), independent, len(pairs), chance=0.25)
+        found = sheet.columns([one for pair in pairs for one in pair])
+        independent = independent_group_accuracy(found.correct, found.groups)
+        guessing = float(found.chances.mean()) ** 2
+        name = ("dependence", "complete", "independent_group_accuracy")
+        yield sheet.row(name, independent, len(pairs), chance=guessing)
 
 
 def _option(one: Graded) -> str:
     """The predicted candidate by name: twins may list theirs in different orders."""
-    return bare(one.problem.candidates[one.prediction.prediction or 0])
+    return bare(one.problem.candidates[one.choice or 0])

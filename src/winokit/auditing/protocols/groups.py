@@ -5,9 +5,17 @@ Guessing gives 0.25 for pairs, not 0.5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from winokit.auditing.sheet import Graded, Sheet, all_by_chance, all_right
+from winokit.auditing.sheet import Sheet
+from winokit.metrics import (
+    all_right,
+    all_right_chance,
+    no_right,
+    no_right_chance,
+    some_right,
+    some_right_chance,
+)
 from winokit.results import Metric
 
 
@@ -22,27 +30,10 @@ def groups(sheet: Sheet) -> Iterable[Metric]:
         sheet.leave_out("groups", "complete", "a member of the group has no prediction", torn)
     if not complete:
         sheet.leave_out("groups", "complete", "the dataset has no groups", len(graded))
-    yield from sheet.by_group(("groups", "complete", "group_accuracy"), graded, all_right, all_by_chance)
-    yield from sheet.by_group(("groups", "complete", "one_right"), graded, _some_right, _some_by_chance)
-    yield from sheet.by_group(("groups", "complete", "none_right"), graded, _none_right, _none_by_chance)
-    yield from sheet.accuracy("groups", "grouped", [one for one in graded if id(one) in inside])
+    yield from sheet.by_group(("groups", "complete", "group_accuracy"), graded, all_right, all_right_chance)
+    yield from sheet.by_group(("groups", "complete", "one_right"), graded, some_right, some_right_chance)
+    yield from sheet.by_group(("groups", "complete", "none_right"), graded, no_right, no_right_chance)
+    grouped = [one for one in graded if id(one) in inside]
+    yield from sheet.accuracy("groups", "grouped", grouped)
     yield from sheet.accuracy("groups", "single", single)
-
-
-def _none_right(group: Sequence[Graded]) -> float:
-    return float(not any(one.correct for one in group))
-
-
-def _some_right(group: Sequence[Graded]) -> float:
-    return 1.0 - all_right(group) - _none_right(group)
-
-
-def _none_by_chance(group: Sequence[Graded]) -> float:
-    chance = 1.0
-    for one in group:
-        chance *= 1 - one.chance
-    return chance
-
-
-def _some_by_chance(group: Sequence[Graded]) -> float:
-    return 1.0 - all_by_chance(group) - _none_by_chance(group)
+    yield from sheet.gap(("groups", "all", "single_minus_grouped"), single, grouped)

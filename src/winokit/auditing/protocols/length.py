@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from winokit.auditing.sheet import Graded, Sheet, clusters
+from winokit.auditing.sheet import Graded, Sheet
 from winokit.models.word_pieces import piece_counts
 from winokit.results import Metric
 
@@ -20,9 +20,10 @@ def length(sheet: Sheet) -> Iterable[Metric]:
     shorter = [(one, _shorter(one, counts)) for one in graded]
     yield from sheet.accuracy("length", "equal", [one for one, which in shorter if which is None])
     yield from sheet.accuracy("length", "unequal", [one for one, which in shorter if which is not None])
-    answered = [(one, which) for one, which in shorter if which is not None and one.prediction.prediction is not None]
-    chosen = [float(one.prediction.prediction == which) for one, which in answered]
-    yield from sheet.mean(("length", "unequal", "shorter_chosen"), chosen, clusters([one for one, _ in answered]), 0.5)
+    answered = [(one, which) for one, which in shorter if which is not None and one.choice is not None]
+    chosen = [one.choice == which for one, which in answered]
+    found = sheet.columns([one for one, _ in answered])
+    yield from sheet.share(("length", "unequal", "shorter_chosen"), chosen, found.clusters, 0.5)
 
 
 def _shorter(one: Graded, counts: Mapping[str, int]) -> int | None:

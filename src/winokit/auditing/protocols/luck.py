@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 
-import numpy as np
-
-from winokit.auditing.sheet import Sheet
-from winokit.metrics import n_to_beat_chance, p_best_of, p_chance
+from winokit.auditing.sheet import Graded, Sheet
+from winokit.metrics import n_to_beat_chance, p_best_of, p_chance, share
 from winokit.results import Metric
 
 TRIES = 10
@@ -18,10 +17,20 @@ def luck(sheet: Sheet) -> Iterable[Metric]:
     graded = sheet.graded()
     if not graded:
         return
-    right, n = sum(one.correct for one in graded), len(graded)
-    chance = float(np.mean([one.chance for one in graded]))
-    yield sheet.row(("luck", "all", "p_chance"), p_chance(right, n, chance), n)
-    yield sheet.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, right, n, chance), n)
-    needed = n_to_beat_chance(right / n, chance)
+    found, n = sheet.columns(graded), len(graded)
+    texts = zip(graded, found.chances.tolist(), strict=True)
+    guesses = Counter((_seen(one, sheet.reads_pronoun), chance) for one, chance in texts)
+    chances = [chance for _, chance in guesses]
+    once = p_chance(int(found.correct.sum()), n, chances, list(guesses.values()))
+    yield sheet.row(("luck", "all", "p_chance"), once, n)
+    yield sheet.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
+    score = share(found.correct, found.clusters)
+    needed = n_to_beat_chance(score.value, float(found.chances.mean()), design_effect=score.design_effect)
     if needed is not None:
         yield sheet.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
+
+
+def _seen(one: Graded, reads_pronoun: bool) -> Hashable:
+    """What the scorer reads: problems that read the same to it are guessed once."""
+    problem = one.problem
+    return problem.before, problem.after, problem.candidates, problem.query, problem.pronoun if reads_pronoun else None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from winokit.auditing.sheet import Sheet, clusters
+from winokit.auditing.sheet import Sheet
 from winokit.models.base import Continuation, Model, PseudoLikelihood, Request
 from winokit.problem import Dataset
 from winokit.results import Metric
@@ -37,7 +37,7 @@ def naturalness(sheet: Sheet) -> Iterable[Metric]:
         yield from sheet.accuracy("naturalness", name, some)
     yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), thirds[0], thirds[-1])
     values = [sheet.surprisal[one.problem.id] for one in graded]
-    yield from sheet.mean(("naturalness", "all", "surprisal_per_word"), values, clusters(graded))
+    yield from sheet.mean(("naturalness", "all", "surprisal_per_word"), values, sheet.columns(graded).clusters)
 
 
 def surprisal(dataset: Dataset, model: Model, cache: Cache, *, masked_too: bool) -> Mapping[str, float]:

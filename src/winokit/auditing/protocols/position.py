@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.auditing.sheet import Sheet, clusters, original_id
+from winokit.auditing.sheet import Sheet, original_id
+from winokit.metrics import choice_kept, choice_kept_chance, choice_turned, in_first_order
 from winokit.results import Metric
+
+BACKWARDS = (1, 0)
 
 
 def position(sheet: Sheet) -> Iterable[Metric]:
     """Accuracy where the answer is the first or the second candidate, and how often the order changes nothing."""
     graded = [one for one in sheet.graded() if len(one.problem.candidates) == 2]
-    for answer, subset in enumerate(("answer_first", "answer_second")):
-        yield from sheet.accuracy("position", subset, [one for one in graded if one.problem.answer == answer])
+    first, second = ([one for one in graded if one.problem.answer == answer] for answer in (0, 1))
+    yield from sheet.accuracy("position", "answer_first", first)
+    yield from sheet.accuracy("position", "answer_second", second)
+    yield from sheet.gap(("position", "all", "first_minus_second"), first, second)
     if "reversed" not in sheet.predictions:
         return
     backwards = {original_id(one.problem): one for one in sheet.graded("reversed")}
-    pairs = [(one, backwards[one.problem.id]) for one in graded if one.problem.id in backwards]
-    answered = [
-        (one, other)
-        for one, other in pairs
-        if one.prediction.prediction is not None and other.prediction.prediction is not None
-    ]
-    same = [float(one.prediction.prediction == 1 - int(other.prediction.prediction or 0)) for one, other in answered]
-    name = ("position", "all", "order_invariance")
-    yield from sheet.mean(name, same, clusters(one for one, _ in answered))
+    asked = [one for one in graded if one.problem.id in backwards]
+    if asked:
+        found = sheet.columns(asked)
+        turned = [backwards[one.problem.id].choice for one in asked]
+        again = in_first_order(turned, [BACKWARDS] * len(asked))
+        kept, guessing = (
+            choice_kept(found.predictions, again),
+            choice_kept_chance(found.predictions, again, found.candidates),
+        )
+        yield from sheet.share(("position", "all", "order_invariance"), kept, found.clusters, guessing)
+        changed = choice_turned(found.predictions, again)
+        yield from sheet.share(("position", "all", "order_turned"), changed, found.clusters, guessing)

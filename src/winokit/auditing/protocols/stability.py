@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.sheet import Sheet, clusters, original_id
+from winokit.auditing.sheet import Sheet, original_id
+from winokit.metrics import choice_kept, choice_kept_chance
 from winokit.results import Metric
 
 PERTURBED = "perturbed."
@@ -24,5 +25,8 @@ def stability(sheet: Sheet) -> Iterable[Metric]:
         pairs = [(one, originals[original_id(one.problem)]) for one in graded if original_id(one.problem) in originals]
         yield from sheet.accuracy("stability", subset, graded)
         yield from sheet.accuracy("stability", subset, [original for _, original in pairs], "original_accuracy")
-        same = [float(one.prediction.prediction == original.prediction.prediction) for one, original in pairs]
-        yield from sheet.mean(("stability", subset, "stability"), same, clusters(one for one, _ in pairs))
+        if pairs:
+            found, before = sheet.columns([one for one, _ in pairs]), [original.choice for _, original in pairs]
+            kept = choice_kept(before, found.predictions)
+            guessing = choice_kept_chance(before, found.predictions, found.candidates)
+            yield from sheet.share(("stability", subset, "stability"), kept, found.clusters, guessing)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-import numpy as np
-
 from winokit.auditing.protocols.stability import PERTURBED
 from winokit.auditing.sheet import Graded, Sheet, original_id
+from winokit.metrics import all_right, all_right_chance, complete_groups
 from winokit.results import Metric
 
 
@@ -21,9 +20,11 @@ def strict(sheet: Sheet) -> Iterable[Metric]:
                 versions[original_id(one.problem)].append(one)
     if not versions:
         return
-    groups = sheet.complete(sheet.graded())
-    asked = [[*group, *(more for one in group for more in versions[one.problem.id])] for group in groups]
-    values = [float(all(one.correct for one in everything)) for everything in asked]
+    asked = [
+        one for group in sheet.complete(sheet.graded()) for twin in group for one in (twin, *versions[twin.problem.id])
+    ]
     if asked:
-        chance = float(np.mean([np.prod([one.chance for one in everything]) for everything in asked]))
-        yield from sheet.mean(("strict", "complete", "group_accuracy"), values, range(len(values)), chance)
+        found = sheet.columns(asked)
+        first = [rows[0] for rows in complete_groups(found.groups).values()]
+        values, guessing = all_right(found.correct, found.groups), all_right_chance(found.chances, found.groups)
+        yield from sheet.share(("strict", "complete", "group_accuracy"), values, found.clusters[first], guessing)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.sheet import Sheet, all_by_chance, all_right
+from winokit.auditing.sheet import Sheet
 from winokit.checks.structure import connective, special_is_last
+from winokit.metrics import all_right, all_right_chance
 from winokit.results import Metric
 
 FEWEST = 10
@@ -22,7 +23,7 @@ def structure(sheet: Sheet) -> Iterable[Metric]:
     for subset, wanted in (("special_last", True), ("special_not_last", False)):
         some = [one for one in graded if one.problem.group is not None and (one.problem.group in last) is wanted]
         yield from sheet.accuracy("structure", subset, some)
-        yield from sheet.by_group(("structure", subset, "group_accuracy"), some, all_right, all_by_chance)
+        yield from sheet.by_group(("structure", subset, "group_accuracy"), some, all_right, all_right_chance)
     words = {one.problem.id: connective(one.problem) for one in graded}
     common = {word for word, count in Counter(words.values()).items() if count >= FEWEST}
     for word in [*sorted(common), "other"]:

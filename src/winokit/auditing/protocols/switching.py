@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.sheet import Graded, Sheet, clusters, original_id
+from winokit.auditing.sheet import Sheet, original_id
+from winokit.metrics import CONSISTENCY_CHANCE, role_kept
 from winokit.results import Metric
 
 
@@ -26,12 +27,7 @@ def switching(sheet: Sheet) -> Iterable[Metric]:
     before, switched = [one for one, _ in pairs], [other for _, other in pairs]
     yield from sheet.accuracy("switching", "switchable", before, note=variant.note)
     yield from sheet.accuracy("switching", "switchable", switched, "switched_accuracy", variant.note)
-    name = ("switching", "switchable", "consistency")
-    yield from sheet.mean(name, [consistent(one, other) for one, other in pairs], clusters(before), 0.5, variant.note)
-
-
-def consistent(one: Graded, other: Graded) -> float:
-    """1 if the predicted candidate changes with the switch, 0 if not, one half for an abstention."""
-    if one.prediction.prediction is None or other.prediction.prediction is None:
-        return 0.5
-    return float(one.prediction.prediction != other.prediction.prediction)
+    if pairs:
+        name, found = ("switching", "switchable", "consistency"), sheet.columns(before)
+        kept = role_kept(found.predictions, [one.choice for one in switched])
+        yield from sheet.share(name, kept, found.clusters, CONSISTENCY_CHANCE, variant.note)
