@@ -100,6 +100,11 @@ def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Met
     return tuple(columns), rows
 
 
+def comparison_sentences(comparisons: Comparisons) -> list[str]:
+    """What may be said of runs that were compared."""
+    return list(_sentences(paired(comparisons)))
+
+
 def _sentences(pairs: Sequence[Pair]) -> Iterator[str]:
     """What may be said of each two scorers, from every test between them."""
     many = f" after correction for {plural(len(pairs), 'test')}" if len(pairs) > 1 else ""

@@ -1,0 +1,210 @@
+"""Do intervals cover what they say, and do tests reject as often as they say? Every claim of docs/statistics.md, measured.
+
+    python benchmarks/statistics.py [--times 2000] [--only coverage gaps …]
+
+Each section draws data whose truth is known and prints what was claimed beside what was measured. Coverage of shares of
+groups is exact (all outcomes, weighted); the rest is simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from winokit.metrics import compare, gap, n_to_beat_chance, n_to_tell_apart, p_chance, p_paired, paired_interval, share
+
+TIMES = 2000
+GROUPS = (4, 5, 6, 8, 10, 13, 16, 20, 25, 37, 50, 80, 100, 150, 284, 300)
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+CORRELATIONS = (-1.0, -0.5, 0.0, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One claim and what was measured: coverage should be no less, size no more."""
+
+    what: str
+    setting: str
+    claimed: str
+    measured: float
+
+
+def coverage(times: int = TIMES) -> Iterator[Measured]:
+    """Shares of groups, each right as a whole or not: exact coverage of the interval, worst over true shares."""
+    for n in GROUPS:
+        ends = [share([1.0] * right + [0.0] * (n - right), range(n)).interval() for right in range(n + 1)]
+        low, high = np.array([one.low for one in ends]), np.array([one.high for one in ends])
+        chances = stats.binom.pmf(np.arange(n + 1)[:, None], n, SHARES)
+        kept = (low[:, None] <= SHARES) & (high[:, None] >= SHARES)
+        worst = float((chances * kept).sum(axis=0).min())
+        yield Measured("share of groups", f"{n} groups, worst of shares .01 to .99", "≥ 0.950", worst)
+
+
+def pairs(rng: np.random.Generator, groups: int, right: float, correlation: float, singles: int = 0) -> np.ndarray:
+    """Right answers of pairs, one row a pair, whose twins agree more or less than by chance; then of problems alone."""
+    wrong = 1 - right
+    most = right * wrong if correlation >= 0 else min(right, wrong) ** 2
+    both, none = right**2 + correlation * most, wrong**2 + correlation * most
+    draw = rng.random(groups)
+    first = rng.random(groups) < 0.5
+    one = np.where(draw < both, True, np.where(draw < both + none, False, first))
+    other = np.where(draw < both, True, np.where(draw < both + none, False, ~first))
+    return np.concatenate([np.stack([one, other], axis=1).ravel(), rng.random(singles) < right])
+
+
+def _numbers(groups: int, singles: int = 0) -> np.ndarray:
+    return np.concatenate([np.repeat(np.arange(groups), 2), groups + np.arange(singles)])
+
+
+def accuracy(times: int = TIMES) -> Iterator[Measured]:
+    """Accuracy on problems with twins: coverage, worst over true shares and over how twins agree."""
+    rng = np.random.default_rng(1)
+    for groups in (4, 6, 8, 13, 20, 37, 100, 284):
+        for singles in (0, 2 * groups):
+            numbers, worst = _numbers(groups, singles), 1.0
+            for right in (0.1, 0.25, 0.5, 0.7, 0.9):
+                for correlation in CORRELATIONS:
+                    kept = 0
+                    for _ in range(times):
+                        found = share(pairs(rng, groups, right, correlation, singles), numbers).interval()
+                        kept += found.low - 1e-9 <= right <= found.high + 1e-9
+                    worst = min(worst, kept / times)
+            some = f", {singles} alone" if singles else ""
+            yield Measured("accuracy", f"{groups} pairs{some}, worst of 25", "0.95", worst)
+
+
+def repeated(times: int = TIMES) -> Iterator[Measured]:
+    """Each text read three times by a scorer that does not see the pronoun, in templates of twelve (Winogender)."""
+    rng = np.random.default_rng(2)
+    templates = np.repeat(np.arange(60), 12)
+    for right in (0.5, 0.6, 0.8):
+        kept = small = 0
+        for _ in range(times):
+            harder = np.clip(right + rng.normal(0, 0.05, 60), 0.01, 0.99)  # templates differ a little
+            texts = rng.random((60, 4)) < harder[:, None]
+            answers = np.repeat(texts, 3, axis=1).ravel()
+            found = share(answers, templates).interval()
+            kept += found.low <= right <= found.high
+            guesses = np.repeat(rng.random(240) < 0.5, 3)
+            small += p_chance(int(guesses.sum()), 720, [0.5] * 240, [3] * 240) <= 0.05
+        yield Measured(
+            "accuracy, texts read thrice", f"720 problems, 240 texts, {right:.0%} right", "0.95", kept / times
+        )
+        if right == 0.5:
+            yield Measured("p that guessing does as well", "240 texts read thrice, size", "≤ 0.05", small / times)
+
+
+def luck(times: int = TIMES) -> Iterator[Measured]:
+    """The exact test of guessing, for a coin that abstains."""
+    rng = np.random.default_rng(3)
+    for n in (20, 60, 273, 1267):
+        for silent in (0.0, 0.3, 0.9):
+            small = 0
+            for _ in range(times):
+                chances = np.where(rng.random(n) < silent, 0.0, 0.5)
+                small += p_chance(int((rng.random(n) < chances).sum()), n, chances) <= 0.05
+            yield Measured(
+                "p that guessing does as well", f"coin, {n} problems, {silent:.0%} silent", "≤ 0.05", small / times
+            )
+
+
+def gaps(times: int = TIMES) -> Iterator[Measured]:
+    """The difference between two subsets: apart, and with twins in both."""
+    rng = np.random.default_rng(4)
+    for n in (4, 8, 20, 60):
+        kept = {"apart": 0, "twins": 0}
+        shares = [(0.5, 0.5), (0.9, 0.9), (0.8, 0.6), (0.95, 0.7)]
+        first = np.arange(2 * n) < n
+        for one, other in shares:
+            for _ in range(times):
+                right = rng.random(2 * n) < np.where(first, one, other)
+                found = gap(right, first, ~first, np.arange(2 * n)).interval()
+                kept["apart"] += found.low - 1e-9 <= one - other <= found.high + 1e-9
+                draw = rng.random(n)  # twins agree on what is hard
+                right = np.concatenate([draw < one, draw < other])
+                found = gap(right, first, ~first, np.tile(np.arange(n), 2)).interval()
+                kept["twins"] += found.low - 1e-9 <= one - other <= found.high + 1e-9
+        for name, count in kept.items():
+            yield Measured(
+                "difference of subsets", f"{n} and {n}, {name}, mean of 4", "0.95", count / times / len(shares)
+            )
+
+
+def two_models(
+    rng: np.random.Generator, groups: int, first: float, second: float, shared: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Right answers of two models on pairs; on a share of the problems they have the same luck."""
+    draw, same = rng.random(2 * groups), rng.random(2 * groups) < shared
+    mine, theirs = rng.random(2 * groups), rng.random(2 * groups)
+    return np.where(same, draw, mine) < first, np.where(same, draw, theirs) < second
+
+
+def paired(times: int = TIMES) -> Iterator[Measured]:
+    """Two models on the same problems: how often equal ones are told apart, coverage, and power."""
+    rng = np.random.default_rng(5)
+    for groups in (6, 12, 37, 136):
+        numbers = _numbers(groups)
+        small = outside = kept = 0
+        settings = [(0.5, 0.0), (0.5, 0.5), (0.8, 0.5), (0.9, 0.3)]
+        for right, shared in settings:
+            for _ in range(times):
+                one, other = two_models(rng, groups, right, right, shared)
+                small += p_paired(one, other, numbers) <= 0.05
+                found = paired_interval(one, other, numbers)
+                outside += not found.low <= 0 <= found.high
+                one, other = two_models(rng, groups, min(right + 0.1, 0.95), right, shared)
+                found = paired_interval(one, other, numbers)
+                kept += found.low <= min(right + 0.1, 0.95) - right <= found.high
+        n = times * len(settings)
+        yield Measured("p of two models", f"equal, {groups} pairs, size", "≤ 0.05", small / n)
+        yield Measured("difference of two models", f"equal, {groups} pairs, 0 outside", "≤ 0.06", outside / n)
+        yield Measured("difference of two models", f"{groups} pairs, coverage", "0.95", kept / n)
+
+
+def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
+    """With as many problems as were asked for, how often the test finds the difference."""
+    rng = np.random.default_rng(6)
+    for right, correlation in ((0.55, 0.0), (0.6, -0.5), (0.6, 0.5), (0.7, 0.0)):
+        pilot = share(pairs(rng, 4000, right, correlation), _numbers(4000))
+        needed = n_to_beat_chance(right, design_effect=pilot.design_effect) or 0
+        groups, hits = -(-needed // 2), 0
+        for _ in range(times):
+            hits += share(pairs(rng, groups, right, correlation), _numbers(groups)).p(0.5) <= 0.05
+        setting = f"{right:.0%} right, twins {correlation:+.1f}: {needed} problems, power"
+        yield Measured("problems to beat chance", setting, "0.80", hits / times)
+    for first, second, shared in ((0.75, 0.7, 0.6), (0.8, 0.7, 0.3)):
+        needed = n_to_tell_apart(*two_models(rng, 20_000, first, second, shared), _numbers(20_000)) or 0
+        groups, hits = -(-needed // 2), 0
+        for _ in range(times):
+            hits += compare(*two_models(rng, groups, first, second, shared), _numbers(groups)).p_groups <= 0.05
+        setting = f"{first:.0%} against {second:.0%}: {needed} problems, power"
+        yield Measured("problems to tell two apart", setting, "0.80", hits / times)
+
+
+SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
+    "coverage": coverage,
+    "accuracy": accuracy,
+    "repeated": repeated,
+    "luck": luck,
+    "gaps": gaps,
+    "paired": paired,
+    "sample-sizes": sample_sizes,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=TIMES)
+    parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=list(SECTIONS))
+    asked = parser.parse_args()
+    for name in asked.only:
+        for one in SECTIONS[name](asked.times):
+            print(f"{one.what:30} {one.setting:46} claimed {one.claimed:8} measured {one.measured:.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

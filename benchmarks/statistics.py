@@ -1,0 +1,22 @@
+"""Do intervals cover what they say, and do tests reject as often as they say? Every claim of docs/statistics.md, measured.
+
+    python benchmarks/statistics.py [--times 2000] [--only coverage gaps …]
+
+The simulations are in simulations.py. This file has the name of a module of Python's own, which other scripts of the
+folder import: for them it hands that one on.
+"""
+
+import importlib.machinery
+import importlib.util
+import sys
+import sysconfig
+
+if __name__ == "__main__":
+    from simulations import main
+
+    main()
+else:
+    found = importlib.machinery.PathFinder.find_spec("statistics", [sysconfig.get_path("stdlib")])
+    assert found is not None and found.loader is not None
+    sys.modules["statistics"] = importlib.util.module_from_spec(found)
+    found.loader.exec_module(sys.modules["statistics"])
