@@ -1,4 +1,4 @@
-"""Do intervals cover what they say, and do tests reject as often as they say? Every claim of docs/statistics.md, measured.
+"""Do intervals cover what they say, and do tests reject as often as they say? docs/statistics.md, measured.
 
     python benchmarks/statistics.py [--times 2000] [--only coverage gaps …]
 
@@ -17,6 +17,7 @@ if __name__ == "__main__":
     main()
 else:
     found = importlib.machinery.PathFinder.find_spec("statistics", [sysconfig.get_path("stdlib")])
-    assert found is not None and found.loader is not None
+    assert found is not None
+    assert found.loader is not None
     sys.modules["statistics"] = importlib.util.module_from_spec(found)
     found.loader.exec_module(sys.modules["statistics"])

@@ -25,7 +25,7 @@ import numpy as np
 from winokit.auditing.protocols import PROTOCOLS
 from winokit.auditing.sheet import ORIGINAL, Sheet
 from winokit.auditing.variants import ARTIFACTS, Variant
-from winokit.metrics import compare, holm
+from winokit.metrics import compare
 from winokit.problem import Dataset, Problem
 from winokit.report.compare_page import comparison_sentences
 from winokit.report.verdict import verdict
@@ -34,9 +34,10 @@ from winokit.scoring import Prediction
 
 SIZES = (20, 60, 200, 428, 1267)
 TIMES = 400
-LIMIT = 0.05
+HEAD = ("single", "group")
 RUN = ("accuracy", "groups", "switching", "association", "artifacts", "position", "dependence", "strict", "luck")
 ASSOCIATIVE = 0.15
+ASKED = (ORIGINAL, *ARTIFACTS, "switched", "reversed")
 
 WORDS: dict[str, dict[str, str]] = {
     "Nothing was answered": {},
@@ -115,7 +116,7 @@ class Nature:
 def _right_with(study: Study, rng: np.random.Generator, shares: Mapping[str, float | np.ndarray]) -> Scored:
     """Predictions that are right with a probability of their own in each variant, independently."""
     made = {}
-    for name in (ORIGINAL, *ARTIFACTS, "switched", "reversed"):
+    for name in ASKED:
         answers = study.answers if name in (ORIGINAL, *ARTIFACTS) else 1 - study.answers
         right = rng.random(len(study)) < shares.get(name, 0.5)
         made[name] = np.where(right, answers, 1 - answers)
@@ -144,14 +145,14 @@ def name_biased(study: Study, rng: np.random.Generator) -> Scored:
     """Has a favourite candidate in each group, and takes it nine times in ten, whatever the text says."""
     favourite = rng.integers(0, 2, study.group.max() + 1)[study.group]
     made = {}
-    for name in (ORIGINAL, *ARTIFACTS, "switched", "reversed"):
+    for name in ASKED:
         wanted = 1 - favourite if name == "reversed" else favourite
         made[name] = np.where(rng.random(len(study)) < 0.9, wanted, 1 - wanted)
     return made
 
 
 def artifact_reader(study: Study, rng: np.random.Generator) -> Scored:
-    return _right_with(study, rng, dict.fromkeys((ORIGINAL, *ARTIFACTS, "switched", "reversed"), 0.75))
+    return _right_with(study, rng, dict.fromkeys(ASKED, 0.75))
 
 
 def association_reader(study: Study, rng: np.random.Generator) -> Scored:
@@ -220,7 +221,7 @@ def judge(nature: Nature, n: int, times: int, seed: int = 0) -> Cell:
         claims = WORDS[said.word]
         wrong = any(nature.truth.get(fact, AT) != where for fact, where in claims.items())
         bold += wrong
-        shy += not wrong and any(fact not in claims for fact in ("single", "group") if fact in nature.truth)
+        shy += not wrong and any(fact not in claims for fact in HEAD if fact in nature.truth)
         below = [
             claim for point in said.points for claim in point.claims.items() if claim[0] not in ("single", "group")
         ]
@@ -244,7 +245,7 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
             np.bincount(study.group, weights=right)[np.bincount(study.group) == 2] == 2 for right in (first, second)
         ]
         tests = {
-            ("A", "B", "accuracy"): compare(first, second, groups),
+            ("A", "B", "accuracy"): compare(first, second, study.group),
             ("A", "B", "group_accuracy"): compare(*whole, np.arange(len(whole[0]))),
         }
         said = " ".join(comparison_sentences(tests))
