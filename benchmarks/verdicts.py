@@ -239,11 +239,8 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
         shared = rng.random(len(study))
         first = np.where(hard, shared, rng.random(len(study))) < 0.7 + better
         second = np.where(hard, shared, rng.random(len(study))) < 0.7
-        pairs = study.group < study.group.size
-        groups = study.group[pairs]
-        whole = [
-            np.bincount(study.group, weights=right)[np.bincount(study.group) == 2] == 2 for right in (first, second)
-        ]
+        twins = np.bincount(study.group) == 2
+        whole = [np.bincount(study.group, weights=right)[twins] == 2 for right in (first, second)]
         tests = {
             ("A", "B", "accuracy"): compare(first, second, study.group),
             ("A", "B", "group_accuracy"): compare(*whole, np.arange(len(whole[0]))),
