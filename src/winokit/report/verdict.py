@@ -1,8 +1,8 @@
 """What a score is worth: a headline from one decision table over all the rows it mentions, and the findings behind it.
 
 Facts come from tests, not from looking at intervals one by one. The headline speaks of two rows, all problems and whole
-groups, so each is tested at half the usual level; the findings below it are a family of their own, likewise. At most one
-verdict in twenty is then bolder than it should be (`benchmarks/verdicts.py` measures it).
+groups, which share one level; the findings below it are a family of their own. Fewer than one verdict in twenty is then
+bolder than it should be (`benchmarks/verdicts.py` measures it).
 """
 
 from __future__ import annotations
