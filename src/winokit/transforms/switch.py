@@ -42,7 +42,7 @@ from winokit.transforms.substitute import opens_sentence
 
 STYLES = ("default", "paper", "mended")
 AUTHORS, OURS = "authors", "ours"
-# What plain replacement broke in rows 15, 21 and 106 of the released file, as 14, 20 and 107 have it.
+# What plain replacement broke in rows 15, 21 and 106 of the released file, as the twin or the original has it.
 SLIPS = {"lift his man": "lift the man", "botray": "bottom", "Man was doing": "A man was doing", "a john": "John"}
 WORD = re.compile(r"\w+")
 VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u[bst]i)[aeiou]|hour|honest|honou?r|heir", re.IGNORECASE)
@@ -258,9 +258,10 @@ def _flipped(problem: Problem, by: str, **changed: str) -> Problem:
 
 def _released(problem: Problem, *, mended: bool) -> Problem | str:
     """The sentence the authors released, which has its pronoun in brackets."""
-    before, pronoun, after, *more = [*re.split(r"\[([^\[\]]+)\]", str(problem.labels.get("switched", ""))), "", ""]
-    if not pronoun or len(more) != 2:
+    parts = re.split(r"\[([^\[\]]+)\]", str(problem.labels.get("switched", "")))
+    if len(parts) != 3:
         return "no switched sentence was released for it"
+    before, pronoun, after = parts
     if mended:
         pronoun = problem.pronoun or pronoun
         before, after = _mended(problem, before, pronoun, after)
