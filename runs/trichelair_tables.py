@@ -1,7 +1,7 @@
 """Trichelair et al. (2018), Tables 2 and 3: WSC273 with the candidates switched, and by associativity.
 
-Where a model abstains the accuracy is the expected one, as in the paper. Sentences are switched anew, with names
-capitalised, and beside that as the authors released them: those lower-case most names, which a language model minds.
+Where a model abstains the accuracy is the expected one, as in the paper. Switched sentences are the authors': with
+their capitals mended, and beside that as released, which lower-cases most names, and a language model minds.
 
     python runs/trichelair_tables.py --model hf:DIR --model ensemble:hf:DIR+ngram:FILE --model hunter:INDEX
 """
@@ -18,13 +18,13 @@ from winokit.report.protocols import TRICHELAIR
 from winokit.report.published import published
 from winokit.transforms import switch
 
-SWITCHING = ("all", "unswitched", "switched", "consistency", "switched, their text", "consistency, their text")
+SWITCHING = ("all", "unswitched", "switched", "consistency", "switched, as released", "consistency, as released")
 ASSOCIATION = ("associative", "the rest")
 PRINTED = {
     ("accuracy", "all", "accuracy"): "all",
     ("switching", "switchable", "accuracy"): "unswitched",
-    ("switching", "switchable", "switched_accuracy"): "switched, their text",
-    ("switching", "switchable", "consistency"): "consistency, their text",
+    ("switching", "switchable", "switched_accuracy"): "switched, as released",
+    ("switching", "switchable", "consistency"): "consistency, as released",
     ("association", "associative", "accuracy"): "associative",
     ("association", "non_associative", "accuracy"): "the rest",
 }
@@ -55,7 +55,7 @@ def experiment(options: Options) -> Outcome:
 def measured(wsc: Dataset, chosen: dict[str, int | None], spec: str, options: Options) -> dict[str, tuple[float, int]]:
     """Every column of both tables, with the number of problems."""
     found = {"all": expected(wsc, chosen)}
-    for style, suffix in (("paper", ", their text"), ("default", "")):
+    for style, suffix in (("paper", ", as released"), ("mended", "")):
         tried = (switch(problem, style=style) for problem in wsc if problem.labels["switchable"])
         switched = named(wsc, f"switched, {style}", tried)
         after = {one.id: one.prediction for one in predicted(switched, spec, options)}

@@ -126,7 +126,7 @@ def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file):
     assert "| Ensemble of 10 LMs (Trinh and Le, 2018), paper | 61.5 | 58.8 |" in done.stdout
     counts = {row["metric"]: row["n"] for row in results(tmp_path)["metrics"] if row["protocol"] == "tables"}
     assert (counts["all"], counts["unswitched"]) == (273, 131)
-    assert counts["switched, their text"] == counts["consistency, their text"] == 131
+    assert counts["switched, as released"] == counts["switched"] == counts["consistency"] == 131
     assert (counts["associative"], counts["the rest"]) == (37, 236)
 
 

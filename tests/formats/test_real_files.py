@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from winokit.errors import BadInput
-from winokit.formats import WriteOptions, annotate, instantiate, read, recognise, write
+from winokit.formats import WriteOptions, annotate, instantiate, read, recognise, superglue_wsc, write
 from winokit.loading import load
 
 COUNTS = {
@@ -108,6 +108,34 @@ def test_compressed_files_are_read_and_written(real_file, tmp_path):
         write(dataset, tmp_path / f"out{suffix}", "winogrande")
         assert (tmp_path / f"out{suffix}").stat().st_size < path.stat().st_size / 2
         assert read(tmp_path / f"out{suffix}") == dataset
+
+
+def test_spans_of_superglue_have_no_stray_characters_and_lose_nothing_else(real_file):
+    import json
+
+    different = {}
+    for split in ("train", "val", "test"):
+        path = real_file(f"superglue-wsc/{split}.jsonl")
+        for line, problem in zip(path.read_text("utf-8").splitlines(), read(path), strict=True):
+            target = json.loads(line)["target"]
+            assert problem.pronoun.casefold() == target["span2_text"].strip().rstrip(",").casefold()
+            assert problem.sentence == json.loads(line)["text"]
+            if problem.query != target["span1_text"]:
+                different[split, json.loads(line)["idx"]] = problem.query
+    assert different == {
+        ("train", 234): "willow-towered Canopy Huntertropic wrestles",
+        ("train", 380): "willow-towered Canopy Huntertropic wrestles",
+        ("test", 117): "The traffic light",
+        ("test", 119): "The people in my reading group",
+        ("test", 120): "Carpenter's poems",
+        ("test", 144): "the tape",
+    }
+    king = superglue_row("Martin Luther King Jr. said so to Ann, as he knew.", "Martin Luther King Jr.", "he", 10)
+    assert superglue_wsc.parse(king).query == "Martin Luther King Jr."
+
+
+def superglue_row(text, span, pronoun, index):
+    return {"text": text, "target": {"span1_text": span, "span1_index": 0, "span2_text": pronoun, "span2_index": index}}
 
 
 def test_wsc273_is_the_first_273(real_file):

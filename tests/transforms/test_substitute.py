@@ -36,6 +36,10 @@ def filled(before, after, candidate, pronoun=None, style="auto", **labels):
         ('"', "They", ' slipped," I said.', "the men", '"The men slipped," I said.'),
         ("I met Mr. Hill and ", "they", " left.", "The men", "I met Mr. Hill and the men left."),
         ("It was on the ", "it", ".", "the table", "It was on the table."),
+        ("Jo said that ", "she", " could pay.", "the cook", "Jo said that the cook could pay."),
+        ("Jo asked what ", "she", " could do.", "the cook", "Jo asked what the cook could do."),
+        ("Jo hated all ", "his", " jokes.", "The cook", "Jo hated all the cook's jokes."),
+        ("Jo gave her ", "it", " back.", "the key", "Jo gave her the key back."),
         ("He broke ", "it", " , I think.", "the cup", "He broke the cup, I think."),
         ("I saw ", "him", " 's car.", "Tom", "I saw Tom's car."),
     ],
@@ -87,3 +91,49 @@ def test_every_wsc_possessive_is_one(real_file):
 )
 def test_sentence_starts_are_told(before, opens):
     assert opens_sentence(before) == opens
+
+
+PRONOUN_FILES = [
+    *("wsc/WSCollection.xml", "pdp/PDPChallenge2016.xml", "dpr/train.c.txt", "dpr/test.c.txt"),
+    *("winogender/all_sentences.tsv", "knowref/knowref_test.json"),
+    *(f"superglue-wsc/{split}.jsonl" for split in ("train", "val", "test")),
+    *(
+        f"winobias/{side}_stereotyped_type{kind}.txt.{split}"
+        for side in ("pro", "anti")
+        for kind in (1, 2)
+        for split in ("dev", "test")
+    ),
+    *(
+        f"perturbed-wsc/text_{name}.jsonl"
+        for name in ("original", "tense", "number", "gender", "voice", "rel_1", "adverb", "syn")
+    ),
+]
+ARTICLES = {"the", "a", "an"}
+DETERMINERS = ARTICLES | {"my", "our", "your", "his", "its", "their"}
+
+
+def read_closely(dataset):
+    """Where a filled text has two determiners in a row, and where a candidate's article is lost."""
+    doubled, lost = [], []
+    for problem in dataset:
+        for candidate in problem.candidates if problem.query is None else (problem.query,):
+            part = substitute(problem, candidate)
+            before, own, put = (words.casefold().split() or [""] for words in (part.before, candidate, part.candidate))
+            if before[-1] in DETERMINERS and put[0] in DETERMINERS:
+                doubled.append(part.text)
+            if own[0] in ARTICLES and put[0] != own[0]:
+                lost.append(part.text)
+    return doubled, lost
+
+
+def test_no_filled_sentence_of_open_has_two_determiners_or_lacks_one():
+    assert read_closely(load("open", groups=False)) == ([], [])
+
+
+@pytest.mark.parametrize("name", PRONOUN_FILES)
+def test_no_filled_sentence_of_a_public_file_has_two_determiners_or_lacks_one(name, real_file):
+    doubled, lost = read_closely(load(real_file(name), groups=False))
+    assert doubled == []
+    # "thus the it propells": the one pronoun of all that has an article before it, by its author's slip
+    slips = ["thus the motorboat", "thus the propeller"] if name == "dpr/train.c.txt" else []
+    assert [text.partition(" propells")[0][-len(slip) :] for text, slip in zip(lost, slips, strict=True)] == slips

@@ -10,7 +10,7 @@ from winokit.errors import UnknownName
 from winokit.loading import load
 from winokit.problem import Problem
 from winokit.transforms.mentions import mentions
-from winokit.transforms.switch import looks_switchable, switch
+from winokit.transforms.switch import by_label_or_rule, looks_switchable, switch
 
 NOT_NAMED = "a candidate is not named in the text"
 WORDS_BEFORE = "a candidate has words before it that may not fit the other"
@@ -107,7 +107,8 @@ def test_only_choices_between_two_are_switched():
 def test_the_answer_is_flipped_and_all_else_is_kept():
     ball = problem("Tom ran to Ray, but _ fell.", "Tom", "Ray", group="g", domain="social", pronoun="he")
     made = switch(ball)
-    assert (made.candidates, made.right, made.provenance) == (("Tom", "Ray"), "Ray", {"of": ball.id})
+    assert (made.candidates, made.right) == (("Tom", "Ray"), "Ray")
+    assert made.provenance == {"of": ball.id, "switched_by": "ours"}
     assert (made.group, made.domain, made.pronoun) == ("g", "social", "he")
     assert switch(ball.replace(answer=None)).answer is None
 
@@ -117,8 +118,30 @@ def test_the_papers_style_is_the_released_sentence():
     made = switch(call, style="paper")
     assert (made.before, made.pronoun, made.after, made.right) == ("Ray called paul. ", "he", " slept.", "Ray")
     assert switch(call.replace(labels={}), style="paper") == "no switched sentence was released for it"
-    with pytest.raises(UnknownName, match="Known: default, paper"):
+    with pytest.raises(UnknownName, match="Known: default, mended, paper"):
         switch(call, style="code")
+
+
+@pytest.mark.parametrize(
+    ("text", "pronoun", "released", "mended"),
+    [
+        ("Paul called Ray. _ slept.", "He", "Ray called paul. [he] slept.", "Ray called Paul. He slept."),
+        ("As Paul fed Ray, _ slept.", "he", "As ray fed paul, [he]  slept .", "As Ray fed Paul, he slept."),
+        ('Paul beat Ray, as _ "Hi!" won.', "his", 'Ray beat paul, as [his] "Hi!" won.', 'his "Hi!" won.'),
+        ("Paul saw Ray. I know _ fed.", "he", "Ray saw paul. i know [he] fed.", "Ray saw Paul. I know he fed."),
+    ],
+)
+def test_a_released_sentence_is_mended_by_the_capitals_of_the_original(text, pronoun, released, mended):
+    one = problem(text, "Paul", "Ray", pronoun=pronoun, labels={"switched": released})
+    made = switch(one, style="mended")
+    assert made.sentence.endswith(mended)
+    assert (made.right, made.provenance["switched_by"]) == ("Ray", "authors")
+
+
+def test_without_a_released_sentence_the_mended_one_is_ours():
+    call = problem("Paul called Ray. _ slept.", "Paul", "Ray")
+    assert switch(call, style="mended") == switch(call)
+    assert switch(call, style="mended").provenance["switched_by"] == "ours"
 
 
 def words_without_articles(text):
@@ -212,6 +235,20 @@ def test_124_of_the_131_released_sentences_are_ours_up_to_case(real_file):
     different = [row for row in switchable if folded(switch(wsc[row])) != folded(switch(wsc[row], style="paper"))]
     assert len(switchable) == 131
     assert different == [14, 21, 94, 95, 106, 170, 171]
+
+
+def test_all_131_switchable_problems_of_wsc_are_switched_and_all_but_six_as_we_do_it(real_file):
+    """The authors' 14 and 15 say "the man" for "his man"; the other four are refused by our rules."""
+    wsc = labelled_wsc(real_file)
+    make = by_label_or_rule(wsc)
+    made = {row: variant for row, one in enumerate(wsc) if isinstance(variant := make(one), Problem)}
+    assert len(made) == 131
+    assert {variant.provenance["switched_by"] for variant in made.values()} == {"authors"}
+    ours = {row: switch(wsc[row]) for row in made}
+    assert [row for row in made if ours[row] != made[row]] == [14, 15, 94, 95, 170, 171]
+    assert [row for row in made if isinstance(ours[row], str)] == [94, 95, 170, 171]
+    assert made[14].text == "The son couldn't lift the man because _ was so weak."
+    assert made[170].before.startswith("In July, Yakutsk declared war on Kamchatka. Since Kamchatka's army was much ")
 
 
 def folded(made):

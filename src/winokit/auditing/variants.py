@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from winokit.problem import Dataset, Problem
-from winokit.transforms import differ_in_kind, local_context, no_cands, part_sent, special_word_problem, switch
+from winokit.transforms import by_label_or_rule, local_context, no_cands, part_sent, special_word_problem
+from winokit.transforms.switch import AUTHORS, OURS
 
 ARTIFACTS = ("no-cands", "part-sent", "local-context")
 LABELLED, JUDGED = "labels", "judged automatically"
@@ -54,19 +56,11 @@ def _made(name: str, problems: Iterable[Problem], make: Callable[[Problem], Prob
 
 def _switched(problems: Dataset) -> Variant:
     """Candidates changed places, where that makes sense: by label where there is one, else by a careful judgement."""
-    labelled = any("switchable" in problem.labels for problem in problems)
-
-    def make(problem: Problem) -> Problem | str:
-        if labelled:
-            if not problem.labels.get("switchable"):
-                return "labelled not switchable" if "switchable" in problem.labels else "no label"
-            return switch(problem)
-        # without switching twice
-        made = switch(problem)
-        return made if isinstance(made, str) else differ_in_kind(problem) or made
-
-    variant = _made("switched", problems, make)
-    variant.note = f"switchable: {LABELLED if labelled else JUDGED}"
+    variant = _made("switched", problems, by_label_or_rule(problems))
+    variant.note = f"switchable: {LABELLED if any('switchable' in one.labels for one in problems) else JUDGED}"
+    by = Counter(one.provenance["switched_by"] for one in variant.problems)
+    if by[AUTHORS]:
+        variant.note += f"; sentences: the authors' {by[AUTHORS]}, ours {by[OURS]}"
     return variant
 
 

@@ -13,7 +13,7 @@ from winokit.collect.config import StudyConfig
 from winokit.errors import BadInput
 from winokit.loading import load
 from winokit.problem import Dataset, Problem
-from winokit.transforms import differ_in_kind, local_context, no_cands, part_sent, switch
+from winokit.transforms import by_label_or_rule, local_context, no_cands, part_sent
 
 DATA = "problems.jsonl"
 ORIGINAL = "original"
@@ -50,7 +50,7 @@ def variant_problems(dataset: Dataset, variant: str) -> tuple[list[Problem], Cou
     """The problems of one variant, and how often each reason stood against one."""
     if variant == ORIGINAL:
         return list(dataset), Counter()
-    make = _by_label_or_rule(dataset) if variant == "switched" else _MAKERS[variant]
+    make = by_label_or_rule(dataset) if variant == "switched" else _MAKERS[variant]
     made, refused = [], Counter[str]()
     for problem in dataset:
         outcome = "a yes/no judgement" if problem.query is not None else make(problem)
@@ -59,19 +59,6 @@ def variant_problems(dataset: Dataset, variant: str) -> tuple[list[Problem], Cou
         else:
             made.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
     return made, refused
-
-
-def _by_label_or_rule(dataset: Dataset) -> Callable[[Problem], Problem | str]:
-    """Switching by label where the dataset has labels, else by a careful rule: the problems that an audit switches."""
-    labelled = any("switchable" in problem.labels for problem in dataset)
-
-    def make(problem: Problem) -> Problem | str:
-        if labelled and not problem.labels.get("switchable"):
-            return "labelled not switchable" if "switchable" in problem.labels else "no label"
-        made = switch(problem)
-        return made if labelled or isinstance(made, str) else differ_in_kind(problem) or made
-
-    return make
 
 
 _MAKERS: Mapping[str, Callable[[Problem], Problem | str]] = {

@@ -4,6 +4,7 @@
             <answers><answer>…</answer>…</answers><correctAnswer>A</correctAnswer></schema>
 
 White space in the XML means nothing, so it is folded, and a space is put around the pronoun unless punctuation follows.
+A released script that joined the lines saw doubled spaces: what it saw is kept in provenance, as `spelled`.
 WSC273, which most papers report, is the first 273 of the collection's 285. PDP has up to five answers.
 """
 
@@ -18,7 +19,7 @@ from winokit.errors import CannotWrite, Malformed
 from winokit.formats.base import Format, Head, WriteOptions, need_no_query, need_pronoun, register
 from winokit.formats.source import Source
 from winokit.formats.xml_tree import Node, element, elements
-from winokit.problem import Problem
+from winokit.problem import BLANK, Problem
 
 NO_SPACE_BEFORE = tuple(".,;:?!'’)")
 OPENING = tuple("(“‘")
@@ -35,18 +36,28 @@ def parse(schema: Node) -> Problem:
     pronoun = text.words("pron")
     if not pronoun:
         raise Malformed("a pronoun expected, found none", field="pron")
-    before, after = text.words("txt1"), text.words("txt2")
+    before, after = _around_the_pronoun(text.words("txt1"), text.words("txt2"))
     candidates = tuple(" ".join(node.text.split()) for node in answers.children if node.tag == "answer")
     answer = _answer(schema.words("correctAnswer"), len(candidates))
     known = {tag: schema.words(tag) for tag in ("source", "humanSubjects") if schema.words(tag)}
+    spelled = BLANK.join(_around_the_pronoun(text.spelled("txt1"), text.spelled("txt2")))
+    if spelled != BLANK.join((before, after)):
+        known["spelled"] = spelled
     return Problem(
-        before if not before or before.endswith(OPENING) else before + " ",
-        after if not after or after.startswith(NO_SPACE_BEFORE) else " " + after,
+        before,
+        after,
         candidates,
         answer,
         pronoun=pronoun,
         group=schema.attributes.get("group"),
         provenance=known,
+    )
+
+
+def _around_the_pronoun(before: str, after: str) -> tuple[str, str]:
+    return (
+        before if not before or before.endswith(OPENING) else before + " ",
+        after if not after or after.startswith(NO_SPACE_BEFORE) else " " + after,
     )
 
 

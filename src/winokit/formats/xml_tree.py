@@ -36,6 +36,11 @@ class Node:
         node = self.child(tag)
         return " ".join(node.text.split()) if node else ""
 
+    def spelled(self, tag: str) -> str:
+        """The text of a child with each white-space character a space, as whoever joins lines has it."""
+        node = self.child(tag)
+        return re.sub(r"\s", " ", node.text.strip()) if node else ""
+
     def attribute(self, name: str) -> str:
         """An attribute that must be there."""
         try:

@@ -9,7 +9,7 @@ from winokit.transforms.pairs import non_associative, special_word_pairs
 from winokit.transforms.part_sent import part_sent
 from winokit.transforms.special_word import special_word_problem
 from winokit.transforms.substitute import Filled, substitute
-from winokit.transforms.switch import differ_in_kind, looks_switchable, switch
+from winokit.transforms.switch import by_label_or_rule, looks_switchable, switch
 
 VIEWS = {"binary": binary, "choice": choice, "judgements": judgements}
 """What `--as` can ask for: the same problems in another form."""
@@ -18,8 +18,8 @@ __all__ = [
     "VIEWS",
     "Filled",
     "binary",
+    "by_label_or_rule",
     "choice",
-    "differ_in_kind",
     "judgements",
     "local_context",
     "looks_switchable",

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 
 from winokit.errors import UnknownName
-from winokit.problem import Problem
+from winokit.problem import BLANK, Problem
 from winokit.transforms.mentions import Mention, article_before, core, mentions, occurrences, stands_in_another_form
 
 STYLES = ("default", "paper", "code")
@@ -45,13 +45,20 @@ def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
 
 
 def _substrings_removed(problem: Problem) -> tuple[str, str] | str:
-    before, after = problem.before, problem.after
-    found = [_only_occurrence(problem.text, candidate) for candidate in problem.candidates]
+    before, after = _spelled(problem)
+    found = [_only_occurrence(before + BLANK + after, candidate) for candidate in problem.candidates]
     for words in found:
         if words is None:
             return "a candidate does not occur exactly once"
         before, after = before.replace(words, ""), after.replace(words, "")
     return before.replace("  ", " "), after.replace("  ", " ")
+
+
+def _spelled(problem: Problem) -> tuple[str, str]:
+    """Both sides of the blank as the script saw them: a doubled space of WSC parts "the key" from "the  keyhole"."""
+    before, _, after = str(problem.provenance.get("spelled", problem.text)).partition(BLANK)
+    same = (before.split(), after.split()) == (problem.before.split(), problem.after.split())
+    return (before, after) if same else (problem.before, problem.after)
 
 
 def _only_occurrence(text: str, candidate: str) -> str | None:

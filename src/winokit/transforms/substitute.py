@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from winokit.errors import UnknownName
 from winokit.names import gender_of
 from winokit.problem import Problem
+from winokit.words import ARTICLE
 
 STYLES = ("auto", "literal", "natural")
 POSSESSIVE = frozenset("his its their my our your whose hers theirs ours yours".split())
@@ -32,6 +33,9 @@ AFTER_OBJECT = frozenset(
 )
 SENTENCE_END = re.compile(r"(?:^|[.!?…][\"'”’)]*|:\s*[\"“])\s*[\"'“‘(]*$")
 OPENING_QUOTE = re.compile(r"(?:^|\s)[\"“]$")
+# Only what can be nothing but a determiner: before a place where a pronoun stood, "that", "what", "all" and "her" begin
+# or belong to something else ("told her that he", "all his"), and before every blank of WinoGrande "that" does too.
+DETERMINER_BEFORE = re.compile(r"\b(?:the|an?|my|our|your|his|its|their)\s+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,8 @@ def _literal(problem: Problem, candidate: str) -> Filled:
 def _natural(problem: Problem, candidate: str) -> Filled:
     before, after = problem.before, re.sub(r"^\s+(?=[.,;:?!]|['’]s\b)", "", problem.after)
     candidate = " ".join(candidate.split())
-    if re.search(r"\b(?:the|an?|my|our|your|his|her|its|their|this|that)\s+$", before, re.IGNORECASE):
-        candidate = re.sub(r"^(?:the|an?)\s+", "", candidate, flags=re.IGNORECASE)
+    if DETERMINER_BEFORE.search(before):
+        candidate = ARTICLE.sub("", candidate)
     candidate = _with_case(before, candidate, clause="asks_for" in problem.labels)
     if is_possessive(problem.pronoun, after):
         candidate += "’" if candidate.endswith("’") else _possessive_ending(candidate, problem.pronoun or "")

@@ -12,12 +12,15 @@ gap in the wall", "a wall in the gap"), and travel with their noun when the othe
 con artist"). What cannot be undone to the letter, or where we are unsure, is refused with a reason.
 
 The authors switched by plain replacement, and their sentences lose the capitals of names ("call paul") and hit parts of
-words ("the botray of the stairs"). `style="paper"` gives their released sentence where the labels have it.
+words ("the botray of the stairs"). Where the labels have their sentence, `style="paper"` gives it as released, and
+`style="mended"` with the original's capitals and without three slips; where they have none, `mended` gives ours. What
+was switched says by whom (`provenance["switched_by"]`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from winokit.errors import UnknownName
@@ -37,7 +40,11 @@ from winokit.transforms.mentions import (
 )
 from winokit.transforms.substitute import opens_sentence
 
-STYLES = ("default", "paper")
+STYLES = ("default", "paper", "mended")
+AUTHORS, OURS = "authors", "ours"
+# What plain replacement broke in rows 15, 21 and 106 of the released file, as the twin or the original has it.
+SLIPS = {"lift his man": "lift the man", "botray": "bottom", "Man was doing": "A man was doing", "a john": "John"}
+WORD = re.compile(r"\w+")
 VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u[bst]i)[aeiou]|hour|honest|honou?r|heir", re.IGNORECASE)
 TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+$")
 WHOLE_PHRASES = frozenset("someone somebody something everyone everybody everything".split())
@@ -61,14 +68,27 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
         return "a yes/no judgement names one candidate only"
     if len(problem.candidates) != 2:
         return "more than two candidates"
-    if style == "paper":
-        return _released(problem)
+    if style == "paper" or (style == "mended" and "switched" in problem.labels):
+        return _released(problem, mended=style == "mended")
     made = _switched(problem)
     if isinstance(made, Problem):
         back = _switched(made)
         if isinstance(back, str) or back.text != problem.text:
             return "switching back would not give the same text"
     return made
+
+
+def by_label_or_rule(problems: Iterable[Problem]) -> Callable[[Problem], Problem | str]:
+    """How some problems are switched: where they have labels, those labelled switchable, else by a careful rule."""
+    labelled = any("switchable" in problem.labels for problem in problems)
+
+    def make(problem: Problem) -> Problem | str:
+        if labelled and not problem.labels.get("switchable"):
+            return "labelled not switchable" if "switchable" in problem.labels else "no label"
+        made = switch(problem, style="mended")
+        return made if labelled or isinstance(made, str) else differ_in_kind(problem) or made
+
+    return make
 
 
 def looks_switchable(problem: Problem) -> str | None:
@@ -228,16 +248,45 @@ def _edited(problem: Problem, edits: list[tuple[int, int, str]]) -> Problem:
             before = before[:start] + new + before[end:]
         else:
             after = after[: start - blank - 1] + new + after[end - blank - 1 :]
+    return _flipped(problem, OURS, before=before, after=after)
+
+
+def _flipped(problem: Problem, by: str, **changed: str) -> Problem:
     answer = None if problem.answer is None else 1 - problem.answer
-    return problem.replace(before=before, after=after, answer=answer, provenance={"of": problem.id})
+    return problem.replace(answer=answer, provenance={"of": problem.id, "switched_by": by}, **changed)
 
 
-def _released(problem: Problem) -> Problem | str:
+def _released(problem: Problem, *, mended: bool) -> Problem | str:
     """The sentence the authors released, which has its pronoun in brackets."""
     parts = re.split(r"\[([^\[\]]+)\]", str(problem.labels.get("switched", "")))
     if len(parts) != 3:
         return "no switched sentence was released for it"
-    answer = None if problem.answer is None else 1 - problem.answer
-    return problem.replace(
-        before=parts[0], pronoun=parts[1], after=parts[2], answer=answer, provenance={"of": problem.id}
-    )
+    before, pronoun, after = parts
+    if mended:
+        pronoun = problem.pronoun or pronoun
+        before, after = _mended(problem, before, pronoun, after)
+    return _flipped(problem, AUTHORS, before=before, pronoun=pronoun, after=after)
+
+
+def _mended(problem: Problem, before: str, pronoun: str, after: str) -> tuple[str, str]:
+    """A released sentence's two parts, every word in the case that the original gives it in such a place."""
+    original = problem.sentence
+    forms = {(opens_sentence(original[: m.start()]), m.group().casefold()): m.group() for m in WORD.finditer(original)}
+    names = " ".join(name for name in map(core, problem.candidates) if is_proper(name))
+    forms |= {(False, word.casefold()): word for word in WORD.findall(names)}
+
+    def cased(part: str, lead: str = "") -> str:
+        def in_its_place(match: re.Match[str]) -> str:
+            word, opens = match.group(), opens_sentence(lead + part[: match.start()])
+            return forms.get((opens, word.casefold()), word[:1].upper() + word[1:] if opens else word)
+
+        return WORD.sub(in_its_place, part)
+
+    before = cased(_without_slips(before))
+    return before, cased(_without_slips(after), before + pronoun)
+
+
+def _without_slips(text: str) -> str:
+    for slip, right in SLIPS.items():
+        text = re.sub(rf"\b{slip}\b", right, text)
+    return re.sub(r"\s+(?=[.,;:?!]|\s)", "", text)
