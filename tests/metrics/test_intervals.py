@@ -68,12 +68,21 @@ def test_a_gap_of_independent_sides_is_newcombes():
     assert (found.low, found.high) == pytest.approx((0.0524, 0.3339), abs=0.003)
 
 
-def test_blakers_interval_is_his():
-    """Blaker (2000), table 1: 95 % limits for n = 10, as printed to three digits in R's BlakerCI."""
-    printed = {0: (0.0, 0.283), 1: (0.005, 0.444), 2: (0.037, 0.556), 3: (0.087, 0.619), 5: (0.222, 0.778)}
-    for right, limits in printed.items():
-        found = share_interval([True] * right + [False] * (10 - right), [None] * 10)
-        assert (round(found.low, 3), round(found.high, 3)) == pytest.approx(limits, abs=0.0011)
+def blakers_p(right: int, n: int, of: float) -> float:
+    """Blaker (2000) as he defines it: how likely is a count whose smaller tail is no larger than that of this one?"""
+    counts = np.arange(n + 1)
+    tails = np.minimum(stats.binom.cdf(counts, n, of), stats.binom.sf(counts - 1, n, of))
+    return float(stats.binom.pmf(counts, n, of)[tails <= tails[right] * (1 + 1e-9)].sum())
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 4), (1, 4), (3, 10), (5, 10), (9, 37), (37, 37)])
+def test_an_exact_share_has_blakers_p_value_and_the_interval_that_it_leaves(right, n):
+    found, shares = share([True] * right + [False] * (n - right), [None] * n), np.linspace(0.005, 0.995, 199)
+    his = np.array([blakers_p(right, n, of) for of in shares])
+    assert [found.p(of) for of in shares] == pytest.approx(his)
+    kept, interval = shares[his > 0.05], found.interval()
+    assert interval.low == pytest.approx(0.0 if right == 0 else kept.min(), abs=0.0051)
+    assert interval.high == pytest.approx(1.0 if right == n else kept.max(), abs=0.0051)
 
 
 def test_singles_are_clusters_of_their_own():
