@@ -37,8 +37,8 @@ from winokit.metrics.arrays import (
 
 LEVEL = 0.95
 PRIOR_GROUPS = 3.0
-"""The design effect is shrunk towards 1, and the correlation of two shares towards 0, as if by this many groups: what is
-estimated from few groups may be extreme by luck. Three keeps coverage at 91 % or more from six groups on, whatever the
+"""The design effect is shrunk towards 1, and the correlation of two shares towards 0, as if by this many groups: what
+few groups say of either may be extreme by luck. Three keeps coverage at 91 % or more from six groups on, whatever the
 correlation; with one, gaps of scorers that are right on nested sets of problems had 88 %."""
 GRID = 256
 ROUNDING = 1e-12
