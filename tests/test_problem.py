@@ -87,3 +87,59 @@ def test_datasets_are_equal_and_hashable_by_content(twins):
 def test_groups_list_their_members_in_order(twins):
     assert {name: len(members) for name, members in twins.groups.items()} == {"pour": 2, "thank": 2, "rope": 2}
     assert twins.groups["pour"] == (twins[0], twins[1])
+
+
+def test_problems_of_one_group_are_a_cluster_and_a_problem_alone_is_its_own(twins):
+    alone = Problem("Nobody knew why ", " had gone.", ("Ann", "Bo"), 0)
+    assert Dataset([*twins, alone]).clusters == (0, 0, 2, 2, 4, 4, 6)
+
+
+def test_the_same_text_with_another_pronoun_other_candidates_or_another_question_is_one_cluster():
+    """A scorer that fills the blank reads he, she and they alike: three rows, one thing that varies."""
+    text = ("The clerk paid the cook because ", " was kind.")
+    people = ("the clerk", "the cook")
+    spoken = [Problem(*text, people, 0, pronoun) for pronoun in ("he", "she", "they")]
+    others = [Problem(*text, ("the clerk", "the cat"), 0, "it"), Problem(*text, ("no", "yes"), 0, query="the cook")]
+    elsewhere = Problem("The clerk hit the cook because ", " was kind.", people, 0, "he")
+    assert Dataset([*spoken, *others, elsewhere]).clusters == (0, 0, 0, 0, 0, 5)
+
+
+def test_what_links_two_clusters_makes_them_one():
+    def problem(text: str, group: str | None, template: str | None) -> Problem:
+        labels = {} if template is None else {"template": template}
+        return Problem(f"{text} because ", " won.", ("Ann", "Bo"), 0, group=group, labels=labels)
+
+    data = [
+        problem("one", "a", None),
+        problem("two", None, "t"),
+        problem("three", "b", None),
+        problem("four", None, None),
+    ]
+    assert Dataset(data).clusters == (0, 1, 2, 3)
+    assert Dataset([*data, problem("five", "a", "t")]).clusters == (0, 0, 2, 3, 0)
+    assert Dataset([*data, problem("five", "b", "t"), problem("two", "a", None)]).clusters == (0, 0, 0, 3, 0, 0)
+
+
+def test_winogenders_problems_hang_together_by_occupation(real_file):
+    """A template is filled with two participants, a group joins the two answers: twelve problems an occupation."""
+    from winokit.loading import load
+
+    data = load(real_file("winogender/all_sentences.tsv"))
+    assert {problem.labels["template"] for problem in data} == {
+        f"{occupation}.{answer}" for occupation in {p.labels["occupation"] for p in data} for answer in (0, 1)
+    }
+    assert len(set(data.clusters)) == 60
+    assert {data.clusters.count(number) for number in data.clusters} == {12}
+
+
+def test_winobias_pairs_pro_with_anti_by_their_text(real_file):
+    from winokit.loading import load
+
+    sides = [str(real_file(f"winobias/{side}_stereotyped_type1.txt.dev")) for side in ("pro", "anti")]
+    data = load("+".join(sides))
+    by_text: dict[str, set[int]] = {}
+    for problem, cluster in zip(data, data.clusters, strict=True):
+        by_text.setdefault(problem.text, set()).add(cluster)
+    assert all(len(clusters) == 1 for clusters in by_text.values())
+    paired = [p for p in data if len({q.labels["stereotype"] for q in data if q.text == p.text}) == 2]
+    assert len(paired) > 0.9 * len(data)

@@ -62,9 +62,7 @@ def rows_to_json(rows: Iterable[Metric]) -> list[dict[str, Any]]:
     """Rows as `results.json` holds them, each with the same columns: those of the contract, then the details of any."""
     made = list(rows)
     extra = dict.fromkeys(name for row in made for name in row.details)
-    return [
-        {**row.to_json(), **{name: row.details.get(name) for name in extra if name not in row.details}} for row in made
-    ]
+    return [{name: cells.get(name) for name in (*CONTRACT, *extra)} for cells in (row.to_json() for row in made)]
 
 
 def _finite(value: Any) -> Any:

@@ -8,7 +8,7 @@ from winokit.loading import load
 from winokit.models.random_model import RandomModel
 from winokit.scoring import Prediction, write_predictions
 
-QUICK = Settings(protocols=("accuracy",), draws=20)
+QUICK = Settings(protocols=("accuracy",))
 
 
 def labels(path, label):
@@ -65,7 +65,7 @@ def test_perturbed_versions_of_something_else_are_refused():
 
 def test_perturbed_problems_whose_original_is_missing_are_counted(real_file):
     gender = real_file("perturbed-wsc/text_gender.jsonl")
-    settings = Settings(protocols=("stability",), draws=20, perturbed=(str(gender),))
+    settings = Settings(protocols=("stability",), perturbed=(str(gender),))
     run = audit(real_file("perturbed-wsc/text_original.jsonl"), "random", limit=60, settings=settings)
     (left,) = run.left_out
     assert left.n == len(load(gender)) - run.find("stability", "gender", "accuracy").n > 0

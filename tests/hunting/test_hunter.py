@@ -1,13 +1,13 @@
 import json
 
 import pytest
+from winokit.metrics.retrieval import precision_recall
 
 from winokit.auditing import Settings, audit
 from winokit.errors import BadInput, UnknownName
 from winokit.hunting.hunter import Hunter, hunt, is_copy, scores
 from winokit.hunting.synonyms import load_synonyms
 from winokit.metrics import expected_accuracy
-from winokit.metrics.retrieval import precision_recall
 from winokit.models.base import Choose, Fill
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem

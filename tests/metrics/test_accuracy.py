@@ -1,7 +1,17 @@
 import pytest
 
 from winokit.errors import BadInput
-from winokit.metrics import abstained, accuracy, chance, confusion, expected_accuracy, f1, majority_class
+from winokit.metrics import (
+    abstained,
+    accuracy,
+    chance,
+    expected_accuracy,
+    f1,
+    guess_chance,
+    majority_class,
+    precision,
+)
+from winokit.metrics.accuracy import confusion
 
 HUNTER = [1] * 119 + [0] * 80 + [None] * 74
 """The knowledge hunter on WSC273: 119 right, 80 wrong, 74 without evidence."""
@@ -52,8 +62,19 @@ def test_an_abstention_costs_recall_and_not_precision():
 
 
 def test_the_knowledge_hunters_precision_and_recall_make_its_f1():
-    precision, recall = 119 / 199, 119 / 273
-    assert f1(HUNTER, [1] * 273).micro == pytest.approx(2 * precision * recall / (precision + recall))
+    of_answered, recall = precision(HUNTER, [1] * 273), accuracy(HUNTER, [1] * 273)
+    assert of_answered == 119 / 199
+    assert f1(HUNTER, [1] * 273).micro == pytest.approx(2 * of_answered * recall / (of_answered + recall))
+
+
+def test_who_answers_nothing_has_no_precision():
+    assert precision([None, None], [0, 1]) is None
+
+
+def test_guessing_gets_nothing_of_what_it_does_not_answer():
+    """The knowledge hunter answers 199 of 273, so guessing as often as it does gets 36.4 % and not 50."""
+    assert guess_chance(HUNTER, [2] * 273).mean() == pytest.approx(199 / 2 / 273)
+    assert guess_chance([0, 3, None], [2, 4, 4]).tolist() == [0.5, 0.25, 0.0]
 
 
 def test_a_class_nobody_predicts_has_an_f1_of_nought():

@@ -4,9 +4,9 @@ import pytest
 
 from winokit.errors import BadInput
 from winokit.metrics import (
+    choice_kept_chance,
+    choice_turned,
     consistency,
-    expected_consistency,
-    expected_stability,
     in_first_order,
     order_invariance,
     role_kept,
@@ -18,8 +18,7 @@ from winokit.problem import Problem
 def test_the_knowledge_hunters_expected_consistency_comes_out():
     """105 of 131 answered, all in the same role; 26 without evidence. 118/131 is 0.90076: the paper cuts its digits."""
     before, after = [0] * 105 + [None] * 26, [1] * 105 + [None] * 26
-    assert math.floor(1e4 * expected_consistency(before, after)) / 100 == 90.07
-    assert consistency(before, after) == 105 / 131
+    assert math.floor(1e4 * consistency(before, after)) / 100 == 90.07
 
 
 def test_the_single_lms_consistency_does_not_ask_for_right_answers():
@@ -32,13 +31,13 @@ def test_the_single_lms_consistency_does_not_ask_for_right_answers():
 
 
 def test_one_abstention_of_the_two_is_settled_by_a_coin():
-    assert expected_consistency([0, None, None], [None, 1, None]) == 0.5
-    assert consistency([0, None, None], [None, 1, None]) == 0
+    assert role_kept([0, None, None], [None, 1, None]).tolist() == [0.5, 0.5, 0.5]
+    assert consistency([0, None, None], [None, 1, None]) == 0.5
 
 
 def test_a_model_that_likes_a_candidate_for_its_name_is_not_consistent():
-    assert role_kept([0, 1], [0, 1]).tolist() == [False, False]
-    assert role_kept([0, 1], [1, 0]).tolist() == [True, True]
+    assert role_kept([0, 1], [0, 1]).tolist() == [0, 0]
+    assert role_kept([0, 1], [1, 0]).tolist() == [1, 1]
 
 
 def test_stability_does_not_ask_for_right_answers():
@@ -47,7 +46,8 @@ def test_stability_does_not_ask_for_right_answers():
 
 def test_an_abstention_is_no_stable_choice():
     assert stability([None, None], [None, 0]) == 0
-    assert expected_stability([None, None, 1], [None, 0, 1], [2, 4, 2]) == pytest.approx((1 / 2 + 1 / 4 + 1) / 3)
+    assert stability([None, 0, 1], [None, 0, None]) == pytest.approx(1 / 3)
+    assert choice_kept_chance([None, 0, 1], [None, 0, 1], [2, 4, 2]).tolist() == [0, 0.25, 0.5]
 
 
 def test_order_invariance_follows_the_candidate_not_its_index():
@@ -62,6 +62,11 @@ def test_order_invariance_follows_the_candidate_not_its_index():
 
 def test_a_model_that_always_takes_the_first_candidate_depends_on_their_order():
     assert order_invariance([0] * 4, [0] * 4, [(1, 0)] * 4) == 0
+
+
+def test_an_abstention_is_neither_the_same_choice_in_the_other_order_nor_another():
+    assert order_invariance([0, None, 1], [1, None, None], [(1, 0)] * 3) == pytest.approx(1 / 3)
+    assert choice_turned([0, None, 1, 1], [0, None, None, 0]).tolist() == [False, False, False, True]
 
 
 def test_switching_three_candidates_is_refused():

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from winokit.errors import BadInput, UnknownName
-from winokit.metrics import Cell, delta, delta_female, delta_male, gotcha, gotcha_table, pro_minus_anti
+from winokit.metrics import delta, gotcha, pro_minus_anti
 
 
 @pytest.mark.parametrize(
@@ -60,32 +60,17 @@ def test_bergsmas_column_would_flip_160_flags(winogender):
 def test_a_scorer_blind_to_the_pronoun_has_opposite_deltas(winogender):
     """It chooses by the text without the pronoun, so male and female versions get the same choice."""
     problems = [problem for problem in winogender if problem.labels["gender"] != "neutral"]
-    right = [len(problem.text) % 3 == 0 for problem in problems]
-    genders = [problem.labels["gender"] for problem in problems]
-    female = delta_female(right, genders, flags(problems))
+    female, male = (
+        delta([len(problem.text) % 3 == 0 for problem in some], flags(some))
+        for some in ([p for p in problems if p.labels["gender"] == gender] for gender in ("female", "male"))
+    )
     assert female != 0
-    assert delta_male(right, genders, flags(problems)) == pytest.approx(-female)
+    assert male == pytest.approx(-female)
 
 
-RIGHT = [True, True, True, False, True, False, False, True]
-GENDERS = ["female"] * 4 + ["male"] * 2 + ["neutral"] * 2
-GOTCHAS = [False, False, True, True, True, False, None, None]
-
-
-def test_deltas_are_signed_and_leave_the_other_gender_out():
-    assert delta_female(RIGHT, GENDERS, GOTCHAS) == 0.5
-    assert delta_male(RIGHT, GENDERS, GOTCHAS) == -1.0
-
-
-def test_the_table_counts_right_answers_by_cell():
-    assert gotcha_table(RIGHT, GENDERS, GOTCHAS) == {
-        ("female", True): Cell(1, 2),
-        ("female", False): Cell(2, 2),
-        ("male", True): Cell(1, 1),
-        ("male", False): Cell(0, 1),
-        ("neutral", None): Cell(1, 2),
-    }
-    assert (Cell(1, 2).accuracy, Cell(0, 0).accuracy) == (0.5, None)
+def test_a_delta_is_signed_and_leaves_problems_without_a_flag_out():
+    assert delta([True, True, True, False, False, True], [False, False, True, True, None, None]) == 0.5
+    assert delta([True, False], [True, False]) == -1.0
 
 
 def test_pro_minus_anti_is_signed():
@@ -97,8 +82,8 @@ def test_pro_minus_anti_is_signed():
     [
         (lambda: gotcha("woman", True, 20), UnknownName, "No gender named 'woman'"),
         (lambda: gotcha("female", True, 120), BadInput, "from 0 to 100"),
-        (lambda: delta([True], [True]), BadInput, "none is 'not gotcha'"),
-        (lambda: pro_minus_anti([True], ["pro"]), BadInput, "none is 'anti'"),
+        (lambda: delta([True], [True]), BadInput, "none is on the first"),
+        (lambda: pro_minus_anti([True], ["pro"]), BadInput, "none is on the second"),
         (lambda: pro_minus_anti([True, True], ["pro", "con"]), UnknownName, "No stereotype named 'con'"),
     ],
 )

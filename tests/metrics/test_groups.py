@@ -10,16 +10,17 @@ from winokit.metrics import (
     complete_groups,
     group_accuracy,
     group_accuracy_chance,
-    group_score,
-    group_scores,
+    guess_chance,
     independent_group_accuracy,
+    no_right,
+    no_right_chance,
     none_right,
-    none_right_chance,
     one_right,
-    one_right_chance,
     same_option,
     same_option_chance,
     same_options,
+    some_right,
+    some_right_chance,
 )
 
 TWINS = ["a", "a", "b", "b", "c", "c", None]
@@ -81,6 +82,8 @@ def test_all_one_none_by_hand():
     right = [True, True, True, False, False, False, True]
     assert group_accuracy(right, TWINS) == one_right(right, TWINS) == none_right(right, TWINS) == pytest.approx(1 / 3)
     assert all_right(right, TWINS).tolist() == [True, False, False]
+    assert some_right(right, TWINS).tolist() == [False, True, False]
+    assert no_right(right, TWINS).tolist() == [False, False, True]
 
 
 def test_a_triplet_with_two_right_is_right_in_part():
@@ -92,24 +95,19 @@ def test_members_need_not_stand_side_by_side():
     assert group_accuracy([True, True, False, True], ["a", "b", "a", "b"]) == 0.5
 
 
-def test_a_group_score_takes_the_worst_of_any_score():
-    bleu, loss = [0.3, 0.5, 0.9, 0.7, 0.1, 0.2, 9.0], [1.0, 2.0, 0.5, 0.1, 3.0, 0.0, 9.0]
-    assert group_scores(bleu, TWINS).tolist() == [0.3, 0.7, 0.1]
-    assert group_score(bleu, TWINS) == pytest.approx(1.1 / 3)
-    assert group_score(loss, TWINS, worse=max) == pytest.approx(5.5 / 3)
-
-
-def test_a_group_score_of_flags_is_group_accuracy():
-    right = [True, True, True, False, False, True, True]
-    assert group_score(right, TWINS) == group_accuracy(right, TWINS)
-
-
 def test_chance_multiplies_within_groups():
     groups = ["pair", "pair", "triplet", "triplet", "triplet", None]
-    candidates = [2, 2, 2, 2, 5, 2]
-    assert group_accuracy_chance(candidates, groups) == pytest.approx((1 / 4 + 1 / 20) / 2)
-    assert none_right_chance(candidates, groups) == pytest.approx((1 / 4 + 1 / 5) / 2)
-    assert one_right_chance(candidates, groups) == pytest.approx((1 / 2 + 3 / 4) / 2)
+    chances = [1 / number for number in (2, 2, 2, 2, 5, 2)]
+    assert group_accuracy_chance(chances, groups) == pytest.approx((1 / 4 + 1 / 20) / 2)
+    assert no_right_chance(chances, groups).tolist() == pytest.approx([1 / 4, 1 / 5])
+    assert some_right_chance(chances, groups).tolist() == pytest.approx([1 / 2, 3 / 4])
+
+
+def test_guessing_cannot_get_a_group_right_that_it_does_not_answer_in_full():
+    chances = guess_chance([0, None, 1, 1], [2, 2, 2, 2])
+    assert group_accuracy_chance(chances, ["a", "a", "b", "b"]) == 0.125
+    assert some_right_chance(chances, ["a", "a", "b", "b"]).tolist() == [0.5, 0.5]
+    assert no_right_chance(chances, ["a", "a", "b", "b"]).tolist() == [0.5, 0.25]
 
 
 def test_a_model_deaf_to_the_special_word_gives_twins_the_same_option():
@@ -150,8 +148,7 @@ def test_independence_asks_only_for_the_accuracy_of_grouped_problems():
     ("call", "says"),
     [
         (lambda: group_accuracy([True, False], [None, "a"]), "no complete group"),
-        (lambda: group_score([1.0, 2.0], ["a", "a"], worse=sum), "worse is min .* or max"),
-        (lambda: group_score([1.0, float("nan")], ["a", "a"]), "1 of 2 values are no finite numbers"),
+        (lambda: group_accuracy_chance([1.0, float("nan")], ["a", "a"]), "1 of 2 values are no finite numbers"),
         (lambda: group_accuracy([2, 0], ["a", "a"]), "a flag a problem expected"),
         (lambda: same_option([None, 0], ["a", "a"]), "no complete group is answered in full"),
     ],

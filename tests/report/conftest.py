@@ -103,8 +103,8 @@ def rows_of(scorer: tuple[str, str], dataset: Dataset, made: dict[str, list[Pred
     rows.share("special-word/all/accuracy", right(made["special-word"]).values(), scoring="special-word")
     for place, name in enumerate(("answer_first", "answer_second")):
         rows.share(f"position/{name}/accuracy", [hits[p.id] for p in dataset if p.answer == place])
-    rows.plain("gender/female/delta", 0.042, 240, low=-0.03, high=0.11, note="by construction")
-    rows.plain("gender/male/delta", -0.175, 240, low=-0.26, high=-0.09)
+    rows.plain("gender/female/delta", 0.042, 240, low=-0.03, high=0.11, chance=0.0, note="by construction")
+    rows.plain("gender/male/delta", -0.175, 240, low=-0.26, high=-0.09, chance=0.0)
     rows.plain("luck/all/p_chance", 0.41 if share < 0.6 else 1e-12, len(hits))
     rows.plain("luck/all/p_best_of_10", 0.995 if share < 0.6 else 1e-11, len(hits))
     rows.plain("luck/all/n_to_beat_chance", 9_000 if share < 0.6 else 31, len(hits))

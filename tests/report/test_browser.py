@@ -186,4 +186,4 @@ def test_the_comparison_opens_quietly_and_fits(browser, run, one_model, tmp_path
     path = write_comparison({"one": one_model, "two": run}, {("one", "two", "accuracy"): found}, tmp_path)
     with opened(browser, path, width) as page:
         assert overflow(page) == 0
-        assert page.is_visible("text=one is ahead of two by")
+        assert page.is_visible("text=one is ahead of two")

@@ -56,8 +56,11 @@ def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path)
     html = path.read_text("utf-8")
     page = comparison_of(runs, comparisons)
     assert path == tmp_path / "index.html"
-    assert page.sentences[0].startswith("big & new is ahead of coin by 30.0 points of accuracy (p")
-    assert page.sentences[1] == "Not told apart by group accuracy: big & new and coin."
+    (sentence,) = page.sentences
+    assert sentence.startswith(
+        "big & new is ahead of coin, not on whole groups: big & new has +30.0 points of accuracy (p"
+    )
+    assert sentence.endswith("and +1.7 points of group accuracy (p\u00a0=\u00a01.000) after correction for 2 tests.")
     assert "big &amp; new is ahead" in html
     assert (tmp_path / "figures" / "differences.svg").is_file()
 
@@ -70,7 +73,8 @@ def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):
                 assert f'value="{row.value}"' in html
     for found in comparisons.values():
         assert f'value="{found.difference}"' in html
-        assert f'value="{found.p_mcnemar}"' in html
+        assert f'value="{found.p_groups}"' in html
+        assert f'<td class="num">{found.n_to_tell_apart:,}</td>' in html
 
 
 def test_runs_of_several_scorers_have_a_column_each(run):

@@ -17,7 +17,7 @@ from winokit.report.pages import report_of
 from winokit.report.problems import problem_scripts
 from winokit.report.scorers import scorers
 from winokit.report.wording import kind, say, say_interval
-from winokit.results import Metric
+from winokit.results import Metric, stands
 from winokit.scoring import Prediction
 
 READER, GUESSER = "reader <1>", "random"
@@ -55,7 +55,7 @@ def run_of(predictions: list[Prediction], *rows: Metric) -> Run:
     ],
 )
 def test_a_row_stands_where_its_interval_lies(low, high, chance, where):
-    assert plots.stands(replace(ROW, low=low, high=high, chance=chance)) == where
+    assert stands(replace(ROW, low=low, high=high, chance=chance)) == where
 
 
 def test_a_forest_has_a_mark_for_each_scorer_and_chance_of_its_own(run):

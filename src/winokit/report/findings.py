@@ -143,7 +143,7 @@ def _artifacts_finding(rows: Rows, state: State) -> Point | None:
         return Point(
             f"Artifact baselines ({listed}) say little of a scorer that is not above chance itself.", PLAIN, claims
         )
-    return Point(f"No artifact baseline is told from guessing: {listed}.", GOOD, claims)
+    return Point(f"No artifact baseline is shown to be above guessing: {listed}.", GOOD, claims)
 
 
 def _switching_finding(rows: Rows, state: State) -> Point | None:
@@ -212,7 +212,8 @@ def _gender_finding(rows: Rows, state: State) -> Point | None:
     listed = join([f"{GENDER[name]} {points(row.value)}" for name, row in known.items()])
     notes = "; ".join(dict.fromkeys(row.note for row in known.values() if row.note))
     clear = [GENDER[name] for name, state_of in where.items() if state_of in (ABOVE, BELOW)]
-    rest = f" Told from nought: {join(clear)}." if clear else " None is told from nought."
+    none = "" if UNKNOWN in where.values() else " None is told from nought."
+    rest = f" Told from nought: {join(clear)}." if clear else none
     text = f"Gender differences, in points: {listed}" + (f" ({notes})." if notes else ".")
     claims = {f"gender {' '.join(name)}": state_of for name, state_of in where.items()}
     return Point(text + rest, BAD if clear else PLAIN, claims)

@@ -75,12 +75,15 @@ def _headline(rows: Rows, state: State) -> str:
     single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
     grouped = rows.find("groups", "grouped")
     same = " with the same abstentions" if state["abstained"] == SOME else ""
+    whole = "" if group is None else f"{plural(group.n, 'group')} as a whole{_beside(group)}"
+    if single is None and group is not None:
+        return f"{percent(group.value)} of {whole} are right; the run has no accuracy over all problems."
     if single is None:
         return "The run has no accuracy over all problems, so there is no score to judge."
     start = f"{percent(single.value)} of {plural(single.n, 'problem')} are right{_beside(single, f'guessing{same}')}"
     if group is None or grouped is None:
         return f"{start}; there are no twins to look at."
-    whole = f"{percent(group.value)} of their {plural(group.n, 'group')} as a whole{_beside(group)}"
+    whole = f"{percent(group.value)} of their {whole}"
     if grouped.n == single.n:
         return f"{start}, and {whole}."
     return f"{start}. Of the {grouped.n:,} with twins, {percent(grouped.value)} are right, and {whole}."

@@ -72,6 +72,7 @@ def environment() -> Environment:
         "percent": wording.percent,
         "points": wording.points,
         "probability": wording.probability,
+        "count": wording.count,
         "value": _value,
     }
     return made
