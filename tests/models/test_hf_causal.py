@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 from peft import LoraConfig, PeftModel, get_peft_model
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tiny_causal import TWINS, tiny_tokenizer
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Ask, Continuation, Embed, Model, NothingToScore, TooLong
@@ -18,14 +18,6 @@ from winokit.models.hf_common import halving
 from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.registry import load_model
 
-TWINS = [
-    "The cup fell off the table because it stood near the edge.",
-    "The cup fell off the table because it was pushed.",
-    "The spoon fell off the table because it stood near the edge.",
-    "Nora thanked Ines because Nora had been helped.",
-    "Nora thanked Ines because Ines had been helpful.",
-    "Nora left.",
-]
 REQUESTS = [
     *(
         Continuation(" ".join(text.split()[:k]), " " + " ".join(text.split()[k:]))
@@ -61,20 +53,6 @@ CONFIGS: dict[str, Callable[[], transformers.PretrainedConfig]] = {
 PLAIN = {"bloom", "mamba"}
 
 
-def tiny_tokenizer(*, bos: bool = False) -> transformers.PreTrainedTokenizerFast:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=320, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(TWINS, trainer)
-    if bos:
-        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
-
-
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():
     """Tiny models are done before a second thread has woken up."""
@@ -106,9 +84,8 @@ def slow(folder: Path, request: Continuation, network: torch.nn.Module | None = 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     network = network or transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     ids = tokenizer.encode(request.context + request.text)
-    first = len(tokenizer.encode(request.context.rstrip()))
-    if not request.context.strip():
-        ids, first = [0, *tokenizer.encode(request.context + request.text, add_special_tokens=False)], 1
+    # Nothing comes before a first token: where BOS is not that, the text's own is not scored.
+    first = max(len(tokenizer.encode(request.context.rstrip())), 1)
     return [
         network(torch.tensor([ids[:place]])).logits[0, -1].log_softmax(-1)[ids[place]].item()
         for place in range(first, len(ids))
@@ -216,7 +193,7 @@ def test_onednn_is_for_float32_alone():
         Continuation("Nora thanked ", "Ines because"),
         Continuation("Nora thanked \n ", " Ines because"),
         Continuation("", "Nora thanked Ines"),
-        Continuation("  ", "Nora"),
+        Continuation("  ", "Nora left"),
         Continuation("Nor", "a thanked Ines"),
         Continuation("Nora", " “thänked” Ines"),
     ],

@@ -164,6 +164,12 @@ class Model(Protocol):
         """Answer requests in whatever order suits, yielding (index, answer) as soon as each is known."""
 
 
+def notes_of(model: Model) -> tuple[str, ...]:
+    """What a user should know about how a model reads, where it has something to say."""
+    notes: tuple[str, ...] = getattr(model, "notes", ())
+    return notes
+
+
 class TooLong(BadInput):
     """A text has more tokens than the model can read."""
 

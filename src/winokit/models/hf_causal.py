@@ -24,7 +24,7 @@ import transformers
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Answer, Ask, Continuation, Embed, NothingToScore, Pieces, Reply, Request, TooLong
-from winokit.models.hf_boundary import Boundary, Encoded
+from winokit.models.hf_boundary import Boundary, Encoded, begins_with_bos
 from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
 from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.packing import packed
@@ -54,7 +54,8 @@ def load(spec: Spec, settings: Settings) -> CausalModel:
     tokenizer = load_tokenizer(settings)
     network = load_weights(transformers.AutoModelForCausalLM, settings)
     multiply_with_onednn(network)
-    return CausalModel(spec, settings, Boundary(tokenizer), Reader(network, settings))
+    boundary = Boundary(tokenizer, bos=begins_with_bos(settings, tokenizer))
+    return CausalModel(spec, settings, boundary, Reader(network, settings))
 
 
 class Reader:
@@ -182,10 +183,18 @@ class CausalModel:
         """How texts are read: `prefix tree`, or `plain` where the model cannot read trees."""
         return self.reader.plan
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That texts begin without BOS, where the tokenizer has one and nobody decided so."""
+        bos = self.boundary.tokenizer.bos_token
+        if self.boundary.bos or bos is None or self.settings.bos is not None:
+            return ()
+        return (f"{self.spec}: texts are read without {bos!r} before them, as its files say; ?bos=on puts it there",)
+
     @cached_property
     def fingerprint(self) -> str:
         """Everything that determines the answers."""
-        return fingerprint(self.settings)
+        return f"{fingerprint(self.settings)} bos={'on' if self.boundary.bos else 'off'}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, those with long texts first."""

@@ -21,7 +21,7 @@ from winokit.models.registry import Spec
 
 KINDS = ("causal", "masked", "seq2seq")
 DTYPES = ("auto", "bfloat16", "float16", "float32")
-OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget")
+OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget", "bos")
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 
@@ -41,6 +41,8 @@ class Settings:
     adapter: str | None = None
     gguf_file: str | None = None
     budget: int | None = None
+    bos: bool | None = None
+    """Whether texts begin with BOS; None for what the model's files say (`hf_boundary`)."""
 
     @classmethod
     def of(cls, spec: Spec) -> Settings:
@@ -56,6 +58,7 @@ class Settings:
             adapter=options.get("adapter"),
             gguf_file=options.get("gguf_file"),
             budget=_positive("budget", options.get("budget")),
+            bos=spec.switch("bos"),
         )
 
     @property
@@ -78,6 +81,8 @@ def load_config(settings: Settings) -> Any:
 
 def load_tokenizer(settings: Settings) -> Any:
     """The model's tokenizer, which must be one that knows where in the text each token stands."""
+    if settings.bos is not None and settings.kind != "causal":
+        raise BadInput(f"{settings.place}: bos= is an option of causal models only")
     tokenizer = _fetch(transformers.AutoTokenizer.from_pretrained, settings)
     if not tokenizer.is_fast:
         raise BadInput(
