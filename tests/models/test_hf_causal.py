@@ -14,9 +14,9 @@ from tiny_causal import TWINS, tiny_tokenizer
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Ask, Continuation, Embed, Model, NothingToScore, TooLong
 from winokit.models.hf_causal import SAMPLE
-from winokit.models.hf_common import halving
+from winokit.models.hf_common import Settings, halving
 from winokit.models.hf_onednn import multiply_with_onednn
-from winokit.models.registry import load_model
+from winokit.models.registry import Spec, load_model
 
 REQUESTS = [
     *(
@@ -455,3 +455,20 @@ def test_the_kind_is_told_from_the_configuration(folder):
     assert model.kind == "causal"
     assert isinstance(model, Model)
     assert model.spec == f"hf:{folder('gpt2')}"
+
+
+def test_a_model_goes_where_it_is_told_else_where_the_variable_says_else_to_the_best_device(folder, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    place = str(folder("gpt2"))
+
+    def device(**options: str) -> str:
+        return Settings.of(Spec("hf", place, options)).device
+
+    assert (device(), device(device="cuda:0")) == ("cpu", "cuda:0")  # as tests/conftest.py has it
+    monkeypatch.delenv("WINOKIT_DEVICE")
+    assert device() == "cuda"
+    with pytest.raises(BadInput, match="device 'cuda:7': not on this machine"):
+        device(device="cuda:7")
+    monkeypatch.setenv("WINOKIT_DEVICE", "cuda:1")
+    with pytest.raises(BadInput, match="device 'cuda:1': not on this machine"):
+        device()

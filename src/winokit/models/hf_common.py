@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from winokit.models.registry import Spec
 KINDS = ("causal", "masked", "seq2seq")
 DTYPES = ("auto", "bfloat16", "float16", "float32")
 OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget", "bos")
+DEVICE = "WINOKIT_DEVICE"
+"""The variable that names the device of models whose SPEC names none."""
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 
@@ -243,16 +246,16 @@ def _place(place: str) -> str:
 
 
 def _device(name: str | None) -> str:
-    """The device asked for, which must be there, or the best there is."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if name is None:
-        return next(device for device, available in there.items() if available)
-    if not there.get(name.partition(":")[0], True):
-        raise BadInput(f"device {name!r}: not on this machine; use device=cpu")
+    """The device asked for, which must be there; else that of $WINOKIT_DEVICE, else the best there is."""
+    there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()), "cpu": 1}
+    name = name or os.environ.get(DEVICE) or next(device for device, count in there.items() if count)
     try:
-        return str(torch.device(name))
+        device = torch.device(name)
     except RuntimeError as error:
         raise UnknownName("device", name, there) from error
+    if (device.index or 0) >= there.get(device.type, 1):
+        raise BadInput(f"device {name!r}: not on this machine; use device=cpu")
+    return str(device)
 
 
 def _one_of(what: str, value: str | None, known: tuple[str, ...]) -> str | None:
