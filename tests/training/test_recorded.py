@@ -39,8 +39,11 @@ def test_filling_a_batch_up_changes_neither_loss_nor_gradients(name):
         found.append((stepper.running.item(), gradients(network)))
         network.zero_grad()
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
+    # Rounding goes with the largest gradients, which the margin loss has ten times as large as others, and differs from
+    # processor to processor: up to 5e-6 of the largest was seen.
+    largest = max(gradient.abs().max().item() for gradient in found[0][1])
     for one, other in zip(found[0][1], found[1][1], strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=5e-5 * largest)
 
 
 def test_a_batch_is_found_again_in_its_row_of_numbers():
