@@ -12,11 +12,12 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from tiny_causal import TWINS, tiny_tokenizer
 
 from winokit.errors import BadInput, UnknownName
-from winokit.models.base import Ask, Continuation, Embed, Model, NothingToScore, TooLong
+from winokit.models.base import Ask, Continuation, Embed, Model
 from winokit.models.hf_causal import SAMPLE
 from winokit.models.hf_common import Settings, halving
 from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.registry import Spec, load_model
+from winokit.scoring.base import total
 
 REQUESTS = [
     *(
@@ -360,12 +361,17 @@ def test_a_model_that_says_no_numbers_is_refused(folder, tmp_path):
         load_model(f"hf:{tmp_path}")
 
 
-def test_texts_longer_than_the_context_are_refused(folder):
-    model = load_model(f"hf:{folder('gpt2')}")
-    with pytest.raises(TooLong, match="tokens where the model reads 64 at most"):
-        list(model.answer([Continuation("Nora " * 80, "left")]))
-    with pytest.raises(TooLong):
-        list(model.answer([Embed("Nora " * 80)]))
+def test_texts_longer_than_the_context_are_refused_and_the_others_answered(folder):
+    model, long = load_model(f"hf:{folder('gpt2')}"), "Nora " * 80
+    fine = [Continuation("Nora", " left."), Ask("Nora thanked", ("Ines", "Nora")), Embed("Nora left.")]
+    alone = dict(model.answer(fine))
+    beside = dict(model.answer([Continuation(long, "left"), Ask("Who?", ("Nora", long)), Embed(long), *fine]))
+    assert len(beside) == 6
+    for refused in (beside[0], beside[1], beside[2]):
+        assert "tokens where the model reads 64 at most" in refused.why
+    assert total(beside[3]) == pytest.approx(total(alone[0]), abs=1e-4)
+    assert beside[4].logprobs == pytest.approx(alone[1].logprobs, abs=1e-4)
+    assert beside[5] == pytest.approx(alone[2], abs=1e-4)
 
 
 def test_the_last_token_is_guessed_and_not_read_so_that_one_more_fits(folder):
@@ -380,8 +386,8 @@ def test_the_last_token_is_guessed_and_not_read_so_that_one_more_fits(folder):
     "request_", [Continuation("Nora", ""), Continuation("", ""), Embed(""), Embed("Nora", "span", 2, 2)]
 )
 def test_nothing_to_score_is_said_so(folder, request_):
-    with pytest.raises(NothingToScore):
-        list(load_model(f"hf:{folder('gpt2')}").answer([request_]))
+    ((_, refused),) = load_model(f"hf:{folder('gpt2')}").answer([request_])
+    assert "makes no token of" in refused.why
 
 
 def test_a_folder_that_is_not_there_is_refused_in_one_line(monkeypatch):

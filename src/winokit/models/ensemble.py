@@ -26,6 +26,7 @@ from winokit.models.base import (
     Piece,
     Pieces,
     PseudoLikelihood,
+    Refusal,
     Request,
     Scores,
     notes_of,
@@ -67,6 +68,9 @@ class Ensemble:
                     yield index, self._combined(requests[index], answers[index])
 
     def _combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
+        for answer in answers:
+            if isinstance(answer, Refusal):  # what one of them cannot read, they cannot read together
+                return answer
         if isinstance(request, Choose):
             given = [answer.values for answer in answers if isinstance(answer, Scores) and answer.values is not None]
             return Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)

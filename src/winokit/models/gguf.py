@@ -24,7 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from winokit.errors import BadInput, MissingExtra
-from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Reply, Request, TooLong
+from winokit.models.base import (
+    Answer,
+    Ask,
+    Continuation,
+    NothingToScore,
+    Piece,
+    Pieces,
+    Reply,
+    Request,
+    TooLong,
+    Unreadable,
+)
 from winokit.models.registry import Spec
 
 DEFAULTS = {"n_ctx": 2048, "n_threads": os.cpu_count() or 1, "n_gpu_layers": 0}
@@ -88,7 +99,12 @@ class GgufModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
-        jobs = [job for index, request in enumerate(requests) for job in self._jobs(index, request)]
+        jobs: list[_Job] = []
+        for index, request in enumerate(requests):
+            try:
+                jobs += list(self._jobs(index, request))
+            except Unreadable as unreadable:
+                yield index, unreadable.refusal
         read: dict[int, dict[int, Pieces]] = defaultdict(dict)
         for job in sorted(jobs, key=lambda job: job.tokens):
             read[job.index][job.option] = self._pieces(job)

@@ -18,9 +18,11 @@ from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils.hub import cached_file
 
 from winokit.errors import BadInput
-from winokit.models.base import Continuation, NothingToScore, Piece, Pieces
+from winokit.models.base import Continuation, NothingToScore, Piece, Pieces, Refusal, TooLong
 from winokit.models.hf_common import Settings
 from winokit.models.prefix_tree import Scored
+
+ALONE = "a single token with nothing before it has no probability; ?bos=on puts BOS there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +63,22 @@ class Boundary:
             text: self._begun(*encoded) for text, encoded in plain.items()
         }
 
-    def split(self, requests: Sequence[Continuation]) -> list[Encoded]:
-        """The tokens of each request, and which of them are scored."""
+    def split(self, requests: Sequence[Continuation], most: int | None = None) -> list[Encoded | Refusal]:
+        """The tokens of each request, and which of them are scored; `most` is how many a model reads."""
         moved = [_moved(request) for request in requests]
         whole = self.encode([context + text for context, text in moved])
         alone = self.encode([context for context, _ in moved if context])
-        encoded = []
+        encoded: list[Encoded | Refusal] = []
         for request, (context, text) in zip(requests, moved, strict=True):
             ids, places = whole[context + text]
             first = len(alone[context][0]) if context else 1
             if first >= len(ids):
-                raise NothingToScore(request.text)
+                bare = not context and ids and not self.bos
+                encoded.append(Refusal(ALONE) if bare else NothingToScore(request.text).refusal)
+                continue
+            if most is not None and len(ids) - 1 > most:
+                encoded.append(TooLong(context + text, len(ids) - 1, most).refusal)
+                continue
             shift = len(context) + len(text) - len(request.text)
             encoded.append(Encoded(Scored(tuple(ids), first), _placed(places[first:], shift, len(request.text))))
         return encoded

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -132,13 +132,10 @@ def fingerprint(settings: Settings) -> str:
     return f"hf {settings.kind} {weights} dtype={settings.dtype}{adapter}"
 
 
-def windows(requests: Sequence[T], size: int, plan: Callable[[Mapping[int, T]], object]) -> list[dict[int, T]]:
-    """The requests in parts, each by its place among all; a text that cannot be scored is told of before any work."""
+def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
+    """The requests in parts, each by its place among all."""
     indexed = list(enumerate(requests))
-    found = [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
-    for window in found[1:]:  # the first is planned at once anyway
-        plan(window)
-    return found
+    return [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
 
 
 def halving(run: Callable[[Sequence[T]], Sequence[R]], batch: Sequence[T]) -> list[R]:
