@@ -10,6 +10,8 @@ import pytest
 from winokit.problem import Dataset, Problem
 
 sys.path.append(str(Path(__file__).parent))  # what tests of several folders share lies beside them: collect_support
+# Numbers are compared with those of models on the CPU; a test of a GPU names its device.
+os.environ["WINOKIT_DEVICE"] = "cpu"
 REAL_DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from winokit.errors import BadInput, UnknownName
-from winokit.models.base import Ask, Choose, Model, Reply
+from winokit.models.base import Ask, Choose, Model, Refusal, Reply
 from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import Token
 from winokit.models.registry import load_model
@@ -306,11 +306,28 @@ def test_parameters_that_a_server_rejects_are_renamed_or_dropped_for_the_whole_r
     assert "max_tokens is sent as max_completion_tokens; the server takes no temperature" in model.plan
 
 
-def test_a_prompt_too_long_is_not_blamed_on_a_parameter():
-    complaint = "max_tokens is too large: this model's maximum context length is 2048 tokens"
-    with ChatServer(in_turn(complains(400, complaint))) as server, pytest.raises(BadInput, match="maximum context"):
+@pytest.mark.parametrize(
+    ("status", "complaint"),
+    [
+        (400, "max_tokens is too large: this model's maximum context length is 2048 tokens"),
+        (400, "the request exceeds the available context size, try increasing it"),
+        (413, "Prompt is too long"),
+        (500, "Requested tokens (600) exceed context window of 512"),
+    ],
+)
+def test_a_prompt_too_long_is_a_refusal_of_that_prompt_and_not_blamed_on_a_parameter(status, complaint):
+    with ChatServer(in_turn(complains(status, complaint), says("A"), says("A"))) as server:
+        answers = dict(chat(server, concurrency=1).answer(asks(3)))
+    assert isinstance(answers[0], Refusal)
+    assert complaint in answers[0].why
+    assert (answers[1].choice, answers[2].choice) == (0, 0)
+    assert len(server.bodies) == 3
+
+
+def test_a_reply_that_may_not_be_so_long_is_an_error_of_the_settings():
+    complaint = "max_tokens is too large: 5000. This model supports at most 4096 completion tokens"
+    with ChatServer(in_turn(complains(400, complaint))) as server, pytest.raises(BadInput, match="at most 4096"):
         list(chat(server).answer(asks(1)))
-    assert len(server.bodies) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,23 +9,16 @@ import pytest
 import torch
 import transformers
 from peft import LoraConfig, PeftModel, get_peft_model
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tiny_causal import TWINS, tiny_tokenizer
 
 from winokit.errors import BadInput, UnknownName
-from winokit.models.base import Ask, Continuation, Embed, Model, NothingToScore, TooLong
+from winokit.models.base import Ask, Continuation, Embed, Model
 from winokit.models.hf_causal import SAMPLE
-from winokit.models.hf_common import halving
+from winokit.models.hf_common import Settings, halving
 from winokit.models.hf_onednn import multiply_with_onednn
-from winokit.models.registry import load_model
+from winokit.models.registry import Spec, load_model
+from winokit.scoring.base import total
 
-TWINS = [
-    "The cup fell off the table because it stood near the edge.",
-    "The cup fell off the table because it was pushed.",
-    "The spoon fell off the table because it stood near the edge.",
-    "Nora thanked Ines because Nora had been helped.",
-    "Nora thanked Ines because Ines had been helpful.",
-    "Nora left.",
-]
 REQUESTS = [
     *(
         Continuation(" ".join(text.split()[:k]), " " + " ".join(text.split()[k:]))
@@ -61,20 +54,6 @@ CONFIGS: dict[str, Callable[[], transformers.PretrainedConfig]] = {
 PLAIN = {"bloom", "mamba"}
 
 
-def tiny_tokenizer(*, bos: bool = False) -> transformers.PreTrainedTokenizerFast:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=320, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(TWINS, trainer)
-    if bos:
-        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
-
-
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():
     """Tiny models are done before a second thread has woken up."""
@@ -106,9 +85,8 @@ def slow(folder: Path, request: Continuation, network: torch.nn.Module | None = 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     network = network or transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     ids = tokenizer.encode(request.context + request.text)
-    first = len(tokenizer.encode(request.context.rstrip()))
-    if not request.context.strip():
-        ids, first = [0, *tokenizer.encode(request.context + request.text, add_special_tokens=False)], 1
+    # Nothing comes before a first token: where BOS is not that, the text's own is not scored.
+    first = max(len(tokenizer.encode(request.context.rstrip())), 1)
     return [
         network(torch.tensor([ids[:place]])).logits[0, -1].log_softmax(-1)[ids[place]].item()
         for place in range(first, len(ids))
@@ -216,7 +194,7 @@ def test_onednn_is_for_float32_alone():
         Continuation("Nora thanked ", "Ines because"),
         Continuation("Nora thanked \n ", " Ines because"),
         Continuation("", "Nora thanked Ines"),
-        Continuation("  ", "Nora"),
+        Continuation("  ", "Nora left"),
         Continuation("Nor", "a thanked Ines"),
         Continuation("Nora", " “thänked” Ines"),
     ],
@@ -383,12 +361,17 @@ def test_a_model_that_says_no_numbers_is_refused(folder, tmp_path):
         load_model(f"hf:{tmp_path}")
 
 
-def test_texts_longer_than_the_context_are_refused(folder):
-    model = load_model(f"hf:{folder('gpt2')}")
-    with pytest.raises(TooLong, match="tokens where the model reads 64 at most"):
-        list(model.answer([Continuation("Nora " * 80, "left")]))
-    with pytest.raises(TooLong):
-        list(model.answer([Embed("Nora " * 80)]))
+def test_texts_longer_than_the_context_are_refused_and_the_others_answered(folder):
+    model, long = load_model(f"hf:{folder('gpt2')}"), "Nora " * 80
+    fine = [Continuation("Nora", " left."), Ask("Nora thanked", ("Ines", "Nora")), Embed("Nora left.")]
+    alone = dict(model.answer(fine))
+    beside = dict(model.answer([Continuation(long, "left"), Ask("Who?", ("Nora", long)), Embed(long), *fine]))
+    assert len(beside) == 6
+    for refused in (beside[0], beside[1], beside[2]):
+        assert "tokens where the model reads 64 at most" in refused.why
+    assert total(beside[3]) == pytest.approx(total(alone[0]), abs=1e-4)
+    assert beside[4].logprobs == pytest.approx(alone[1].logprobs, abs=1e-4)
+    assert beside[5] == pytest.approx(alone[2], abs=1e-4)
 
 
 def test_the_last_token_is_guessed_and_not_read_so_that_one_more_fits(folder):
@@ -403,8 +386,8 @@ def test_the_last_token_is_guessed_and_not_read_so_that_one_more_fits(folder):
     "request_", [Continuation("Nora", ""), Continuation("", ""), Embed(""), Embed("Nora", "span", 2, 2)]
 )
 def test_nothing_to_score_is_said_so(folder, request_):
-    with pytest.raises(NothingToScore):
-        list(load_model(f"hf:{folder('gpt2')}").answer([request_]))
+    ((_, refused),) = load_model(f"hf:{folder('gpt2')}").answer([request_])
+    assert "makes no token of" in refused.why
 
 
 def test_a_folder_that_is_not_there_is_refused_in_one_line(monkeypatch):
@@ -478,3 +461,20 @@ def test_the_kind_is_told_from_the_configuration(folder):
     assert model.kind == "causal"
     assert isinstance(model, Model)
     assert model.spec == f"hf:{folder('gpt2')}"
+
+
+def test_a_model_goes_where_it_is_told_else_where_the_variable_says_else_to_the_best_device(folder, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    place = str(folder("gpt2"))
+
+    def device(**options: str) -> str:
+        return Settings.of(Spec("hf", place, options)).device
+
+    assert (device(), device(device="cuda:0")) == ("cpu", "cuda:0")  # as tests/conftest.py has it
+    monkeypatch.delenv("WINOKIT_DEVICE")
+    assert device() == "cuda"
+    with pytest.raises(BadInput, match="device 'cuda:7': not on this machine"):
+        device(device="cuda:7")
+    monkeypatch.setenv("WINOKIT_DEVICE", "cuda:1")
+    with pytest.raises(BadInput, match="device 'cuda:1': not on this machine"):
+        device()

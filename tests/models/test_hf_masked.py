@@ -17,9 +17,8 @@ from winokit.models.base import (  # noqa: E402
     Embed,
     Fill,
     Model,
-    NothingToScore,
     PseudoLikelihood,
-    TooLong,
+    Refusal,
 )
 from winokit.models.reading import read  # noqa: E402
 from winokit.models.registry import load_model  # noqa: E402
@@ -415,8 +414,9 @@ def test_a_text_may_have_as_many_tokens_as_positions_and_no_more(tmp_path, famil
     model = load_model(f"hf:{tiny(family, tmp_path, max_position_embeddings=positions)}?device=cpu")
     fits, too_long = "." * (most - 2), "." * (most - 1)
     answers(model, Embed(fits), Fill(fits[1:], ".", ""))
-    with pytest.raises(TooLong, match=f"{most + 1} tokens where the model reads {most} at most"):
-        answers(model, Embed(too_long))
+    told, vector = answers(model, Embed(too_long), Embed(fits))
+    assert told == Refusal(f"{most + 1} tokens where the model reads {most} at most")
+    assert vector.ndim == 1
 
 
 @pytest.mark.parametrize(
@@ -432,17 +432,15 @@ def test_a_text_may_have_as_many_tokens_as_positions_and_no_more(tmp_path, famil
     ],
 )
 def test_what_has_no_token_has_no_probability(bert, request_):
-    with pytest.raises(NothingToScore, match="makes no token of"):
-        answers(bert, request_)
+    refused, _ = answers(bert, request_, Embed("fine"))
+    assert "makes no token of" in refused.why
 
 
-def test_windows_change_nothing_and_bad_requests_are_told_before_any_work(bert, monkeypatch):
+def test_windows_change_nothing(bert, monkeypatch):
     usual = answers(bert, *MIXED)
     monkeypatch.setattr(hf_masked, "WINDOW", 2)
     for one, other in zip(answers(bert, *MIXED), usual, strict=True):
         assert numbers(one) == pytest.approx(numbers(other), abs=1e-4)
-    with pytest.raises(NothingToScore):
-        next(bert.answer([*FILLS, Fill("a", "", "b")]))
 
 
 def test_other_requests_and_poolings_are_refused(bert):

@@ -4,7 +4,7 @@ from math import log
 import pytest
 
 from winokit.errors import BadInput, MissingExtra
-from winokit.models.base import Ask, Continuation, Model, NothingToScore
+from winokit.models.base import Ask, Continuation, Model
 from winokit.models.ngram import arpa_fault, word_spans
 from winokit.models.registry import load_model
 
@@ -135,9 +135,9 @@ def test_no_full_stop_is_added_and_the_end_is_not_scored(model):
 
 
 @pytest.mark.slow
-def test_nothing_to_score_is_an_error(model):
-    with pytest.raises(NothingToScore):
-        scored(model, "the cup", " ")
+def test_nothing_to_score_is_said_so(model):
+    ((_, refused),) = model.answer([Continuation("the cup", " ")])
+    assert "makes no token of" in refused.why
     with pytest.raises(BadInput, match="it cannot answer Ask"):
         list(model.answer([Ask("Which?", ("A", "B"))]))
 

@@ -15,7 +15,6 @@ from winokit.models.base import (
     Embed,
     Fill,
     Model,
-    NothingToScore,
     Piece,
     PseudoLikelihood,
     Scores,
@@ -93,8 +92,8 @@ def test_guessing_prefers_neither_long_nor_short_texts():
 
 
 def test_there_is_no_guess_about_nothing():
-    with pytest.raises(NothingToScore):
-        list(load_model("random").answer([Continuation("The jug", " ")]))
+    ((_, refused),) = load_model("random").answer([Continuation("The jug", " ")])
+    assert "makes no token of ' '" in refused.why
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import torch
 
 from winokit.formalizations import Formalization, load_network
 from winokit.loading import load
-from winokit.training import Settings
+from winokit.training import Data, Settings, finetune
 from winokit.training.finetune import training_examples
 from winokit.training.recorded import LENGTH, ROWS, RecordedStepper, filled_up
 from winokit.training.stepper import Stepper
@@ -39,8 +39,11 @@ def test_filling_a_batch_up_changes_neither_loss_nor_gradients(name):
         found.append((stepper.running.item(), gradients(network)))
         network.zero_grad()
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
+    # Rounding goes with the largest gradients, which the margin loss has ten times as large as others, and differs from
+    # processor to processor: up to 5e-6 of the largest was seen.
+    largest = max(gradient.abs().max().item() for gradient in found[0][1])
     for one, other in zip(found[0][1], found[1][1], strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=5e-5 * largest)
 
 
 def test_a_batch_is_found_again_in_its_row_of_numbers():
@@ -86,3 +89,22 @@ def test_a_model_that_asks_the_device_on_the_way_is_launched_and_said_so():
             stepper.move(1e-4)
     assert ["cannot be recorded" in note for note in stepper.notes] == [True]
     assert stepper.running.item() > 0
+
+
+@needs_gpu
+def test_a_run_on_a_gpu_goes_on_where_it_was_killed(bert, planted, unseen, tmp_path):
+    data = Data(planted, unseen)
+    settings = Settings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, precision="float32", checkpoint_every=3)
+
+    def killed(step: int, steps: int) -> None:
+        if step == 7:
+            raise KeyboardInterrupt
+
+    whole = finetune(data, tmp_path / "whole", bert, settings, device="cuda")
+    with pytest.raises(KeyboardInterrupt):
+        finetune(data, tmp_path / "cut", bert, settings, device="cuda", progress=killed)
+    again = finetune(data, tmp_path / "cut", bert, settings, device="cuda")
+    assert again.resumed == 6
+    losses = [[row["loss"] for row in run.curve["train"]] for run in (whole, again)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-2)
+    assert losses[0][-1] < losses[0][0]

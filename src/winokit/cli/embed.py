@@ -116,11 +116,13 @@ def embed(
 
 
 def _plain(dataset: Dataset, model: str, kind: tuple[str, str], cache: str | None) -> Matrix:
+    from winokit.models.base import notes_of
     from winokit.models.registry import load_model
     from winokit.scoring import embed as run
 
     features, pooling = kind
     loaded = load_model(model)
+    tell(notes_of(loaded))
     with open_cache(cache) as kept, progress_bar("embedding") as progress:
         return run(dataset, loaded, features=features, pooling=pooling, cache=kept, progress=progress)
 

@@ -49,6 +49,7 @@ def score(
     Answers are kept as they come: run the same command again after an interruption and it goes on.
     """
     from winokit.loading import load
+    from winokit.models.base import notes_of
     from winokit.models.registry import load_model
     from winokit.scoring import Plan, check_replaceable, close_calls, write_predictions
     from winokit.scoring import score as run
@@ -58,6 +59,7 @@ def score(
     tell(dataset.notes)
     plan = Plan(scoring, substitution, shots, seed=seed)
     loaded = load_model(model)
+    tell(notes_of(loaded))
     with open_cache(cache) as kept, progress_bar("scoring") as progress:
         predictions = run(dataset, loaded, plan, cache=kept, progress=progress)
     write_predictions(predictions, out)

@@ -137,7 +137,17 @@ class Scores:
     why: str | None = None
 
 
-Answer: TypeAlias = Pieces | Reply | Scores | npt.NDArray[np.float32]
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """That a request has no answer from this model, and why: its text is too long, or has no token to score.
+
+    The other requests are answered all the same; a scoring abstains where it gets one of these.
+    """
+
+    why: str
+
+
+Answer: TypeAlias = Pieces | Reply | Scores | npt.NDArray[np.float32] | Refusal
 
 
 @runtime_checkable
@@ -164,15 +174,29 @@ class Model(Protocol):
         """Answer requests in whatever order suits, yielding (index, answer) as soon as each is known."""
 
 
-class TooLong(BadInput):
+def notes_of(model: Model) -> tuple[str, ...]:
+    """What a user should know about how a model reads, where it has something to say."""
+    notes: tuple[str, ...] = getattr(model, "notes", ())
+    return notes
+
+
+class Unreadable(BadInput):
+    """A text that a model cannot read. Models catch it, and answer with the refusal it holds."""
+
+    def __init__(self, why: str, text: str = "") -> None:
+        self.refusal = Refusal(why)
+        super().__init__(f"{why}: {text!r}" if text else why)
+
+
+class TooLong(Unreadable):
     """A text has more tokens than the model can read."""
 
     def __init__(self, text: str, tokens: int, most: int) -> None:
         shown = text if len(text) <= 60 else f"{text[:57]}…"
-        super().__init__(f"{tokens} tokens where the model reads {most} at most: {shown!r}")
+        super().__init__(f"{tokens:,} tokens where the model reads {most:,} at most", shown)
 
 
-class NothingToScore(BadInput):
+class NothingToScore(Unreadable):
     """A text that the tokenizer turns into no token at all."""
 
     def __init__(self, text: str) -> None:

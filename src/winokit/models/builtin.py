@@ -39,8 +39,10 @@ from winokit.models.base import (
     Piece,
     Pieces,
     PseudoLikelihood,
+    Refusal,
     Request,
     TooLong,
+    Unreadable,
 )
 from winokit.models.packing import packed
 from winokit.models.registry import Spec
@@ -112,6 +114,7 @@ class _Plan:
     guesses: dict[int, list[_Guess]] = field(default_factory=lambda: defaultdict(list))
     pooled: dict[tuple[int, ...], list[tuple[int, list[int]]]] = field(default_factory=lambda: defaultdict(list))
     """Text to the requests for a vector of it, with the columns to take the mean of."""
+    refused: dict[int, Refusal] = field(default_factory=dict)
 
     def guess(self, index: int, ids: list[int], column: int, token: int, start: int, end: int) -> None:
         """Plan to guess the token of one column of a masked text."""
@@ -151,12 +154,9 @@ class BuiltinModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
-        windows = [range(len(requests))[start : start + WINDOW] for start in range(0, len(requests), WINDOW)]
-        # A text that cannot be scored is told of before the work begins, not when its window is reached.
-        for window in windows[1:]:
-            self._plan(requests, window)
-        for window in windows:
-            plan = self._plan(requests, window)
+        for start in range(0, len(requests), WINDOW):
+            plan = self._plan(requests, range(len(requests))[start : start + WINDOW])
+            yield from plan.refused.items()
             yield from self._score(plan)
             yield from self._embed(plan)
 
@@ -166,12 +166,16 @@ class BuiltinModel:
         encodings = self._tokenizer.encode_batch([text for text, _, _ in spans])
         for index, (text, start, end), encoding in zip(window, spans, encodings, strict=True):
             request = requests[index]
-            if len(encoding) > LONGEST:
-                raise TooLong(text, len(encoding), LONGEST)
-            if isinstance(request, Embed):
-                plan.pooled[tuple(encoding.ids)].append((index, _pooled_columns(request, encoding)))
-            elif isinstance(request, Fill | PseudoLikelihood):
-                self._hide(plan, index, request, encoding, _columns(encoding, text, start, end))
+            try:
+                if len(encoding) > LONGEST:
+                    raise TooLong(text, len(encoding), LONGEST)
+                if isinstance(request, Embed):
+                    columns = _pooled_columns(request, encoding)
+                    plan.pooled[tuple(encoding.ids)].append((index, columns))
+                elif isinstance(request, Fill | PseudoLikelihood):
+                    self._hide(plan, index, request, encoding, _columns(encoding, text, start, end))
+            except Unreadable as unreadable:
+                plan.refused[index] = unreadable.refusal
         return plan
 
     def _hide(

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from winokit.errors import BadInput, UnknownName
-from winokit.models.base import Answer, Ask, Reply, Request
+from winokit.models.base import Answer, Ask, Refusal, Reply, Request
 from winokit.models.chat_client import ChatClient, Completion, Manners, Messages, Token
 from winokit.models.registry import Spec
 
@@ -102,7 +102,7 @@ class ChatModel:
         asks = [self._ask(request) for request in requests]
         for index, completion in self._client.complete([self._messages(ask) for ask in asks]):
             self._cut += completion.cut and not completion.text
-            yield index, reply(asks[index], completion)
+            yield index, Refusal(completion.text) if completion.too_long else reply(asks[index], completion)
 
     def _ask(self, request: Request) -> Ask:
         if not isinstance(request, Ask):

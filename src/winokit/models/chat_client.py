@@ -34,7 +34,12 @@ WAYS_OUT = {
     404: "check the model's name and the URL, which usually ends in /v1",
     429: "ask less at once (?concurrency=2) or later",
 }
-TOO_LONG = re.compile(r"context.length|too (?:large|long)|maximum context", re.IGNORECASE)
+TOO_LONG = re.compile(
+    r"context.(?:length|size|window)|maximum context|(?:prompt|input|request)\b.{0,40} too (?:large|long)",
+    re.IGNORECASE,
+)
+"""A conversation that the model cannot read; others it may."""
+TOO_LARGE = re.compile(r"too (?:large|long)", re.IGNORECASE)
 
 Settings: TypeAlias = Mapping[str, Any]
 Messages: TypeAlias = Sequence[Mapping[str, str]]
@@ -55,6 +60,8 @@ class Completion:
     text: str
     refused: bool = False
     cut: bool = False
+    too_long: bool = False
+    """The conversation did not fit into the model's context; the text is the server's complaint."""
     tokens: tuple[Token, ...] | None = None
 
 
@@ -154,6 +161,8 @@ class ChatClient:
             try:
                 completion = await self._try(http, {**settings, "messages": messages})
             except _Refused as refused:
+                if TOO_LONG.search(refused.complaint):
+                    return Completion(str(self._error(refused.complaint, "")), too_long=True)
                 # Another request may have found out meanwhile what the server does not accept.
                 if settings is self.settings:
                     self._do_without(refused)
@@ -173,8 +182,9 @@ class ChatClient:
         except httpx.HTTPError as error:
             raise _Failed(f"{type(error).__name__} {error}".strip()) from None
         status, complaint = response.status_code, _complaint(response)
-        # llama-cpp-python refuses log-probabilities with a 500, which no patience will change.
-        may_pass = (status in (408, 409, 429) or status >= 500) and "logprob" not in complaint
+        # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
+        lasting = "logprob" in complaint or TOO_LONG.search(complaint)
+        may_pass = (status in (408, 409, 429) or status >= 500) and not lasting
         if may_pass:
             raise _Failed(f"status {status}: {complaint}", status, _requested_pause(response))
         if status != 200:
@@ -225,7 +235,7 @@ def without_refused(settings: Settings, complaint: str, *, guess: bool) -> tuple
 
     With `guess`, a complaint that names nothing is taken to mean log-probabilities, which fewest servers know.
     """
-    if TOO_LONG.search(complaint):
+    if TOO_LARGE.search(complaint):
         return None
     if "max_tokens" in settings and "max_tokens" in complaint:
         renamed = {**_drop(settings, "max_tokens"), "max_completion_tokens": settings["max_tokens"]}
@@ -250,7 +260,7 @@ def read_completion(payload: Any) -> Completion:
         text = "".join(part.get("text", "") for part in text)
     listed = (choice.get("logprobs") or {}).get("content")
     tokens = tuple(_token(entry) for entry in listed) if listed else None
-    return Completion(text, refused, choice.get("finish_reason") == "length", tokens)
+    return Completion(text, refused, choice.get("finish_reason") == "length", tokens=tokens)
 
 
 def _token(entry: Mapping[str, Any]) -> Token:

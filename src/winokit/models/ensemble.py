@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -25,8 +26,10 @@ from winokit.models.base import (
     Piece,
     Pieces,
     PseudoLikelihood,
+    Refusal,
     Request,
     Scores,
+    notes_of,
 )
 from winokit.models.registry import Spec, load_model
 
@@ -48,6 +51,7 @@ class Ensemble:
         self.can = shared if combine == "vote" else shared & {Continuation, Fill, PseudoLikelihood, Choose}
         if not self.can:
             raise BadInput(f"{spec}: the models answer nothing in common that could be combined")
+        self.notes = tuple(note for member in members for note in notes_of(member))
 
     @property
     def fingerprint(self) -> str:
@@ -64,6 +68,9 @@ class Ensemble:
                     yield index, self._combined(requests[index], answers[index])
 
     def _combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
+        for answer in answers:
+            if isinstance(answer, Refusal):  # what one of them cannot read, they cannot read together
+                return answer
         if isinstance(request, Choose):
             given = [answer.values for answer in answers if isinstance(answer, Scores) and answer.values is not None]
             return Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)
@@ -88,9 +95,11 @@ def _log_mean_exp(logprobs: Floats) -> Floats:
 
 
 def load(spec: Spec) -> Ensemble:
-    """Load `ensemble:SPEC+SPEC?combine=…`; the members' own options cannot be given here."""
-    options = spec.only("combine")
+    """Load `ensemble:SPEC+SPEC?combine=…`; of the options at the end, all but `combine` are the last member's."""
     names = [name for name in spec.place_or_fail("two or more models with + between them").split("+") if name]
     if len(names) < 2:
         raise BadInput(f"{spec}: two or more models with + between them expected")
-    return Ensemble(str(spec), [load_model(name) for name in names], options.get("combine", "probability"))
+    *others, last = map(Spec.parse, names)
+    options = {name: value for name, value in spec.options.items() if name != "combine"}
+    members = [load_model(member) for member in (*others, replace(last, options=options))]
+    return Ensemble(str(spec), members, spec.options.get("combine", "probability"))

@@ -1,5 +1,8 @@
 """Quantised models of llama.cpp: `gguf:FILE`, with options n_ctx, n_threads and n_gpu_layers as llama.cpp has them.
 
+`bos=on|off` says whether texts begin with BOS; by default as the file says. As in `hf_boundary`, where they do not, the
+first token of a text without context is read and not scored.
+
 Requests are sorted by their tokens, and what one shares with the one before it from the start stays in the key-value
 cache: twins and candidates cost little more than their last words. Logits are computed only where they are read.
 
@@ -21,7 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from winokit.errors import BadInput, MissingExtra
-from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Reply, Request, TooLong
+from winokit.models.base import (
+    Answer,
+    Ask,
+    Continuation,
+    NothingToScore,
+    Piece,
+    Pieces,
+    Reply,
+    Request,
+    TooLong,
+    Unreadable,
+)
 from winokit.models.registry import Spec
 
 DEFAULTS = {"n_ctx": 2048, "n_threads": os.cpu_count() or 1, "n_gpu_layers": 0}
@@ -32,7 +46,8 @@ BATCH = 512
 def load(spec: Spec) -> GgufModel:
     """The model in the file that the SPEC names."""
     options = {name: _whole_number(spec, name, default) for name, default in DEFAULTS.items()}
-    spec.only(*DEFAULTS)
+    spec.only(*DEFAULTS, "bos")
+    bos = spec.switch("bos")
     path = Path(spec.place_or_fail("FILE.gguf"))
     if not path.is_file():
         raise BadInput(f"{path}: no such file")
@@ -50,7 +65,7 @@ def load(spec: Spec) -> GgufModel:
         )
     except (ValueError, RuntimeError) as error:
         raise BadInput(f"{path}: llama.cpp cannot load it: {' '.join(str(error).split())}") from None
-    return GgufModel(str(spec), path, _Reader(llama_cpp, llama), options["n_gpu_layers"])
+    return GgufModel(str(spec), path, _Reader(llama_cpp, llama, bos), options["n_gpu_layers"])
 
 
 @dataclass(frozen=True)
@@ -74,11 +89,22 @@ class GgufModel:
         self.spec = spec
         self._reader = reader
         with path.open("rb") as file:
-            self.fingerprint = f"gguf:{hashlib.file_digest(file, 'sha256').hexdigest()}:gpu{gpu_layers}"
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        self.fingerprint = f"gguf:{content}:gpu{gpu_layers}:bos={'on' if reader.mark else 'off'}"
+        self.notes = (
+            (f"{spec}: texts are read without BOS before them, as the file says; ?bos=on puts it there",)
+            if reader.unmarked
+            else ()
+        )
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
-        jobs = [job for index, request in enumerate(requests) for job in self._jobs(index, request)]
+        jobs: list[_Job] = []
+        for index, request in enumerate(requests):
+            try:
+                jobs += list(self._jobs(index, request))
+            except Unreadable as unreadable:
+                yield index, unreadable.refusal
         read: dict[int, dict[int, Pieces]] = defaultdict(dict)
         for job in sorted(jobs, key=lambda job: job.tokens):
             read[job.index][job.option] = self._pieces(job)
@@ -103,15 +129,13 @@ class GgufModel:
     def _job(self, index: int, option: int, request: Continuation) -> _Job:
         """The tokens of a continuation, split as lm-evaluation-harness splits them."""
         context = self._reader.tokens(request.context.rstrip())
-        scored = self._reader.tokens(request.context + request.text)[len(context) :]
-        if not scored:
+        tokens = (*self._reader.mark, *self._reader.tokens(request.context + request.text))
+        first = max(len(self._reader.mark) + len(context), 1)
+        if first >= len(tokens):
             raise NothingToScore(request.text)
-        mark = self._reader.mark if context else (self._reader.start,)
-        before = (*mark, *context)
-        tokens = (*before, *scored)
         if len(tokens) - 1 > self._reader.longest:
             raise TooLong(request.context + request.text, len(tokens) - 1, self._reader.longest)
-        return _Job(index, option, request.text, tokens, len(before))
+        return _Job(index, option, request.text, tokens, first)
 
     def _pieces(self, job: _Job) -> Pieces:
         scored = job.tokens[job.first :]
@@ -126,17 +150,18 @@ class GgufModel:
 class _Reader:
     """llama.cpp with the tokens it read last still in its cache."""
 
-    def __init__(self, library: Any, llama: Any) -> None:
+    def __init__(self, library: Any, llama: Any, bos: bool | None) -> None:
         self._library, self._llama = library, llama
         self._memory = library.llama_get_memory(llama.ctx)
         self._batch = library.llama_batch_init(BATCH, 0, 1)
         self._cached: tuple[int, ...] = ()
         self.longest: int = min(llama.n_ctx(), library.llama_model_n_ctx_train(llama.model))
-        self.start: int = llama.token_bos() if llama.token_bos() >= 0 else llama.token_eos()
-        """What stands before a text that has no context."""
-        wants_mark = library.llama_vocab_get_add_bos(library.llama_model_get_vocab(llama.model))
-        self.mark = (self.start,) if wants_mark else ()
-        """What stands before any text, if the model was trained so."""
+        has_bos = llama.token_bos() >= 0
+        stated = library.llama_vocab_get_add_bos(library.llama_model_get_vocab(llama.model))
+        self.mark = ((llama.token_bos() if has_bos else llama.token_eos()),) if (stated if bos is None else bos) else ()
+        """What stands before any text."""
+        self.unmarked = has_bos and not self.mark and bos is None
+        """Whether there is a BOS that texts go without, and nobody decided so."""
 
     def __del__(self) -> None:
         self._library.llama_batch_free(self._batch)

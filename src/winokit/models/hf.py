@@ -2,7 +2,8 @@
 
 Options: `kind` (causal, masked, seq2seq; told from the model's configuration by default), `dtype` (float32, bfloat16,
 float16, auto), `device` (cpu, cuda, cuda:1, mps), `revision`, `adapter` (the folder of a LoRA), `gguf_file` (a GGUF
-file inside the folder), `budget` (tokens a batch). A folder that `winokit train` wrote is asked under the formalization
+file inside the folder), `budget` (tokens a batch), `bos` (on, off: whether texts begin with BOS; by default as the
+model's files say; causal models only). A folder that `winokit train` wrote is asked under the formalization
 it was trained with, unless a `kind` says otherwise.
 """
 

@@ -1,8 +1,11 @@
 """Where a context ends and its continuation begins, in tokens, by the rules of lm-evaluation-harness 0.4.13.
 
 Spaces at the end of the context move to the text; the whole is encoded with the special tokens its tokenizer adds, and
-the tokens beyond those of the context alone are scored. Without a context, the token that begins a document stands for
-it (BOS, or EOS where there is none), and no other special token is added.
+the tokens beyond those of the context alone are scored.
+
+Whether a text begins with BOS is one rule for all texts, with a context or without, so that the log-probability of a
+whole is that of its parts added up. Where it does not, a text without context has a first token that is guessed from
+nothing: it is read and not scored. (The harness puts BOS, or EOS, before such a text whatever the model's files say.)
 """
 
 from __future__ import annotations
@@ -11,9 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from transformers.models.auto.tokenization_auto import get_tokenizer_config
+from transformers.utils.hub import cached_file
+
 from winokit.errors import BadInput
-from winokit.models.base import Continuation, NothingToScore, Piece, Pieces
+from winokit.models.base import Continuation, NothingToScore, Piece, Pieces, Refusal, TooLong
+from winokit.models.hf_common import Settings
 from winokit.models.prefix_tree import Scored
+
+ALONE = "a single token with nothing before it has no probability; ?bos=on puts BOS there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,47 +38,57 @@ class Encoded:
 
 
 class Boundary:
-    """A tokenizer that splits requests into what is given and what is scored."""
+    """A tokenizer that splits requests into what is given and what is scored.
 
-    def __init__(self, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
+    Parameters
+    ----------
+    bos
+        Whether every text begins with BOS, or with EOS where the tokenizer has no BOS.
+    """
+
+    def __init__(self, tokenizer: Any, *, bos: bool) -> None:
+        self.tokenizer, self.bos = tokenizer, bos
         start = tokenizer.bos_token_id
         self.start: int | None = tokenizer.eos_token_id if start is None else start
+        if bos and self.start is None:
+            raise BadInput("bos=on: the tokenizer has no token that texts could begin with")
         # A text that already begins with the start token gets no second one.
         self.start_text = None if self.start is None else tokenizer.decode(self.start)
 
     def encode(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Each text with the special tokens its tokenizer adds, as ids and places."""
+        """Each text with BOS or without, and with what else its tokenizer adds, as ids and places."""
         marked = [text for text in texts if self.start_text is not None and text.startswith(self.start_text)]
-        plain = set(texts).difference(marked)
-        return self._encode(list(dict.fromkeys(marked)), special=False) | self._encode(list(plain), special=True)
+        plain = self._encode(list(set(texts).difference(marked)), special=True)
+        return self._encode(list(dict.fromkeys(marked)), special=False) | {
+            text: self._begun(*encoded) for text, encoded in plain.items()
+        }
 
-    def split(self, requests: Sequence[Continuation]) -> list[Encoded]:
-        """The tokens of each request, and which of them are scored."""
+    def split(self, requests: Sequence[Continuation], most: int | None = None) -> list[Encoded | Refusal]:
+        """The tokens of each request, and which of them are scored; `most` is how many a model reads."""
         moved = [_moved(request) for request in requests]
-        whole = self.encode([context + text for context, text in moved if context])
+        whole = self.encode([context + text for context, text in moved])
         alone = self.encode([context for context, _ in moved if context])
-        bare = self._encode([text for context, text in moved if not context], special=False)
-        encoded = []
+        encoded: list[Encoded | Refusal] = []
         for request, (context, text) in zip(requests, moved, strict=True):
-            if context:
-                ids, places = whole[context + text]
-                first = len(alone[context][0])
-            else:
-                ids, places, first = self._from_start(request, *bare[text])
+            ids, places = whole[context + text]
+            first = len(alone[context][0]) if context else 1
             if first >= len(ids):
-                raise NothingToScore(request.text)
+                bare = not context and ids and not self.bos
+                encoded.append(Refusal(ALONE) if bare else NothingToScore(request.text).refusal)
+                continue
+            if most is not None and len(ids) - 1 > most:
+                encoded.append(TooLong(context + text, len(ids) - 1, most).refusal)
+                continue
             shift = len(context) + len(text) - len(request.text)
             encoded.append(Encoded(Scored(tuple(ids), first), _placed(places[first:], shift, len(request.text))))
         return encoded
 
-    def _from_start(self, request: Continuation, ids: list[int], places: Any) -> tuple[list[int], Any, int]:
-        """A text without context, after the token that begins a document."""
-        if self.start is None:
-            raise BadInput(f"no context, and the tokenizer has no token to begin with: {request.text[:60]!r}")
-        if ids and ids[0] == self.start:
-            return ids, places, 1
-        return [self.start, *ids], [(0, 0), *places], 1
+    def _begun(self, ids: list[int], places: list[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:
+        """A text as the tokenizer made it, with BOS put before it or taken away."""
+        begins = ids[:1] == [self.start]
+        if self.start is None or begins == self.bos:
+            return ids, places
+        return (ids[1:], places[1:]) if begins else ([self.start, *ids], [(0, 0), *places])
 
     def _encode(self, texts: list[str], *, special: bool) -> dict[str, Any]:
         if not texts:
@@ -78,6 +97,37 @@ class Boundary:
             texts, add_special_tokens=special, return_offsets_mapping=True, return_attention_mask=False, verbose=False
         )
         return dict(zip(texts, zip(encoded["input_ids"], encoded["offset_mapping"], strict=True), strict=True))
+
+
+def begins_with_bos(settings: Settings, tokenizer: Any) -> bool:
+    """Whether a model's texts begin with BOS: as the SPEC says, else its own files, else its tokenizer.
+
+    Its files are asked first since transformers drops what a GGUF file says of it, and the `add_bos_token` of
+    tokenizer_config.json where there is a tokenizer.json.
+    """
+    if settings.bos is not None or tokenizer.bos_token_id is None:
+        return bool(settings.bos)
+    stated = _config_bos(settings) if settings.gguf_file is None else _gguf_bos(settings, settings.gguf_file)
+    return stated if stated is not None else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
+
+
+def _config_bos(settings: Settings) -> bool | None:
+    stated = get_tokenizer_config(settings.place, **settings.source).get("add_bos_token")
+    return stated if isinstance(stated, bool) else None
+
+
+def _gguf_bos(settings: Settings, file: str) -> bool | None:
+    """What a GGUF file says; where it says nothing, SentencePiece vocabularies (`llama`) have BOS, as in llama.cpp."""
+    from gguf import GGUFReader
+
+    path = cached_file(settings.place, file, revision=settings.revision)
+    assert path is not None  # the tokenizer was read from it
+    reader = GGUFReader(path)
+    fields = (reader.get_field(f"tokenizer.ggml.{name}") for name in ("add_bos_token", "model"))
+    stated, model = (None if field is None else field.parts[field.data[0]].tobytes() for field in fields)
+    if stated is not None:
+        return stated == b"\x01"
+    return True if model == b"llama" else None
 
 
 def _moved(request: Continuation) -> tuple[str, str]:

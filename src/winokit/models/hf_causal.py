@@ -12,6 +12,7 @@ budget of a batch always go one a row.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import product
@@ -23,8 +24,20 @@ import torch
 import transformers
 
 from winokit.errors import BadInput, UnknownName
-from winokit.models.base import Answer, Ask, Continuation, Embed, NothingToScore, Pieces, Reply, Request, TooLong
-from winokit.models.hf_boundary import Boundary, Encoded
+from winokit.models.base import (
+    Answer,
+    Ask,
+    Continuation,
+    Embed,
+    NothingToScore,
+    Pieces,
+    Refusal,
+    Reply,
+    Request,
+    TooLong,
+    Unreadable,
+)
+from winokit.models.hf_boundary import Boundary, Encoded, begins_with_bos
 from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
 from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.packing import packed
@@ -54,7 +67,8 @@ def load(spec: Spec, settings: Settings) -> CausalModel:
     tokenizer = load_tokenizer(settings)
     network = load_weights(transformers.AutoModelForCausalLM, settings)
     multiply_with_onednn(network)
-    return CausalModel(spec, settings, Boundary(tokenizer), Reader(network, settings))
+    boundary = Boundary(tokenizer, bos=begins_with_bos(settings, tokenizer))
+    return CausalModel(spec, settings, boundary, Reader(network, settings))
 
 
 class Reader:
@@ -174,7 +188,8 @@ class CausalModel:
     def __init__(self, spec: Spec, settings: Settings, boundary: Boundary, reader: Reader) -> None:
         self.spec = str(spec)
         self.settings, self.boundary, self.reader = settings, boundary, reader
-        if not reader.choose_plan([encoded.scored for encoded in boundary.split(SAMPLE)]):
+        sample = [encoded.scored for encoded in boundary.split(SAMPLE) if isinstance(encoded, Encoded)]
+        if not reader.choose_plan(sample):
             raise BadInput(f"{settings.place}: not a causal model, since its guesses change with what follows")
 
     @property
@@ -182,10 +197,18 @@ class CausalModel:
         """How texts are read: `prefix tree`, or `plain` where the model cannot read trees."""
         return self.reader.plan
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That texts begin without BOS, where the tokenizer has one and nobody decided so."""
+        bos = self.boundary.tokenizer.bos_token
+        if self.boundary.bos or bos is None or self.settings.bos is not None:
+            return ()
+        return (f"{self.spec}: texts are read without {bos!r} before them, as its files say; ?bos=on puts it there",)
+
     @cached_property
     def fingerprint(self) -> str:
         """Everything that determines the answers."""
-        return fingerprint(self.settings)
+        return f"{fingerprint(self.settings)} bos={'on' if self.boundary.bos else 'off'}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, those with long texts first."""
@@ -193,43 +216,43 @@ class CausalModel:
         yield from self._ask({i: r for i, r in enumerate(requests) if isinstance(r, Ask)})
         yield from self._embed({i: r for i, r in enumerate(requests) if isinstance(r, Embed)})
 
-    def _continue(self, requests: Mapping[int, Continuation]) -> Iterator[tuple[int, Pieces]]:
-        encoded = self._encoded(list(requests.values()))
-        names = list(requests)
-        for number, logprobs in self.reader.read([text.scored for text in encoded]):
-            yield names[number], encoded[number].pieces(logprobs)
+    def _continue(self, requests: Mapping[int, Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
+        encoded = dict(zip(requests, self.boundary.split(list(requests.values()), self.reader.most), strict=True))
+        yield from ((name, text) for name, text in encoded.items() if isinstance(text, Refusal))
+        read = [(name, text) for name, text in encoded.items() if isinstance(text, Encoded)]
+        for number, logprobs in self.reader.read([text.scored for _, text in read]):
+            name, text = read[number]
+            yield name, text.pieces(logprobs)
 
-    def _ask(self, requests: Mapping[int, Ask]) -> Iterator[tuple[int, Reply]]:
-        """Log-probabilities of all options; a reply is known when its last option is."""
+    def _ask(self, requests: Mapping[int, Ask]) -> Iterator[tuple[int, Reply | Refusal]]:
+        """Log-probabilities of all options; a reply is known when its last option is, or one of them is refused."""
         asked = [(name, option) for name, request in requests.items() for option in range(len(request.options))]
-        encoded = self._encoded([_option(requests[name], option) for name, option in asked])
+        options = {number: _option(requests[name], option) for number, (name, option) in enumerate(asked)}
         known: dict[int, dict[int, float]] = {name: {} for name in requests}
-        for number, logprobs in self.reader.read([text.scored for text in encoded]):
+        for number, answer in self._continue(options):
             name, option = asked[number]
-            known[name][option] = sum(logprobs)
-            if len(known[name]) == len(requests[name].options):
-                yield name, Reply(tuple(known[name][i] for i in range(len(known[name]))), None, "")
+            if name in known and isinstance(answer, Refusal):
+                del known[name]
+                yield name, answer
+            elif name in known and not isinstance(answer, Refusal):
+                known[name][option] = sum(piece.logprob for piece in answer)
+                if len(known[name]) == len(requests[name].options):
+                    yield name, Reply(tuple(known[name][i] for i in range(len(known[name]))), None, "")
 
-    def _encoded(self, requests: Sequence[Continuation]) -> list[Encoded]:
-        """Tokens of the requests, none longer than the model can read."""
-        encoded = self.boundary.split(requests)
-        for request, text in zip(requests, encoded, strict=True):
-            self._check_length(request.context + request.text, len(text.scored.read))
-        return encoded
-
-    def _check_length(self, text: str, tokens: int) -> None:
-        if self.reader.most is not None and tokens > self.reader.most:
-            raise TooLong(text, tokens, self.reader.most)
-
-    def _embed(self, requests: Mapping[int, Embed]) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+    def _embed(self, requests: Mapping[int, Embed]) -> Iterator[tuple[int, npt.NDArray[np.float32] | Refusal]]:
         """Pooled hidden states; a text is read once, however many vectors are wanted of it."""
         encoded = self.boundary.encode([request.text for request in requests.values()])
-        wanted: dict[str, list[tuple[int, list[int]]]] = {text: [] for text in encoded}
+        wanted: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
         for name, request in requests.items():
             ids, places = encoded[request.text]
-            self._check_length(request.text, len(ids))
-            wanted[request.text].append((name, _pooled(request, ids, places)))
-        texts = list(encoded)
+            try:
+                if self.reader.most is not None and len(ids) > self.reader.most:
+                    raise TooLong(request.text, len(ids), self.reader.most)
+                tokens = _pooled(request, ids, places)
+                wanted[request.text].append((name, tokens))
+            except Unreadable as unreadable:
+                yield name, unreadable.refusal
+        texts = list(wanted)
         for batch in packed([len(encoded[text][0]) for text in texts], self.reader.budget):
             states = halving(self.reader.states, [encoded[texts[i]][0] for i in batch])
             for i, of_text in zip(batch, states, strict=True):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +22,9 @@ from winokit.models.registry import Spec
 
 KINDS = ("causal", "masked", "seq2seq")
 DTYPES = ("auto", "bfloat16", "float16", "float32")
-OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget")
+OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget", "bos")
+DEVICE = "WINOKIT_DEVICE"
+"""The variable that names the device of models whose SPEC names none."""
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 
@@ -41,6 +44,8 @@ class Settings:
     adapter: str | None = None
     gguf_file: str | None = None
     budget: int | None = None
+    bos: bool | None = None
+    """Whether texts begin with BOS; None for what the model's files say (`hf_boundary`)."""
 
     @classmethod
     def of(cls, spec: Spec) -> Settings:
@@ -56,6 +61,7 @@ class Settings:
             adapter=options.get("adapter"),
             gguf_file=options.get("gguf_file"),
             budget=_positive("budget", options.get("budget")),
+            bos=spec.switch("bos"),
         )
 
     @property
@@ -78,6 +84,8 @@ def load_config(settings: Settings) -> Any:
 
 def load_tokenizer(settings: Settings) -> Any:
     """The model's tokenizer, which must be one that knows where in the text each token stands."""
+    if settings.bos is not None and settings.kind != "causal":
+        raise BadInput(f"{settings.place}: bos= is an option of causal models only")
     tokenizer = _fetch(transformers.AutoTokenizer.from_pretrained, settings)
     if not tokenizer.is_fast:
         raise BadInput(
@@ -124,13 +132,10 @@ def fingerprint(settings: Settings) -> str:
     return f"hf {settings.kind} {weights} dtype={settings.dtype}{adapter}"
 
 
-def windows(requests: Sequence[T], size: int, plan: Callable[[Mapping[int, T]], object]) -> list[dict[int, T]]:
-    """The requests in parts, each by its place among all; a text that cannot be scored is told of before any work."""
+def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
+    """The requests in parts, each by its place among all."""
     indexed = list(enumerate(requests))
-    found = [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
-    for window in found[1:]:  # the first is planned at once anyway
-        plan(window)
-    return found
+    return [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
 
 
 def halving(run: Callable[[Sequence[T]], Sequence[R]], batch: Sequence[T]) -> list[R]:
@@ -238,16 +243,16 @@ def _place(place: str) -> str:
 
 
 def _device(name: str | None) -> str:
-    """The device asked for, which must be there, or the best there is."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if name is None:
-        return next(device for device, available in there.items() if available)
-    if not there.get(name.partition(":")[0], True):
-        raise BadInput(f"device {name!r}: not on this machine; use device=cpu")
+    """The device asked for, which must be there; else that of $WINOKIT_DEVICE, else the best there is."""
+    there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()), "cpu": 1}
+    name = name or os.environ.get(DEVICE) or next(device for device, count in there.items() if count)
     try:
-        return str(torch.device(name))
+        device = torch.device(name)
     except RuntimeError as error:
         raise UnknownName("device", name, there) from error
+    if (device.index or 0) >= there.get(device.type, 1):
+        raise BadInput(f"device {name!r}: not on this machine; use device=cpu")
+    return str(device)
 
 
 def _one_of(what: str, value: str | None, known: tuple[str, ...]) -> str | None:

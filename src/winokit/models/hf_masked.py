@@ -101,8 +101,9 @@ class MaskedModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
-        for window in windows(requests, WINDOW, self._plan):
+        for window in windows(requests, WINDOW):
             plan = self._plan(window)
+            yield from plan.refused.items()
             yield from assembled(plan.guesses, self._run(self._logprobs, plan.guesses, self.budget))
             yield from self._run(self._attention, plan.gazes, ATTENTION_BUDGET, power=2)
             yield from self._run(self._vectors, plan.pools, self.budget)

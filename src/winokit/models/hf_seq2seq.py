@@ -27,7 +27,18 @@ import transformers
 from torch.nn.utils.rnn import pad_sequence
 
 from winokit.errors import BadInput
-from winokit.models.base import Answer, Ask, Continuation, Embed, NothingToScore, Piece, Pieces, Reply, Request
+from winokit.models.base import (
+    Answer,
+    Ask,
+    Continuation,
+    Embed,
+    NothingToScore,
+    Piece,
+    Pieces,
+    Reply,
+    Request,
+    Unreadable,
+)
 from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, windows
 from winokit.models.packing import packed
 from winokit.models.reading import Ids, Reading, pooled_positions, read
@@ -51,6 +62,17 @@ class Job:
     prompt: Reading
     targets: list[Reading]
     found: dict[int, Logprobs] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Raise for a text that cannot be read or scored."""
+        if not self.prompt.ids:
+            raise NothingToScore(self.prompt.text)
+        for text in (self.prompt, *self.targets):
+            text.check()
+        for target in self.targets:
+            target.own()
+        if isinstance(self.request, Embed):
+            pooled_positions(self.request, self.prompt)
 
     def answer(self) -> Answer:
         """The answer, once every target is scored."""
@@ -114,27 +136,26 @@ class Seq2SeqModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest prompts first."""
-        for window in windows(requests, WINDOW, self._plan):
-            yield from self._run(self._plan(window))
+        for window in windows(requests, WINDOW):
+            jobs = []
+            for job in self._plan(window):
+                try:
+                    job.check()
+                    jobs.append(job)
+                except Unreadable as unreadable:
+                    yield job.index, unreadable.refusal
+            yield from self._run(jobs)
 
     def _plan(self, requests: Mapping[int, Request]) -> list[Job]:
-        """Every request with its texts read; raises for what cannot be scored."""
+        """Every request with its texts read."""
         sides = [two_sides(request) for request in requests.values()]
         prompts = read(self.tokenizer, [prompt for prompt, _ in sides], self.longest)
         texts = [text for _, texts in sides for text in texts]
         targets = iter(read(self.tokenizer, texts, self.longest_target, as_target=True))
-        jobs = [
+        return [
             Job(index, request, prompt, [next(targets) for _ in texts])
             for (index, request), prompt, (_, texts) in zip(requests.items(), prompts, sides, strict=True)
         ]
-        for job in jobs:
-            if not job.prompt.ids:
-                raise NothingToScore(job.prompt.text)
-            for target in job.targets:
-                target.own()
-            if isinstance(job.request, Embed):
-                pooled_positions(job.request, job.prompt)
-        return jobs
 
     def _run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Answer]]:
         """Read each prompt once, then answer all that is asked about it."""

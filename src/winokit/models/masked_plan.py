@@ -10,7 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from winokit.errors import BadInput
-from winokit.models.base import Attention, Embed, Fill, Piece, Pieces, PseudoLikelihood, Request
+from winokit.models.base import (
+    Attention,
+    Embed,
+    Fill,
+    Piece,
+    Pieces,
+    PseudoLikelihood,
+    Refusal,
+    Request,
+    Unreadable,
+)
 from winokit.models.reading import Ids, Reading, pooled_positions
 
 
@@ -48,6 +58,7 @@ class Plan:
     guesses: dict[Ids, list[Guess]] = field(default_factory=lambda: defaultdict(list))
     gazes: dict[Ids, list[Gaze]] = field(default_factory=lambda: defaultdict(list))
     pools: dict[Ids, list[Pool]] = field(default_factory=lambda: defaultdict(list))
+    refused: dict[int, Refusal] = field(default_factory=dict)
 
 
 def whole_text(request: Request) -> str:
@@ -67,16 +78,25 @@ def planned(requests: Mapping[int, Request], readings: Sequence[Reading], mask: 
     """The plan of some requests, each with the reading of its whole text; `mask` is the id that hides a token."""
     plan = Plan()
     for (index, request), reading in zip(requests.items(), readings, strict=True):
-        match request:
-            case Fill() | PseudoLikelihood():
-                for guess, hidden in guesses(index, request, reading):
-                    plan.guesses[reading.masked(hidden, mask)].append(guess)
-            case Attention(_, source, targets):
-                gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
-                plan.gazes[tuple(reading.ids)].append(gaze)
-            case Embed():
-                plan.pools[tuple(reading.ids)].append(Pool(index, pooled_positions(request, reading)))
+        try:
+            reading.check()
+            _add(plan, index, request, reading, mask)
+        except Unreadable as unreadable:
+            plan.refused[index] = unreadable.refusal
     return plan
+
+
+def _add(plan: Plan, index: int, request: Request, reading: Reading, mask: int) -> None:
+    match request:
+        case Fill() | PseudoLikelihood():
+            for guess, hidden in guesses(index, request, reading):
+                plan.guesses[reading.masked(hidden, mask)].append(guess)
+        case Attention(_, source, targets):
+            gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
+            plan.gazes[tuple(reading.ids)].append(gaze)
+        case Embed():
+            pool = Pool(index, pooled_positions(request, reading))
+            plan.pools[tuple(reading.ids)].append(pool)
 
 
 def guesses(index: int, request: Fill | PseudoLikelihood, reading: Reading) -> Iterator[tuple[Guess, list[int]]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, MissingExtra
-from winokit.models.base import Answer, Continuation, NothingToScore, Piece, Pieces, Request
+from winokit.models.base import Answer, Continuation, NothingToScore, Piece, Pieces, Refusal, Request
 from winokit.models.registry import Spec
 
 PUNCTUATION = ".,?!;:[]'+/£$~*%{}#&-\"()=‘’“”–—−΄´`"
@@ -54,7 +54,7 @@ class NgramModel:
                 raise BadInput(f"{self.spec}: an n-gram model reads on; it cannot answer {type(request).__name__}")
             yield index, self._pieces(request)
 
-    def _pieces(self, request: Continuation) -> Pieces:
+    def _pieces(self, request: Continuation) -> Pieces | Refusal:
         """The words that end within the text; one that begins in the context is cut at the border."""
         whole, border = request.context + request.text, len(request.context)
         spans = word_spans(whole)
@@ -65,9 +65,7 @@ class NgramModel:
             for (start, end), (log10, _, _) in zip(spans, scores, strict=True)
             if end > border
         )
-        if not pieces:
-            raise NothingToScore(request.text)
-        return pieces
+        return pieces or NothingToScore(request.text).refusal
 
     def _known(self, word: str) -> str:
         """The word as the model may know it."""

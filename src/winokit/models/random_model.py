@@ -26,6 +26,7 @@ from winokit.models.base import (
     Piece,
     Pieces,
     PseudoLikelihood,
+    Refusal,
     Reply,
     Request,
     Scores,
@@ -96,9 +97,9 @@ def _guess(request: Request, draws: Random) -> Answer:
             return Scores(tuple(_numbers(draws, len(request.candidates))))
 
 
-def _one_piece(text: str, start: int, end: int, draws: Random) -> Pieces:
+def _one_piece(text: str, start: int, end: int, draws: Random) -> Pieces | Refusal:
     if not text[start:end].strip():
-        raise NothingToScore(text[start:end])
+        return NothingToScore(text[start:end]).refusal
     return (Piece(start, end, log(_numbers(draws, 1)[0])),)
 
 

@@ -22,6 +22,13 @@ class Reading:
     ids: list[int]
     places: list[tuple[int, int] | None]
     words: list[int | None]
+    most: int
+    """How many tokens the model reads."""
+
+    def check(self) -> None:
+        """Raise where the model cannot read it."""
+        if len(self.ids) > self.most:
+            raise TooLong(self.text, len(self.ids), self.most)
 
     def own(self) -> list[int]:
         """Positions of the text's own tokens, all but [CLS] and its like; without any there is nothing to score."""
@@ -55,7 +62,7 @@ class Reading:
 
 
 def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = False) -> list[Reading]:
-    """Readings of texts, special tokens included; none may have more tokens than `most`.
+    """Readings of texts, special tokens included; one of more tokens than `most` says so when it is used.
 
     Some tokenizers read what a decoder is to write (`as_target`) in another way than what an encoder reads.
     """
@@ -63,13 +70,10 @@ def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = F
         return []
     side = "text_target" if as_target else "text"
     encodings = tokenizer(**{side: list(texts)}, return_special_tokens_mask=True, verbose=False).encodings
-    for text, encoding in zip(texts, encodings, strict=True):
-        if len(encoding.ids) > most:
-            raise TooLong(text, len(encoding.ids), most)
-    return [_reading(text, encoding) for text, encoding in zip(texts, encodings, strict=True)]
+    return [_reading(text, encoding, most) for text, encoding in zip(texts, encodings, strict=True)]
 
 
-def _reading(text: str, encoding: Any) -> Reading:
+def _reading(text: str, encoding: Any, most: int) -> Reading:
     special = [bool(mark) for mark in encoding.special_tokens_mask]
     places = [None if out else bare(text, *place) for place, out in zip(encoding.offsets, special, strict=True)]
     words = encoding.word_ids
@@ -77,7 +81,7 @@ def _reading(text: str, encoding: Any) -> Reading:
         # A tokenizer that does not cut a text into words first takes all of it for one.
         starts = [word.start() for word in re.finditer(r"\S+", text)]
         words = [None if place is None else bisect_right(starts, place[0]) for place in places]
-    return Reading(text, encoding.ids, places, words)
+    return Reading(text, encoding.ids, places, words, most)
 
 
 def bare(text: str, start: int, end: int) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """From SPEC to model: `builtin`, `random`, `hf:NAME_OR_DIR`, `gguf:FILE`, `chat:MODEL@URL`, `ngram:FILE`, …
 
-Options follow a question mark, as in a web address: `hf:gpt2?dtype=bfloat16&device=cuda`.
+Options follow a question mark, as in a web address: `hf:gpt2?dtype=bfloat16&device=cuda`. The members of an ensemble
+have their own: `ensemble:hf:a?bos=on+hf:b`.
 """
 
 from __future__ import annotations
@@ -28,9 +29,15 @@ class Spec:
 
         >>> Spec.parse("hf:gpt2?dtype=bfloat16")
         Spec(prefix='hf', place='gpt2', options={'dtype': 'bfloat16'})
+
+        Of an ensemble, options before the last plus sign stay with their members:
+
+        >>> Spec.parse("ensemble:hf:a?bos=on+hf:b?combine=vote")
+        Spec(prefix='ensemble', place='hf:a?bos=on+hf:b', options={'combine': 'vote'})
         """
-        head, _, query = text.partition("?")
-        prefix, _, place = head.partition(":")
+        members, plus, last = text.rpartition("+") if text.startswith("ensemble:") else ("", "", text)
+        head, _, query = last.partition("?")
+        prefix, _, place = f"{members}{plus}{head}".partition(":")
         return cls(prefix, place, dict(parse_qsl(query, keep_blank_values=True)))
 
     def __str__(self) -> str:
@@ -43,6 +50,13 @@ class Spec:
             if name not in known:
                 raise UnknownName(f"option of {self.prefix!r} models", name, known)
         return self.options
+
+    def switch(self, name: str) -> bool | None:
+        """Whether an option is `on`; None where it is not given."""
+        said = self.options.get(name)
+        if said not in (None, "on", "off"):
+            raise UnknownName(f"value of option {name}", str(said), ("on", "off"))
+        return None if said is None else said == "on"
 
     def place_or_fail(self, what: str) -> str:
         """The place, which must be given."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from winokit.errors import BadInput, UnknownName
-from winokit.models.base import Answer, Model, Piece, Request
+from winokit.models.base import Answer, Model, Piece, Refusal, Request
 from winokit.problem import Problem
 from winokit.registry import Registry
 
@@ -97,6 +97,8 @@ def fits(scoring: Scoring, model: Model) -> bool:
 
 def pieces(answer: Answer) -> tuple[Piece, ...]:
     """An answer that must be pieces."""
+    if isinstance(answer, Refusal):
+        raise BadInput(answer.why)
     if not isinstance(answer, tuple):
         raise TypeError(f"pieces expected, found {type(answer).__name__}")
     return answer

@@ -19,7 +19,7 @@ from types import TracebackType
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.models.base import Answer, Piece, Reply, Request, Scores
+from winokit.models.base import Answer, Piece, Refusal, Reply, Request, Scores
 
 CHUNK = 500
 
@@ -88,7 +88,9 @@ def key_of(fingerprint: str, request: Request) -> bytes:
 
 
 def encode(answer: Answer) -> bytes:
-    """An answer as bytes; the first says what it is."""
+    """An answer as bytes; the first says what it is. A refusal is none, and is not kept."""
+    if isinstance(answer, Refusal):
+        raise TypeError(f"not an answer to keep: {answer.why}")
     if isinstance(answer, np.ndarray):
         out = io.BytesIO()
         np.save(out, answer, allow_pickle=False)

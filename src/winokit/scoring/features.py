@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from winokit.errors import BadInput, UnknownName
 from winokit.files import write_whole
-from winokit.models.base import Embed, Model, Request
+from winokit.models.base import Embed, Model, Refusal, Request
 from winokit.problem import Dataset, Problem
 from winokit.scoring.cache import Cache
 from winokit.scoring.planner import Progress, answer_all
@@ -46,6 +46,10 @@ def embed(
         raise BadInput(f"{model.spec!r}, a {model.kind} model, gives no embeddings")
     asked = [_requests(problem, features, pooling) for problem in dataset]
     answers = answer_all(model, (request for requests in asked for request in requests), cache or Cache(), progress)
+    for problem, requests in zip(dataset, asked, strict=True):
+        for answer in (answers[request] for request in requests):
+            if isinstance(answer, Refusal):
+                raise BadInput(f"problem {problem.id} has no vector: {answer.why}")
     rows = [[np.asarray(answers[request], dtype=np.float32) for request in requests] for requests in asked]
     if features == "difference":
         return np.stack([first - second for first, second in rows])

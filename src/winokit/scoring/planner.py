@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from winokit.errors import BadInput
-from winokit.models.base import Answer, Model, Request
+from winokit.models.base import Answer, Model, Refusal, Request
 from winokit.scoring.cache import Cache, key_of, known
 
 Progress = Callable[[int, int], None]
@@ -32,7 +32,9 @@ def answer_all(
         progress(done, total)
     for index, answer in model.answer(missing) if missing else ():
         request = missing[index]
-        cache.keep(key_of(model.fingerprint, request), answer)
+        # A refusal is quickly told again, and may be a matter of what the fingerprint leaves out: a server, n_ctx.
+        if not isinstance(answer, Refusal):
+            cache.keep(key_of(model.fingerprint, request), answer)
         answers[request] = answer
         done += size(request)
         if progress:

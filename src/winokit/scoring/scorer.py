@@ -11,7 +11,7 @@ from typing import Any
 
 from winokit.errors import BadInput, UnknownName
 from winokit.files import write_whole
-from winokit.models.base import Answer, Model, Request
+from winokit.models.base import Answer, Model, Refusal, Request
 from winokit.models.ensemble import Ensemble
 from winokit.problem import Dataset, Problem
 from winokit.results import NOT_A_NUMBER, decide
@@ -188,10 +188,11 @@ class _Question:
 
     def predicted(self, scoring: Scoring, answers: Mapping[Request, Answer]) -> Prediction:
         """The prediction, once everything is answered."""
-        why = self.why
+        given = [answers[request] for request in self.requests]
+        why = self.why or next((answer.why for answer in given if isinstance(answer, Refusal)), None)
         if why is None:
             try:
-                scores = scoring.judge(self.problem, self.setting, [answers[request] for request in self.requests])
+                scores = scoring.judge(self.problem, self.setting, given)
                 return _decided(self.named, scores, self.problem.answer)
             except Abstain as refusal:
                 why = str(refusal)
