@@ -127,7 +127,7 @@ def _of_one(name: str, one: Series) -> Iterator[tuple[str, str]]:
 def _of_slope(one: Series) -> str:
     if one.fit is None:
         return ""
-    if one.fit.n <= 2:
+    if not one.sure:
         return f"Twice as much is worth {doubling(one)} points; how sure that is two points cannot say."
     sure = "" if one.rises else ", so that it may be worth nothing"
     return f"Twice as much is worth {doubling(one)} points{sure}."
@@ -146,7 +146,7 @@ def of_reach(one: Series, largest: float) -> str:
     if not reach.size < BEYOND:
         return f"the line rises too little to have {goal} at any number of problems there could be."
     told = f"the line would have {goal} at {amount(reach.size)} problems"
-    if fit.n <= 2:
+    if not one.sure:
         return f"{told}, give or take nobody knows how much."
     if one.rises:
         return f"{told} (95{PER_CENT}: {_end(reach.low)} to {_end(reach.high)}), if it went on like that."

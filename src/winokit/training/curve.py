@@ -98,7 +98,7 @@ def learning_curve(
         if progress is not None:
             progress(done, whole)
     run = _told(growth, data, model, settings, design)
-    series = tuple(series_of(points, design.goal, tests, design.seed))
+    series = tuple(series_of(points, design.goal, tests))
     return Curve(run, tuple(points), series, tuple(growth.notes + notes), tuple(_warnings(points)))
 
 
