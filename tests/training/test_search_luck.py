@@ -83,7 +83,7 @@ def test_twins_are_drawn_together():
 
 
 def test_trials_that_find_the_same_problems_hard_are_told_apart_at_the_level_that_is_claimed():
-    # The best score by itself moves with how hard a draw is: it called nobody better, not even who is (size 0, power 0.3).
+    # The best score by itself moves with how hard a draw is: it had size 0 and power 0.3 here.
     found = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "search_luck.py"))
     rejected, search = found["rejected"], found["Search"]
     assert 0.01 <= rejected(search(20, 104, shared=4.0), 150, draws=200) <= 0.09

@@ -10,6 +10,7 @@ from winokit.metrics.accuracy import (
     credit,
     expected_accuracy,
     f1,
+    guess_chance,
     majority_class,
 )
 from winokit.metrics.agreement import fleiss_kappa, rating_table
@@ -109,6 +110,7 @@ __all__ = [
     "group_accuracy_chance",
     "group_score",
     "group_scores",
+    "guess_chance",
     "holm",
     "in_first_order",
     "independent_group_accuracy",

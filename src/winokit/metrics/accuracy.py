@@ -117,3 +117,13 @@ def f1(predictions: Choices, answers: Counts) -> F1:
     by_class = {int(c): float(2 * hits[c] / (chosen[c] + wanted[c])) for c in present}
     micro = 2 * hits.sum() / (chosen.sum() + wanted.sum())
     return F1(by_class, float(np.mean(list(by_class.values()))), float(micro))
+
+
+def guess_chance(predictions: Choices, candidates: Counts) -> FloatArray:
+    """What guessing would get of each problem with the same abstentions: 1/candidates, and nothing where one abstains.
+
+    >>> guess_chance([0, None, 1], [2, 2, 4]).tolist()
+    [0.5, 0.0, 0.25]
+    """
+    same_length(predictions=predictions, candidates=candidates)
+    return np.where(as_choices(predictions) == ABSTAINED, 0.0, 1 / as_candidates(candidates))

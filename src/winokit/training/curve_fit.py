@@ -78,6 +78,16 @@ class Series:
         return self.fit is not None and math.isfinite(self.fit.slope_interval().low)
 
     @property
+    def restart_slopes(self) -> list[float]:
+        """The slope of each restart's own line; nothing where restarts are not complete."""
+        trained = [level for level in self.levels if level.size > 0]
+        counts = {len(level.values) for level in trained}
+        if len(trained) < FEWEST_SIZES or len(counts) != 1:
+            return []
+        runs = zip(*(zip(level.sizes, level.values, strict=True) for level in trained), strict=True)
+        return [fit_log(*zip(*run, strict=True)).slope for run in runs]
+
+    @property
     def rises(self) -> bool:
         """Whether the line rises for sure, at 95 per cent."""
         return self.fit is not None and self.fit.slope_interval().low > 0
@@ -158,8 +168,8 @@ def reach_of(fit: LogFit, target: float) -> Reach:
 
 def _level(points: Sequence[Point], measure: str, units: Units | None) -> Level:
     values = tuple(_value(point, measure) for point in points)
-    first = points[0].score(measure)
-    mean = Score(fmean(values), chance=first.chance if first else None)
+    guesses = [score.chance for point in points if (score := point.score(measure)) and score.chance is not None]
+    mean = Score(fmean(values), chance=fmean(guesses) if guesses else None)
     if units is not None:
         low, high = crossed_share(np.stack([units.shares(point) for point in points]))
         mean = replace(mean, low=low, high=high, n=len(units.counts) if measure == GROUP else int(units.counts.sum()))
