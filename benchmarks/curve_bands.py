@@ -67,22 +67,23 @@ class World:
 
 def _numbers(means: np.ndarray) -> list[float]:
     fit = fit_log(SIZES, 100 * means)
-    return [*means, leaderboard_auc(means.tolist(), SIZES), fit.slope, fit.reaches(GOAL)]
+    line = [fit.at(size) for size in SIZES]
+    return [*means, leaderboard_auc(means.tolist(), SIZES), *line, fit.slope, fit.reaches(GOAL)]
 
 
 def covered(world: World, curves: int = 400) -> dict[str, float]:
-    """Share of intervals that hold the truth: of means and areas, and of the line (slope, and where it arrives)."""
+    """Share of intervals that hold the truth: of means and areas, of the line's height and slope, and its arrival."""
     truth = world.truth()
     problems = [Problem(f"{n} a", "b", ("x", "y"), 0, group=str(n // 2)) for n in range(2 * world.pairs)]
     test = Dataset(problems, Card("test"))
-    kinds = ["mean"] * len(SIZES) + ["area", "slope", "reach"]
+    kinds = [*["mean"] * len(SIZES), "area", *["line"] * len(SIZES), "slope", "reach"]
     held: dict[str, list[bool]] = {}
     for seed in range(curves):
         points = world.points(np.random.default_rng([seed, world.restarts, world.pairs]))
         for series in series_of(points, Goal(GOAL, GOAL), [test]):
-            slope = series.fit.slope_interval()
-            ends = [(level.mean.low, level.mean.high) for level in series.levels]
-            ends += [(series.auc.low, series.auc.high), (slope.low, slope.high), (series.reach.low, series.reach.high)]
+            fitted = [*(series.fit.interval_at(size) for size in SIZES), series.fit.slope_interval(), series.reach]
+            shares = [*(level.mean for level in series.levels), series.auc]
+            ends = [(one.low, one.high) for one in (*shares, *fitted)]
             for kind, (low, high), value in zip(kinds, ends, truth[series.measure], strict=True):
                 held.setdefault(kind, []).append(low <= value <= high)
     return {kind: float(np.mean(flags)) for kind, flags in held.items()}
@@ -92,7 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--curves", type=int, default=400)
     curves = parser.parse_args().curves
-    print("restarts  pairs  restart  mean   area   slope  reach")
+    print("restarts  pairs  restart  mean   area   line   slope  reach")
     for restarts in (2, 3, 5):
         for pairs in (50, 150, 600):
             for restart in (0.0, 0.1, 0.3):
