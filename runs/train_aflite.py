@@ -20,6 +20,7 @@ import winokit
 from winokit.cli.common import progress_bar
 from winokit.filtering import Choices, Features, Filtering, filter_problems, save
 from winokit.problem import Dataset
+from winokit.results import rows_to_json
 from winokit.training import Data, Settings, finetune
 from winokit.training.embedding import Parts, finetuned_features
 
@@ -80,11 +81,11 @@ def trained_on(options: Options, spec: str, found: Filtering) -> tuple[list[list
             out = options.out / short(spec).replace(":", "-") / f"{name.replace(' ', '-')}-{seed}"
             outcome = finetune(Data(train, None, (dev,)), out, spec, settings, save=False)
             both = tuple(
-                next(one["value"] for one in outcome.metrics if one["metric"] == metric)
+                next(one.value for one in outcome.metrics if one.metric == metric)
                 for metric in ("accuracy", "group_accuracy")
             )
             scores.setdefault(name, []).append(both)
-            rows += [{**one, "arm": name, "seed": seed} for one in outcome.metrics]
+            rows += [{**one, "arm": name, "seed": seed} for one in rows_to_json(outcome.metrics)]
     lines = [[name, f"{len(kept):,}", *map(over_seeds, zip(*some, strict=True))] for name, some in scores.items()]
     return lines, rows
 

@@ -15,6 +15,7 @@ from common import Options, Outcome, percent, run, short, table
 from winokit.cli.common import progress_bar
 from winokit.formalizations import FORMALIZATIONS
 from winokit.report.search_page import write_search_page
+from winokit.results import rows_to_json
 from winokit.training import Data, Settings, hold_out
 from winokit.training.searching import Findings, Space, search
 
@@ -55,7 +56,7 @@ def experiment(options: Options) -> Outcome:
                 )
             write_search_page(found, out / "report")
             tables += [f"{name}, {short(spec)}, trials of each: {given.trials}", spread_table(found)]
-            rows += [{**row, "search": name} for row in found.metrics]
+            rows += [{**row, "search": name} for row in rows_to_json(found.metrics)]
     return Outcome(tables, rows, {"space": str(space), "trials": given.trials})
 
 

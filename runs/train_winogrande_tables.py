@@ -18,6 +18,7 @@ from papers import WINOGRANDE_TABLE_4
 from trained import settings_arguments, settings_of
 
 from winokit.problem import Dataset
+from winokit.results import rows_to_json
 from winokit.training import Arm, Data, Settings, finetune
 from winokit.training.nested import nested
 from winokit.training.selection import Target
@@ -48,7 +49,9 @@ def experiment(options: Options) -> Outcome:
         local = local_contexts(options, spec, settings)
         tables += [f"{short(spec)}, {settings.formalization}:", table_4(found, local), table_5(found), table_6(found)]
         tables += sorted({note for one in found for note in (*one.notes, *one.warnings)})
-        rows += [{**row, "seed": seed} for seed, one in enumerate(found) for row in one.metrics] + local["rows"]
+        rows += [{**row, "seed": seed} for seed, one in enumerate(found) for row in rows_to_json(one.metrics)] + local[
+            "rows"
+        ]
     return Outcome(tables, rows, {"settings": settings.identity(), "seeds": options.more.seeds})
 
 
@@ -78,9 +81,9 @@ def local_contexts(options: Options, spec: str, settings: Settings) -> dict[str,
         for name, train in some.items():
             out = options.out / short(spec).replace(":", "-") / f"local-context-{name}-{seed}"
             outcome = finetune(Data(train, None, (dev,), arm), out, spec, replace(settings, seed=seed), save=False)
-            own = next(row for row in outcome.metrics if row["metric"] == "accuracy")
-            found.setdefault(name, []).append(own["value"])
-            found["rows"].append({**own, "arm": f"local context, {name}", "seed": seed})
+            own = next(row for row in outcome.metrics if row.metric == "accuracy")
+            found.setdefault(name, []).append(own.value)
+            found["rows"].append({**own.to_json(), "arm": f"local context, {name}", "seed": seed})
     return found
 
 
@@ -129,8 +132,8 @@ def cells(found: list[Transfer], arm: str, test: str, metric: str = "accuracy", 
     values = []
     for one in found:
         cell = one.cell(arm, test)
-        own = [row for row in cell.rows if row["metric"] == metric and (subset is None or row["subset"] == subset)]
-        values += [row["value"] for row in own[:1]]
+        own = [row for row in cell.rows if row.metric == metric and (subset is None or row.subset == subset)]
+        values += [row.value for row in own[:1]]
     return spread(values)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from common import Options, Outcome, percent, short, table
 
+from winokit.results import rows_to_json
 from winokit.training.settings import Settings
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def curve_outcome(options: Options, curve: Callable[[str, Path], Curve]) -> Outc
         found.save(out)
         write_curve_page(found, out / "report")
         tables += [f"{short(spec)}:", *_curve_tables(found), *found.warnings]
-        rows += found.metrics
+        rows += rows_to_json(found.metrics)
     return Outcome(tables, rows)
 
 

@@ -283,7 +283,7 @@ def test_both_arms_run_and_say_what_they_were_tested_on(bert, planted, tmp_path)
     for arm in ("original->variant", "variant->variant"):
         some = Data(data[:40], data[40:60], (data[60:90],), Arm.of("part-sent", arm))
         outcome = finetune(some, tmp_path / arm[:3], bert, replace(QUICK, steps=3))
-        variants = [row["variant"] for row in outcome.metrics if row["metric"] == "accuracy"]
+        variants = [row.details["variant"] for row in outcome.metrics if row.metric == "accuracy"]
         assert variants == [arm.partition("->")[0].replace("variant", "part-sent"), "part-sent"]
 
 

@@ -14,6 +14,7 @@ pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
 from winokit.errors import BadInput, MissingExtra, WinokitError  # noqa: E402
 from winokit.problem import Card, Dataset  # noqa: E402
+from winokit.results import rows_to_json  # noqa: E402
 from winokit.training import Data, Settings  # noqa: E402
 from winokit.training.searching import Space, local, search, trials  # noqa: E402
 from winokit.training.searching.local import Crew, side_by_side  # noqa: E402
@@ -83,7 +84,7 @@ def test_trials_have_their_settings_and_scores_in_one_table(found):
 
 def test_results_are_flat_rows_of_spread_luck_chosen_and_ensemble(found):
     results = json.loads((found.folder / "results.json").read_text())
-    assert results["metrics"] == found.metrics
+    assert results["metrics"] == rows_to_json(found.metrics)
     assert results["run"]["learning_rate"] == "1e-05,0.003"
     names = {(row["protocol"], row["subset"], row["metric"]) for row in results["metrics"]}
     assert {
@@ -108,7 +109,7 @@ def test_the_test_score_is_that_of_the_trial_chosen_on_dev(found):
         told = json.loads((found.folder / one.chosen.folder / "results.json").read_text())
         rows = {row["metric"]: row["value"] for row in told["metrics"] if row["subset"] == "tested"}
         wanted = rows.get("expected_accuracy", rows["accuracy"])
-        assert one.score("chosen", "tested")["value"] == wanted
+        assert one.score("chosen", "tested").value == wanted
     with (found.folder / "trials.csv").open() as file:
         assert not [name for name in next(csv.reader(file)) if "test" in name]
 
@@ -214,7 +215,7 @@ def test_a_degenerate_trial_is_counted_and_its_warning_kept(data, bert, tmp_path
     stub(monkeypatch, lambda task: done(warnings=("one answer for everything",) if task.number == 1 else ()))
     (one,) = search(data, tmp_path, bert, SPACE, ["mc-sent"], 3).found
     assert one.degenerate == 1
-    assert one.row("search", "dev", "n_degenerate")["value"] == 1
+    assert one.row("search", "dev", "n_degenerate").value == 1
     assert [row["warnings"] for row in table(tmp_path)] == ["", "one answer for everything", ""]
 
 

@@ -1,3 +1,6 @@
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -77,6 +80,14 @@ def test_twins_are_drawn_together():
     points = np.repeat(half, 2, axis=1)
     apart, together = (luck(points, groups, 0.5) for groups in ([None] * 200, [f"g{n // 2}" for n in range(200)]))
     assert together.high - together.low > 1.2 * (apart.high - apart.low)
+
+
+def test_trials_that_find_the_same_problems_hard_are_told_apart_at_the_level_that_is_claimed():
+    # The best score by itself moves with how hard a draw is: it had size 0 and power 0.3 here.
+    found = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "search_luck.py"))
+    rejected, search = found["rejected"], found["Search"]
+    assert 0.01 <= rejected(search(20, 104, shared=4.0), 150, draws=200) <= 0.09
+    assert rejected(search(20, 104, shared=4.0, ahead=0.12), 60, draws=200) >= 0.6
 
 
 def trial(number, accuracy=0.5, state=DONE):

@@ -1,7 +1,6 @@
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -10,6 +9,7 @@ from winokit.loading import load  # noqa: E402
 from winokit.problem import Card, Dataset  # noqa: E402
 from winokit.report.transfer_page import write_transfer_page  # noqa: E402
 from winokit.report.transfer_tables import markdown, tables_of  # noqa: E402
+from winokit.results import Metric  # noqa: E402
 from winokit.training import Settings  # noqa: E402
 from winokit.training.gender_rows import gender_rows  # noqa: E402
 from winokit.training.selection import Named, Target, with_choices  # noqa: E402
@@ -59,12 +59,12 @@ def made(bert, planted, parts, tmp_path_factory):
 def test_the_setting_is_chosen_where_it_may_be_and_tested_elsewhere(made):
     found, _ = made
     cell = found.cell("planted", "target")
-    marks = [row["value"] for row in cell.rows if row["protocol"] == "choice"]
+    marks = [row.value for row in cell.rows if row.protocol == "choice"]
     assert cell.chosen == 2
     assert marks[1] > marks[0]
-    assert cell.row("accuracy")["value"] > 0.8
-    assert cell.row("accuracy")["n"] == 20
-    assert cell.row("group_accuracy", "complete", "groups")["chance"] == 0.25
+    assert cell.row("accuracy").value > 0.8
+    assert cell.row("accuracy").n == 20
+    assert cell.row("group_accuracy", "complete", "groups").chance == 0.25
 
 
 def test_an_arm_that_trained_on_what_is_chosen_on_has_an_empty_cell_that_says_why(made):
@@ -82,7 +82,7 @@ def test_a_sequence_trains_one_set_after_the_other(made):
     assert (first["train_content"], second["train_content"]) == tuple(
         stage.content_hash for stage in found.arms[2].stages
     )
-    assert found.cell("both>planted", "target").row("accuracy")["value"] > 0.8
+    assert found.cell("both>planted", "target").row("accuracy").value > 0.8
 
 
 def test_rows_have_the_names_of_an_audits(made):
@@ -132,7 +132,7 @@ def test_the_page_has_tables_and_escapes_names(made, tmp_path):
     found, _ = made
     hostile = replace(found, notes=("<img src=x>",))
     page = write_transfer_page(hostile, tmp_path / "report").read_text()
-    assert f'<data value="{found.cell("planted", "target").row("accuracy")["value"]}">' in page
+    assert f'<data value="{found.cell("planted", "target").row("accuracy").value}">' in page
     assert "<img" not in page
     assert (tmp_path / "tables.md").read_text().startswith("## Accuracy")
 
@@ -160,7 +160,7 @@ def test_weights_can_be_chosen_too_and_each_choice_has_its_own_run(bert, planted
 def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unseen, tmp_path):
     tests = with_choices([named("unseen", unseen)], own={})
     found = transfer([TrainingArm("planted", (planted,))], tests, tmp_path, Plan(bert, (QUICK,)))
-    assert found.cell("planted", "unseen").row("accuracy")["chosen_on"] is None
+    assert found.cell("planted", "unseen").row("accuracy").details["chosen_on"] is None
     for plan, said in (
         (Plan(bert, grid_of(QUICK, seed=(1, 2))), "2 settings to choose from and nothing to choose on for unseen"),
         (Plan(bert, (replace(QUICK, keep="best"),)), "weights to choose from and nothing to choose on"),
@@ -265,20 +265,28 @@ def test_names_must_tell_arms_and_sets_apart(bert, planted, unseen, tmp_path):
             transfer(arms, some, tmp_path, Plan(bert, (QUICK,)))
 
 
-HEAD = {"dataset": "w", "model": "m", "scoring": "p-span", "formalization": "p-span"}
+LIKE = Metric("w", "m", "p-span", "p-span", "accuracy", "all", "accuracy", 0.5, 720)
 
 
 def test_gaps_are_the_accuracy_without_gotchas_minus_that_with(real_file):
     data = load(real_file("winogender/all_sentences.tsv"))
     stereotyped = [(p.labels["bls_pct_female"] >= 50) == (p.labels["gender"] == "female") for p in data]
     # Whoever follows the statistics answers the occupation where it goes with the gender, else the participant.
-    right = [(p.answer == 0) == follows for p, follows in zip(data, stereotyped, strict=True)]
-    rows = {(row["subset"], row["metric"]): row for row in gender_rows(data, right, HEAD)}
+    choices = [0 if follows else 1 for follows in stereotyped]
+    rows = {(row.subset, row.metric): row for row in gender_rows(data, choices, LIKE)}
     for gender in ("female", "male"):
-        assert rows[gender, "delta"]["value"] == 1.0
-        assert rows[f"{gender}.gotcha", "accuracy"]["value"] == 0.0
-        assert rows[f"{gender}.not_gotcha", "accuracy"]["n"] == rows[f"{gender}.gotcha", "accuracy"]["n"] == 120
-    assert rows["neutral", "accuracy"]["n"] == 240
-    assert rows["female", "delta"]["note"] is None
-    blind = list(gender_rows(data, np.ones(720, bool), {**HEAD, "formalization": "mc-mlm?loss=margin"}))
-    assert all("opposite by construction" in row["note"] for row in blind)
+        assert rows[gender, "delta"].value == 1.0
+        assert rows[f"{gender}.gotcha", "accuracy"].value == 0.0
+        assert rows[f"{gender}.not_gotcha", "accuracy"].n == rows[f"{gender}.gotcha", "accuracy"].n == 120
+    assert rows["neutral", "accuracy"].n == 240
+    assert rows["neutral", "accuracy"].chance == 0.5
+    assert rows["female", "delta"].note is None
+    blind = list(gender_rows(data, [p.answer for p in data], replace(LIKE, scoring="mc-mlm?loss=margin")))
+    assert all("opposite by construction" in row.note for row in blind)
+
+
+def test_who_abstains_is_held_against_guessing_that_abstains_as_often(real_file):
+    data = load(real_file("winogender/all_sentences.tsv"))
+    choices = [None if at % 4 == 0 else problem.answer for at, problem in enumerate(data)]
+    rows = {(row.subset, row.metric): row for row in gender_rows(data, choices, LIKE)}
+    assert rows["female", "accuracy"].chance == pytest.approx(rows["female", "accuracy"].value / 2)

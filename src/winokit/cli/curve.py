@@ -31,6 +31,7 @@ from winokit.cli.training_options import (
     need_training,
 )
 from winokit.errors import BadInput
+from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
     from winokit.training.curve import Curve
@@ -202,7 +203,7 @@ def _show(found: Curve, folder: Path | None, json: bool) -> None:
     tell(found.notes)
     if json:
         where = {"out": str(folder), "report": str(page)} if folder is not None else {}
-        print_json({"run": found.run, "metrics": found.metrics, "warnings": found.warnings, **where})
+        print_json({"run": found.run, "metrics": rows_to_json(found.metrics), "warnings": found.warnings, **where})
         return
     console().print(sizes_table(found.series))
     typer.echo()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from winokit.cli.common import DATA_HELP, As, Json, Lenient, print_json, progress_bar, tell
 from winokit.cli.training_options import FORMALIZATION_HELP, Variant
 from winokit.errors import MissingExtra
+from winokit.results import Metric, rows_to_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -138,7 +139,7 @@ def search(
     tell([*checked.notes, *findings.notes])
     if json:
         said = {"out": str(folder), "report": str(page), "run": findings.run}
-        print_json({**said, "metrics": findings.metrics, "notes": findings.notes})
+        print_json({**said, "metrics": rows_to_json(findings.metrics), "notes": findings.notes})
         return
     from winokit.cli.common import console
 
@@ -190,8 +191,10 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def _of_row(row: dict[str, Any] | None) -> str:
-    return "" if row is None else rf"{_percent(row['value'])} \[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+def _of_row(row: Metric | None) -> str:
+    if row is None or row.low is None or row.high is None:
+        return "" if row is None else _percent(row.value)
+    return rf"{_percent(row.value)} \[{100 * row.low:.1f}, {100 * row.high:.1f}]"
 
 
 def sentences(findings: Findings) -> list[str]:

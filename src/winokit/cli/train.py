@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,7 @@ from winokit.cli.training_options import (
     WeightDecay,
     need_training,
 )
+from winokit.results import Metric, rows_to_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -109,8 +110,8 @@ def train(
     page = write_train_page(folder)
     tell([*checked.notes, *outcome.notes])
     if json:
-        told = {"out": str(folder), "run": outcome.run, "metrics": outcome.metrics, "warnings": outcome.warnings}
-        print_json({**told, "report": str(page)})
+        told = {"out": str(folder), "run": outcome.run, "metrics": rows_to_json(outcome.metrics)}
+        print_json({**told, "warnings": outcome.warnings, "report": str(page)})
         return
     from winokit.cli.common import console
 
@@ -163,7 +164,7 @@ def _sentence(outcome: Outcome) -> str:
     )
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _table(rows: list[Metric]) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -172,10 +173,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     table.add_column("chance", justify="right")
     table.add_column("n", justify="right")
     for row in rows:
-        share = f"{100 * row['value']:.1f} %"
-        if row["low"] is not None:
-            share += f" [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
-        guess = "" if row["chance"] is None else f"{100 * row['chance']:.1f} %"
-        label = f"dev: {row['dataset']}" if row["subset"] == "dev" else row["dataset"]
-        table.add_row(label, row["variant"], row["metric"].replace("_", " "), share, guess, f"{row['n']:,}")
+        share = f"{100 * row.value:.1f} %"
+        if row.low is not None and row.high is not None:
+            share += f" [{100 * row.low:.1f}, {100 * row.high:.1f}]"
+        guess = "" if row.chance is None else f"{100 * row.chance:.1f} %"
+        label = f"dev: {row.dataset}" if row.subset == "dev" else row.dataset
+        table.add_row(label, str(row.details["variant"]), row.metric.replace("_", " "), share, guess, f"{row.n:,}")
     return table

@@ -25,6 +25,7 @@ from winokit.cli.training_options import (
     WeightDecay,
     need_training,
 )
+from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
     from winokit.training.selection import Named, Target
@@ -185,8 +186,8 @@ def _show(found: Transfer, folder: Path, json: bool) -> None:
     tell(found.notes)
     if json:
         left_out = [{"arm": cell.arm, "test": cell.test, "why": cell.why} for cell in found.cells if cell.why]
-        told = {"run": found.run, "metrics": found.metrics, "left_out": left_out, "warnings": found.warnings}
-        print_json({**told, "out": str(folder), "report": str(page)})
+        told = {"run": found.run, "metrics": rows_to_json(found.metrics), "left_out": left_out}
+        print_json({**told, "warnings": found.warnings, "out": str(folder), "report": str(page)})
         return
     for table in tables_of(found):
         console().print(terminal_table(table))

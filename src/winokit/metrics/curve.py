@@ -28,13 +28,13 @@ class LogFit:
 
     slope: float
     intercept: float
-    error: float = math.inf
-    """Standard deviation of y around the line."""
     n: int = 2
     centre: float = 0.0
     """Mean of ln(x)."""
-    spread: float = math.inf
-    """Sum of squared distances of ln(x) from it."""
+    variance: tuple[float, float, float] = (math.inf, 0.0, math.inf)
+    """Of the line's y at the centre, of that with the slope, and of the slope."""
+    degrees: float = 0.0
+    """Degrees of freedom of these variances."""
 
     def at(self, x: float) -> float:
         """The line's y at a size.
@@ -56,16 +56,15 @@ class LogFit:
 
     def slope_interval(self, level: float = 0.95) -> Interval:
         """Where the slope plausibly lies."""
-        half = self._quantile(level) * self.error / math.sqrt(self.spread) if self.n > 2 else math.inf
-        return Interval(self.slope - half, self.slope + half, level, "least squares")
+        half = self._half(self.variance[2], level)
+        return Interval(self.slope - half, self.slope + half, level, "student")
 
     def interval_at(self, x: float, level: float = 0.95) -> Interval:
         """Where the mean of y at a size plausibly lies."""
         y, away = self.at(x), math.log(x) - self.centre
-        half = math.inf
-        if self.n > 2:
-            half = self._quantile(level) * self.error * math.sqrt(1 / self.n + away**2 / self.spread)
-        return Interval(y - half, y + half, level, "least squares")
+        there, both, slope = self.variance
+        half = self._half(there + 2 * both * away + slope * away**2, level)
+        return Interval(y - half, y + half, level, "student")
 
     def reaches_interval(self, y: float, level: float = 0.95) -> Interval:
         """The sizes at which a mean of y is plausible (Fieller, 1954): those whose `interval_at` has y in it.
@@ -74,26 +73,31 @@ class LogFit:
         size can be ruled out the interval is everything.
         """
         everything = Interval(0.0, math.inf, level, "Fieller")
-        if self.n <= 2:
+        wide = self._half(1.0, level) ** 2
+        if not math.isfinite(wide * sum(self.variance)):
             return everything
-        # With u = ln x - centre, those of which (distance - slope u)^2 <= wide (1/n + u^2/spread): a quadratic in u.
-        wide = (self._quantile(level) * self.error) ** 2
+        # With u = ln x - centre, those of which (distance - slope u)^2 <= wide * variance at u: a quadratic in u.
+        there, both, slope = self.variance
         distance = y - (self.slope * self.centre + self.intercept)
-        squared, half = self.slope**2 - wide / self.spread, self.slope * distance
-        root = half**2 - squared * (distance**2 - wide / self.n)
+        squared, half = self.slope**2 - wide * slope, self.slope * distance + wide * both
+        root = half**2 - squared * (distance**2 - wide * there)
         if squared == 0 or root < 0:
             return everything
         low, high = sorted((half + sign * math.sqrt(root)) / squared for sign in (-1, 1))
         if squared < 0:
-            low, high = (high, math.inf) if half > 0 else (-math.inf, low)
+            estimate = distance / self.slope if self.slope else math.copysign(math.inf, distance)
+            low, high = (high, math.inf) if estimate >= high else (-math.inf, low)
         return Interval(_exp(self.centre + low), _exp(self.centre + high), level, "Fieller")
 
-    def _quantile(self, level: float) -> float:
+    def _half(self, variance: float, level: float) -> float:
+        """Half the width of an interval of something with this variance."""
         from scipy import stats
 
         if not 0 < level < 1:
             raise BadInput(f"a level between 0 and 1 expected, found {level}")
-        return float(stats.t.ppf((1 + level) / 2, self.n - 2))
+        if self.degrees <= 0 or not math.isfinite(variance):
+            return math.inf
+        return float(stats.t.ppf((1 + level) / 2, self.degrees)) * math.sqrt(max(0.0, variance))
 
 
 PUBLISHED = LogFit(4.8463, 26.215)
@@ -102,6 +106,8 @@ PUBLISHED = LogFit(4.8463, 26.215)
 
 def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     """Fit y = a ln(x) + b; several y of one size, from independent restarts, are several points.
+
+    How sure it is comes from how the points scatter around the line. That they share a test set is not in that.
 
     >>> fit = fit_log([100, 1_000, 10_000], [50, 60, 70])
     >>> round(fit.at(100_000), 6), round(fit.reaches(90))
@@ -118,10 +124,11 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     spread = float(((logs - centre) ** 2).sum())
     slope = float(((logs - centre) * (values - values.mean())).sum() / spread)
     intercept = float(values.mean() - slope * centre)
-    left = values - slope * logs - intercept
-    free = len(values) - 2
-    error = math.sqrt(float((left**2).sum()) / free) if free else math.inf
-    return LogFit(slope, intercept, error, len(values), centre, spread)
+    left, free = values - slope * logs - intercept, len(values) - 2
+    if not free:
+        return LogFit(slope, intercept, centre=centre)
+    error = float((left**2).sum()) / free
+    return LogFit(slope, intercept, len(values), centre, (error / len(values), 0.0, error / spread), free)
 
 
 def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES) -> float:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winokit.report.curve_plots import Chart, charts_of, figures_of_curve
-from winokit.report.curve_wording import NAMES, arrival, doubling, formula, names_of, sentences
+from winokit.report.curve_verdict import verdict_of_curve
+from winokit.report.curve_wording import NAMES, arrival, doubling, formula, names_of
+from winokit.report.decision import Verdict
 from winokit.report.figures import write_figures
 from winokit.report.pages import flat
 from winokit.report.protocols import ELAZAR, SAKAGUCHI, Source
@@ -50,7 +52,7 @@ class CurvePage:
     train: str
     tests: tuple[str, ...]
     restarts: int
-    sentences: tuple[tuple[str, str], ...]
+    verdict: Verdict
     charts: tuple[Chart, ...]
     columns: tuple[tuple[str, str], ...]
     """Of each curve its name and which score it is."""
@@ -78,7 +80,7 @@ def curve_page(curve: Curve) -> CurvePage:
         train=str(curve.run.get("train") or ""),
         tests=tuple(dict.fromkeys(one.dataset for one in series)),
         restarts=max((point.restart for point in curve.points), default=1),
-        sentences=tuple(sentences(series)),
+        verdict=verdict_of_curve(series),
         charts=charts_of(series),
         columns=tuple((name, NAMES[one.measure]) for name, one in zip(names_of(series), series, strict=True)),
         rows=tuple(table_rows(series)),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from winokit.metrics import PUBLISHED
-from winokit.report.wording import NOTHING, PER_CENT, percent, points
+from winokit.report.wording import NOTHING, PER_CENT, points
 from winokit.training.curve_fit import Reach, Series
-from winokit.training.curve_points import ACCURACY
 
 NAMES = {"accuracy": "single", "group_accuracy": "group"}
 """As the papers call the two scores."""
@@ -102,37 +101,6 @@ def published(human: float | None) -> dict[str, Any]:
     }
 
 
-def sentences(series: Sequence[Series]) -> Iterator[tuple[str, str]]:
-    """What may be said of each curve: a tone and a sentence."""
-    for name, one in zip(names_of(series), series, strict=True):
-        yield from _of_one(f"{name}, {NAMES[one.measure]}", one)
-
-
-def _of_one(name: str, one: Series) -> Iterator[tuple[str, str]]:
-    trained = [level for level in one.levels if level.size > 0]
-    if len(trained) > 1:
-        first, last = trained[0], trained[-1]
-        yield (
-            "good" if one.rises else "",
-            f"{name}: from {percent(first.mean.value)} with {first.asked:,} problems to {percent(last.mean.value)} "
-            f"with {last.asked:,}. {_of_slope(one)}",
-        )
-    if one.reach is not None:
-        yield "" if one.rises else "bad", f"{name}: {of_reach(one, max(level.size for level in one.levels))}"
-    most = one.levels[-1].mean
-    if one.measure == ACCURACY and most.low is not None and most.chance is not None and most.low <= most.chance:
-        yield "bad", f"{name}: with all there is, guessing ({percent(most.chance)}) is not ruled out."
-
-
-def _of_slope(one: Series) -> str:
-    if one.fit is None:
-        return ""
-    if one.fit.n <= 2:
-        return f"Twice as much is worth {doubling(one)} points; how sure that is two points cannot say."
-    sure = "" if one.rises else ", so that it may be worth nothing"
-    return f"Twice as much is worth {doubling(one)} points{sure}."
-
-
 def of_reach(one: Series, largest: float) -> str:
     """Where the goal is reached, as a sentence."""
     reach, fit = one.reach, one.fit
@@ -146,7 +114,7 @@ def of_reach(one: Series, largest: float) -> str:
     if not reach.size < BEYOND:
         return f"the line rises too little to have {goal} at any number of problems there could be."
     told = f"the line would have {goal} at {amount(reach.size)} problems"
-    if fit.n <= 2:
+    if not one.sure:
         return f"{told}, give or take nobody knows how much."
     if one.rises:
         return f"{told} (95{PER_CENT}: {_end(reach.low)} to {_end(reach.high)}), if it went on like that."

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from winokit.report.debias_page import Tile
 from winokit.report.decision import Verdict
@@ -19,7 +18,6 @@ from winokit.report.search_verdict import verdict_of_search
 from winokit.report.wording import percent, plural
 from winokit.report.write import INDEX, write_page
 from winokit.results import Metric
-from winokit.training.exam import Row
 from winokit.training.finetune import DEV
 from winokit.training.searching.findings import CHOSEN, ENSEMBLE, TRIES, Finding, Findings
 from winokit.training.searching.luck import DRAWS, Luck, best_of
@@ -111,7 +109,7 @@ def search_page(findings: Findings) -> SearchPage:
         best_of=tuple((one.formalization, tuple(best_of(one.scores, number) for number in tries)) for one in done),
         by_setting=by_setting(findings),
         trials=tuple(_in_order(findings)),
-        numbers=tuple(as_metric(row) for row in findings.metrics),
+        numbers=tuple(findings.metrics),
         settings=tuple(flat(findings.run)),
         sources=(LIU, DODGE, TSAMARDINOS, WHITE),
     )
@@ -131,18 +129,16 @@ def _tiles(findings: Findings) -> Iterator[Tile]:
         yield Tile("Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}")
     for name, dataset in findings.answered.items():
         if (row := findings.best.score(CHOSEN, name)) is not None:
-            yield Tile(
-                f"Test: {dataset.card.name}", percent(row["value"]), f"{percent(row['low'])} to {percent(row['high'])}"
-            )
+            yield Tile(f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}")
 
 
 def _line(one: Finding, findings: Findings) -> Line:
     sets = [DEV, *findings.answered]
     return Line(
         one,
-        tuple(_maybe(one.score(CHOSEN, name)) for name in sets),
-        tuple(_maybe(one.score(ENSEMBLE, name)) for name in sets),
-        tuple(_maybe(one.row(ENSEMBLE, name, "group_accuracy")) for name in sets),
+        tuple(one.score(CHOSEN, name) for name in sets),
+        tuple(one.score(ENSEMBLE, name) for name in sets),
+        tuple(one.row(ENSEMBLE, name, "group_accuracy") for name in sets),
     )
 
 
@@ -161,13 +157,3 @@ def _in_order(findings: Findings) -> Iterator[tuple[str, tuple[Trial, ...]]]:
     for one in findings.found:
         ordered = sorted(one.trials, key=lambda trial: (-(trial.ended.accuracy or -1.0), trial.number))
         yield one.formalization, tuple(ordered)
-
-
-def _maybe(row: Row | None) -> Metric | None:
-    return None if row is None else as_metric(row)
-
-
-def as_metric(row: Row) -> Metric:
-    """A row of results.json as reports know it."""
-    known: dict[str, Any] = {field.name: row.get(field.name) for field in fields(Metric)}
-    return Metric(**known)

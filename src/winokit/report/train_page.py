@@ -10,10 +10,13 @@ from typing import Any
 
 from winokit.errors import BadInput
 from winokit.report.charts import STEP, Chart, tenths_around
+from winokit.report.decision import Verdict
 from winokit.report.pages import flat
 from winokit.report.protocols import LIU, Source
-from winokit.report.wording import percent
+from winokit.report.train_verdict import verdict_of_training, where
+from winokit.report.wording import say, say_chance, say_interval
 from winokit.report.write import INDEX, write_page
+from winokit.results import Metric
 
 RESULTS, CURVE, REPORT = "results.json", "curve.json", "report"
 
@@ -38,7 +41,7 @@ class TrainPage:
     model: str
     formalization: str
     train: str
-    sentences: tuple[tuple[str, str], ...]
+    verdict: Verdict
     charts: tuple[Chart, ...]
     lines: tuple[Line, ...]
     run: tuple[tuple[str, str], ...]
@@ -57,7 +60,7 @@ def write_train_page(folder: Path) -> Path:
         results = json.loads((folder / RESULTS).read_text("utf-8"))
         curve = json.loads((folder / CURVE).read_text("utf-8"))
         page = train_page(results, curve)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{folder}: not the folder of a finished training run ({error})") from None
     write_page(folder / REPORT / INDEX, "train.html.j2", page=page)
     return folder / REPORT / INDEX
@@ -65,14 +68,14 @@ def write_train_page(folder: Path) -> Path:
 
 def train_page(results: Mapping[str, Any], curve: Mapping[str, Any]) -> TrainPage:
     """Everything the page of a run shows."""
-    run = results["run"]
+    run, rows = results["run"], [Metric.from_json(row) for row in results["metrics"]]
     return TrainPage(
         model=str(run["model"]),
         formalization=str(run["formalization"]),
         train=str(run["train"]),
-        sentences=tuple(_sentences(results, curve)),
+        verdict=verdict_of_training(rows, results["warnings"], curve, run["seed"]),
         charts=tuple(_charts(curve)),
-        lines=tuple(_line(row) for row in results["metrics"]),
+        lines=tuple(_line(row) for row in rows),
         run=tuple(flat(run)),
         notes=tuple(results["notes"]),
     )
@@ -103,27 +106,6 @@ def _charts(curve: Mapping[str, Any]) -> Iterator[Chart]:
             )
 
 
-def _sentences(results: Mapping[str, Any], curve: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """How far it came, what is above guessing, and what is wrong."""
-    early = ", stopped early" if curve["stopped_early"] else ""
-    kept = f"; the weights of step {curve['kept_step']:,} were kept" if curve["dev"] else ""
-    seconds = f"{curve['seconds']:,.0f} seconds"
-    yield "plain", f"{curve['steps']:,} steps over {curve['examples']:,} examples in {seconds}{early}{kept}."
-    for row in results["metrics"]:
-        if row["metric"] == "accuracy" and row["low"] is not None:
-            above = row["low"] > row["chance"]
-            told = "above guessing" if above else "not told from guessing"
-            yield ("good" if above else "bad"), f"{_where(row)}: {percent(row['value'])}, {told}."
-    for warning in results["warnings"]:
-        yield "bad", f"{warning[0].upper()}{warning[1:]}."
-
-
-def _line(row: Mapping[str, Any]) -> Line:
-    interval = "" if row["low"] is None else f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
-    chance = "" if row["chance"] is None else percent(row["chance"])
-    metric = row["metric"].replace("_", " ")
-    return Line(_where(row), row["variant"], metric, percent(row["value"]), interval, chance, row["n"])
-
-
-def _where(row: Mapping[str, Any]) -> str:
-    return f"dev: {row['dataset']}" if row["subset"] == "dev" else str(row["dataset"])
+def _line(row: Metric) -> Line:
+    metric, variant = row.metric.replace("_", " "), str(row.details.get("variant", ""))
+    return Line(where(row), variant, metric, say(row), say_interval(row), say_chance(row), row.n)

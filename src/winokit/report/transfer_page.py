@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winokit.files import write_whole
+from winokit.report.decision import Verdict
 from winokit.report.pages import flat
 from winokit.report.protocols import LIU, RUDINGER, SAKAGUCHI, SAKAGUCHI_FIRST, Source
 from winokit.report.transfer_tables import Table, markdown, tables_of
-from winokit.report.wording import join, percent, plural, points
+from winokit.report.transfer_verdict import verdict_of_transfer
+from winokit.report.wording import percent, plural
 from winokit.report.write import INDEX, write_page
 from winokit.training.transfer import Transfer
 
@@ -34,7 +36,7 @@ class TransferPage:
 
     model: str
     formalization: str
-    sentences: tuple[tuple[str, str], ...]
+    verdict: Verdict
     arms: tuple[tuple[str, str], ...]
     tables: tuple[Table, ...]
     choices: tuple[Chosen, ...]
@@ -60,7 +62,7 @@ def transfer_page(found: Transfer) -> TransferPage:
     return TransferPage(
         model=str(found.run["model"]),
         formalization=str(found.run["formalization"]),
-        sentences=tuple(_sentences(found)),
+        verdict=verdict_of_transfer(found),
         arms=tuple((name, _stages(name, stages)) for name, stages in found.run["arms"].items()),
         tables=tables,
         choices=tuple(_choices(found)),
@@ -77,32 +79,12 @@ def _stages(arm: str, stages: Sequence[str]) -> str:
     return ", then ".join(f"{stage} problems" for stage in stages).removeprefix(f"{arm}, ")
 
 
-def _sentences(found: Transfer) -> Iterator[tuple[str, str]]:
-    """For each test set, which arms are above guessing; gaps between gotchas that are no accident."""
-    for test in found.tests:
-        rows = [(cell.arm, cell.row("accuracy")) for cell in found.cells if cell.test == test.name]
-        known = [(arm, row) for arm, row in rows if row is not None]
-        if not known:
-            continue
-        above = [f"{arm} ({percent(row['value'])})" for arm, row in known if row["low"] > row["chance"]]
-        if above:
-            yield "good", f"{test.name}: above guessing after training on {join(above)}."
-        else:
-            yield "bad", f"{test.name}: no arm is told from guessing."
-    for cell in found.cells:
-        for gender in ("female", "male"):
-            row = cell.row("delta", gender, "gender")
-            if row is not None and not row["low"] <= 0 <= row["high"]:
-                moved = f"{points(-row['value'])} points where statistics mislead"
-                yield "bad", f"{cell.arm}, {cell.test}: accuracy on {gender} pronouns moves by {moved}."
-
-
 def _choices(found: Transfer) -> Iterator[Chosen]:
     for cell in found.cells:
-        rows = [row for row in cell.rows if row["protocol"] == "choice"]
+        rows = [row for row in cell.rows if row.protocol == "choice"]
         if rows:
-            marks = tuple((percent(row["value"]), at == cell.chosen) for at, row in enumerate(rows, 1))
-            yield Chosen(cell.arm, cell.test, str(rows[0]["chosen_on"]), marks)
+            marks = tuple((percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1))
+            yield Chosen(cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks)
 
 
 def _settings(found: Transfer) -> Iterator[str]:

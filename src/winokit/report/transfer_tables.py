@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from winokit.report.wording import NOTHING, percent, points
-from winokit.training.exam import Row
+from winokit.report.wording import NOTHING, percent, say, say_interval
+from winokit.results import AT, Metric, stands
 from winokit.training.transfer import Transfer
 
 GOTCHA = (("no", "not_gotcha"), ("yes", "gotcha"))
@@ -84,7 +84,7 @@ def _under(found: Transfer, test: str, metric: str, subset: str, protocol: str) 
     """How many problems a column has, what guessing gives, and what was chosen on."""
     rows = [cell.row(metric, subset, protocol) for cell in found.cells if cell.test == test]
     known = next((row for row in rows if row is not None), None)
-    size = f"n = {known['n']:,}, guessing {percent(known['chance'])}" if known else ""
+    size = f"n = {known.n:,}, guessing {percent(known.chance)}" if known else ""
     chosen = next((one.chosen_on for one in found.tests if one.name == test), None)
     choice = "nothing chosen" if chosen is None else f"chosen on {chosen.name}"
     return ", ".join(part for part in (size, choice if metric == "accuracy" else "") if part)
@@ -102,7 +102,7 @@ def _table_6(found: Transfer, test: str, arms: Sequence[str]) -> Table:
     for arm in arms:
         cell = found.cell(arm, test)
         plain = [_shown(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
-        gaps = [_gap(cell.row("delta", gender, "gender")) for gender in ("female", "male")]
+        gaps = [_shown(cell.row("delta", gender, "gender")) for gender in ("female", "male")]
         lines.append(Line((arm, "all"), (*plain, *gaps)))
         for said, flag in GOTCHA:
             rows = [cell.row("accuracy", f"{gender}.{flag}", "gender") for gender in ("female", "male")]
@@ -110,7 +110,7 @@ def _table_6(found: Transfer, test: str, arms: Sequence[str]) -> Table:
                 lines.append(Line(("", said), (*map(_shown, rows), Shown(""), Shown(""), Shown(""))))
     cell = found.cell(arms[0], test)
     row = cell.row("accuracy", "female", "gender")
-    notes = [] if row is None or not row.get("note") else [f"{str(row['note'])[0].upper()}{str(row['note'])[1:]}."]
+    notes = [] if row is None or not row.note else [f"{row.note[0].upper()}{row.note[1:]}."]
     feet = (
         "Gotcha: the occupation's statistics point away from the answer. ΔF and ΔM: accuracy where they do not, minus "
         "accuracy where they do, in points; nought is best.",
@@ -120,21 +120,10 @@ def _table_6(found: Transfer, test: str, arms: Sequence[str]) -> Table:
     return Table(f"Gender, on {test}", ("trained on", "gotcha"), columns, ("",) * 5, tuple(lines), feet)
 
 
-def _shown(row: Row | None) -> Shown:
+def _shown(row: Metric | None) -> Shown:
     if row is None:
         return Shown(NOTHING)
-    low, high, guess = row["low"], row["high"], row["chance"]
-    known = low is not None and high is not None
-    inside = known and guess is not None and low <= guess <= high
-    interval = f"[{100 * low:.1f}, {100 * high:.1f}]" if known else ""
-    return Shown(percent(row["value"]), interval, row["value"], inside)
-
-
-def _gap(row: Row | None) -> Shown:
-    if row is None:
-        return Shown(NOTHING)
-    low, high = row["low"], row["high"]
-    return Shown(points(row["value"]), f"[{points(low)}, {points(high)}]", row["value"], low <= 0 <= high)
+    return Shown(say(row), say_interval(row), row.value, stands(row) == AT)
 
 
 def _mark(number: int) -> str:

@@ -21,13 +21,13 @@ from typing import Any
 import winokit
 from winokit.errors import BadInput
 from winokit.files import write_whole
+from winokit.results import Metric, rows_to_json
 from winokit.training.arms import ORIGINAL, make_variant
 from winokit.training.curve_fit import Series, series_of
 from winokit.training.curve_points import Point, write_points
 from winokit.training.curve_rows import rows_of
 from winokit.training.curve_runs import Design, How, Told, planned_jobs, point_of, run_point
 from winokit.training.data import Data
-from winokit.training.exam import Row
 from winokit.training.finetune import RESULTS
 from winokit.training.nested import Growth
 from winokit.training.settings import Settings
@@ -46,14 +46,14 @@ class Curve:
     warnings: tuple[str, ...] = ()
 
     @property
-    def metrics(self) -> list[Row]:
+    def metrics(self) -> list[Metric]:
         """The rows of results.json."""
         return rows_of(self.points, self.series, str(self.run.get("model", "")))
 
     def save(self, folder: Path) -> None:
         """Write points.csv and results.json."""
         write_points(self.points, folder / POINTS)
-        told = {"run": self.run, "metrics": self.metrics, "warnings": self.warnings, "notes": self.notes}
+        told = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
         write_whole(folder / RESULTS, (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode())
 
 
@@ -98,7 +98,7 @@ def learning_curve(
         if progress is not None:
             progress(done, whole)
     run = _told(growth, data, model, settings, design)
-    series = tuple(series_of(points, design.goal, tests, design.seed))
+    series = tuple(series_of(points, design.goal, tests))
     return Curve(run, tuple(points), series, tuple(growth.notes + notes), tuple(_warnings(points)))
 
 
@@ -142,7 +142,7 @@ def _warnings(points: Sequence[Point]) -> Iterator[str]:
         first = bad[0]
         which = f"{first.formalization} on {first.asked:,}, restart {first.restart}: {first.warnings[0]}"
         yield (
-            f"{len(bad):,} of {len(trained):,} runs show signs of having learned nothing (the first, {which}); "
+            f"{len(bad):,} of {len(trained):,} runs show signs of trouble (the first, {which}); "
             "they are in the curve like any other"
         )
     most = max((point.abstained for point in points), default=0.0)

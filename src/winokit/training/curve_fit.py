@@ -1,8 +1,8 @@
 """From points to curves: means over restarts with intervals, the line through them, where it arrives, and the area.
 
-An interval of a mean draws test problems (whole groups) and restarts, both with replacement: what another test set and
-other restarts would have given. The line is fitted to the single points, and its intervals come from how they scatter
-around it; that all points share one test set is not in them.
+Every interval says what another test set (whole groups) *and* other restarts would have given (`metrics/crossed.py`):
+a mean, an area, a slope and a line's height are all weighted sums of one table of restarts by test units. Points from a
+file come without predictions; a line's intervals are then from how they scatter around it alone.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.metrics import Draws, LogFit, complete_groups, fit_log, leaderboard_auc, wilson
-from winokit.metrics.arrays import clusters
+from winokit.metrics import LogFit, clusters, complete_groups, fit_log, leaderboard_auc
+from winokit.metrics.crossed import Crossed, crossed_share
 from winokit.problem import Dataset
 from winokit.training.curve_points import ACCURACY, GROUP, Point, Score
 
@@ -73,6 +73,21 @@ class Series:
     """The leaderboard's area under the curve, from 0 to 1."""
 
     @property
+    def sure(self) -> bool:
+        """Whether there is enough to say how sure the line is."""
+        return self.fit is not None and math.isfinite(self.fit.slope_interval().low)
+
+    @property
+    def restart_slopes(self) -> list[float]:
+        """The slope of each restart's own line; nothing where restarts are not complete."""
+        trained = [level for level in self.levels if level.size > 0]
+        counts = {len(level.values) for level in trained}
+        if len(trained) < FEWEST_SIZES or len(counts) != 1:
+            return []
+        runs = zip(*(zip(level.sizes, level.values, strict=True) for level in trained), strict=True)
+        return [fit_log(*zip(*run, strict=True)).slope for run in runs]
+
+    @property
     def rises(self) -> bool:
         """Whether the line rises for sure, at 95 per cent."""
         return self.fit is not None and self.fit.slope_interval().low > 0
@@ -97,7 +112,7 @@ class Goal:
         return self.human if measure == ACCURACY else self.human_group
 
 
-def series_of(points: Sequence[Point], goal: Goal, tests: Iterable[Dataset] = (), seed: int = 0) -> list[Series]:
+def series_of(points: Sequence[Point], goal: Goal, tests: Iterable[Dataset] = ()) -> list[Series]:
     """Every curve that the points make, in the order in which they come."""
     known = {test.card.name: test for test in tests}
     names = dict.fromkeys((point.dataset, point.formalization) for point in points)
@@ -107,24 +122,40 @@ def series_of(points: Sequence[Point], goal: Goal, tests: Iterable[Dataset] = ()
             own = [one for one in points if (one.dataset, one.formalization) == (dataset, formalization)]
             scored = [one for one in own if one.score(measure) is not None]
             if scored:
-                found.append(_series(measure, scored, goal, known.get(dataset), seed))
+                found.append(_series(measure, scored, goal, known.get(dataset)))
     return sorted(found, key=lambda one: list(names).index((one.dataset, one.formalization)))
 
 
-def _series(measure: str, points: Sequence[Point], goal: Goal, test: Dataset | None, seed: int) -> Series:
+def _series(measure: str, points: Sequence[Point], goal: Goal, test: Dataset | None) -> Series:
     units = None if test is None else Units.of(test, measure)
     asked = sorted({point.asked for point in points})
-    levels = [_level([one for one in points if one.asked == size], measure, units, seed) for size in asked]
+    levels = [_level([one for one in points if one.asked == size], measure, units) for size in asked]
     first = points[0]
     series = Series(first.dataset, first.formalization, measure, tuple(levels))
-    series = replace(series, auc=_auc(points, series, units, seed))
-    some = [(point.size, _value(point, measure)) for point in points if point.size >= max(1, goal.fit_from)]
-    if len({size for size, _ in some}) < FEWEST_SIZES:
+    series = replace(series, auc=_auc(points, series, units))
+    some = [point for point in points if point.size >= max(1, goal.fit_from)]
+    if len({point.size for point in some}) < FEWEST_SIZES:
         return series
-    fit = fit_log([size for size, _ in some], [PER_CENT * value for _, value in some])
+    fit = _fit(some, measure, units)
     target = goal.of(measure)
-    fitted = tuple(sorted({size for size, _ in some}))
+    fitted = tuple(sorted({point.size for point in some}))
     return replace(series, fit=fit, fitted=fitted, reach=None if target is None else reach_of(fit, target))
+
+
+def _fit(points: Sequence[Point], measure: str, units: Units | None) -> LogFit:
+    """The line through all points, as sure as restarts and test units let it be."""
+    logs = np.log([point.size for point in points])
+    fit = fit_log([point.size for point in points], [PER_CENT * _value(point, measure) for point in points])
+    # By least squares the height at the centre and the slope are weighted sums of the points.
+    away = logs - fit.centre
+    weights = PER_CENT * np.stack([np.full(len(points), 1 / len(points)), away / (away**2).sum()], axis=1)
+    table = None if units is None else units.by_restart(points, weights)
+    if table is None:
+        return fit
+    there, _, slope = fit.variance
+    crossed = Crossed.of(table, scatter=(np.diag([there, slope]), int(fit.degrees)))
+    (there, both), (_, slope) = crossed.covariance.tolist()
+    return replace(fit, variance=(there, both, slope), degrees=crossed.degrees(1))
 
 
 def reach_of(fit: LogFit, target: float) -> Reach:
@@ -135,33 +166,31 @@ def reach_of(fit: LogFit, target: float) -> Reach:
     return Reach(target, fit.reaches(target), interval.low, interval.high)
 
 
-def _level(points: Sequence[Point], measure: str, units: Units | None, seed: int) -> Level:
+def _level(points: Sequence[Point], measure: str, units: Units | None) -> Level:
     values = tuple(_value(point, measure) for point in points)
-    first = points[0].score(measure)
-    mean = Score(fmean(values), chance=first.chance if first else None)
+    guesses = [score.chance for point in points if (score := point.score(measure)) and score.chance is not None]
+    mean = Score(fmean(values), chance=fmean(guesses) if guesses else None)
     if units is not None:
-        table = np.stack([units.sums(point) for point in points])
-        low, high = crossed_interval(table, units.counts, Draws(seed))
+        low, high = crossed_share(np.stack([units.shares(point) for point in points]))
         mean = replace(mean, low=low, high=high, n=len(units.counts) if measure == GROUP else int(units.counts.sum()))
     return Level(points[0].asked, tuple(point.size for point in points), values, mean)
 
 
-def _auc(points: Sequence[Point], series: Series, units: Units | None, seed: int) -> Score | None:
-    """The area under the curve over all sizes above nought: a weighted sum of accuracies, drawn like a mean."""
+def _auc(points: Sequence[Point], series: Series, units: Units | None) -> Score | None:
+    """The area under the curve over all sizes above nought: a weighted sum of accuracies."""
     levels = [level for level in series.levels if level.size > 0]
     if len(levels) < FEWEST_SIZES:
         return None
     sizes = [level.size for level in levels]
-    value = leaderboard_auc([level.mean.value for level in levels], sizes)
-    guess = levels[0].mean.chance
+    area = Score(leaderboard_auc([level.mean.value for level in levels], sizes), chance=levels[0].mean.chance)
     weights = [leaderboard_auc(row, sizes) for row in np.eye(len(sizes)).tolist()]
-    weighted = {level.asked: weight for level, weight in zip(levels, weights, strict=True)}
-    restarts = sorted({point.restart for point in points})
-    own = {restart: [one for one in points if one.restart == restart and one.asked in weighted] for restart in restarts}
-    if units is None or any(len(some) != len(levels) for some in own.values()):
-        return Score(value, chance=guess)
-    areas = [np.sum([weighted[one.asked] * units.sums(one) for one in own[r]], axis=0) for r in restarts]
-    return Score(value, *crossed_interval(np.stack(areas), units.counts, Draws(seed)), len(restarts), guess)
+    weighted = {level.asked: weight / len(level.values) for level, weight in zip(levels, weights, strict=True)}
+    own = [point for point in points if point.asked in weighted]
+    table = None if units is None else units.by_restart(own, np.array([[weighted[point.asked]] for point in own]))
+    if table is None:
+        return area
+    low, high = crossed_share(table[:, :, 0])
+    return replace(area, low=low, high=high, n=len(table))
 
 
 @dataclass(frozen=True)
@@ -187,36 +216,33 @@ class Units:
             number[rows] = unit
         return cls(number, np.ones(len(members)), True) if members else None
 
-    def sums(self, point: Point) -> Matrix:
-        """Of each unit how much of it is right."""
+    def shares(self, point: Point) -> Matrix:
+        """A number for each unit, whose plain mean is the point's share and whose spread is that of the share.
+
+        Units of different sizes weigh by their problems, so that each adds what it has more than the share gives it.
+        """
         assert point.right is not None
         inside = self.number >= 0
-        right: Matrix = np.bincount(self.number[inside], point.right[inside], len(self.counts)).astype(np.float64)
-        if not self.together:
-            return right
-        whole: Matrix = (right == np.bincount(self.number[inside], minlength=len(self.counts))).astype(np.float64)
-        return whole
+        right = np.bincount(self.number[inside], point.right[inside], len(self.counts)).astype(np.float64)
+        if self.together:
+            right = (right == np.bincount(self.number[inside], minlength=len(self.counts))).astype(np.float64)
+        share = right.sum() / self.counts.sum()
+        found: Matrix = share + (right - share * self.counts) / self.counts.mean()
+        return found
 
+    def by_restart(self, points: Sequence[Point], weights: Matrix) -> Matrix | None:
+        """Weighted sums of points as an array of (restarts, units, sums), whose means over the first two they are.
 
-def crossed_interval(table: Matrix, counts: Matrix, how: Draws) -> tuple[float, float]:
-    """Interval of a mean over restarts (rows) and test units (columns), both drawn with replacement.
-
-    >>> low, high = crossed_interval(np.array([[1.0, 0, 1, 0], [1, 1, 0, 0]]), np.ones(4), Draws(0))
-    >>> 0 <= low < 0.5 < high <= 1
-    True
-    """
-    rng = np.random.default_rng(how.seed)
-    restarts, units = table.shape
-    drawn = rng.multinomial(units, np.full(units, 1 / units), size=how.draws)
-    shares = (drawn @ table.T) / (drawn @ counts)[:, None]
-    often = rng.multinomial(restarts, np.full(restarts, 1 / restarts), size=how.draws)
-    means = (shares * often).sum(axis=1) / restarts
-    low, high = np.quantile(means, ((1 - how.level) / 2, (1 + how.level) / 2)).tolist()
-    if low < high:
-        return low, high
-    # Every draw alike, all right or all wrong: certainty is not what that shows.
-    right = round(float(table.sum() / restarts / counts.sum()) * units, 6)
-    return wilson(math.floor(right), units).low, wilson(math.ceil(right), units).high
+        `weights` has a row for each point and a column for each sum. None where a restart lacks a size.
+        """
+        restarts = sorted({point.restart for point in points})
+        asked = [sorted(point.asked for point in points if point.restart == restart) for restart in restarts]
+        if any(sizes != asked[0] for sizes in asked):
+            return None
+        table = np.zeros((len(restarts), len(self.counts), weights.shape[1]))
+        for point, row in zip(points, weights, strict=True):
+            table[restarts.index(point.restart)] += len(restarts) * self.shares(point)[:, None] * row
+        return table
 
 
 def _value(point: Point, measure: str) -> float:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from winokit.errors import BadInput
 from winokit.formalizations import Formalization
 from winokit.problem import Dataset
+from winokit.results import Metric
 from winokit.training.curve_fit import Goal
 from winokit.training.curve_points import Point, Score
 from winokit.training.data import Data
-from winokit.training.exam import Row
 from winokit.training.finetune import PREDICTIONS, Outcome, finetune
 from winokit.training.nested import Growth
 from winokit.training.settings import Settings
@@ -111,26 +111,25 @@ def run_point(job: Job, data: Data, tests: Sequence[Dataset], how: How) -> Outco
 
 def point_of(job: Job, test: Dataset, outcome: Outcome) -> Point:
     """A run's scores on a test set, with every problem's right or wrong as its predictions say."""
-    own = [row for row in outcome.metrics if row["dataset"] == test.card.name and row["subset"] != "dev"]
-    by_name = {row["metric"]: row for row in own}
+    by_name = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = by_name["accuracy"]
     return Point(
         dataset=test.card.name,
-        formalization=accuracy["formalization"],
+        formalization=accuracy.scoring,
         asked=job.asked,
         size=len(job.train),
         restart=job.restart,
         seed=job.seed,
         accuracy=_score(accuracy),
         group_accuracy=_score(by_name["group_accuracy"]) if "group_accuracy" in by_name else None,
-        abstained=float(by_name["abstained"]["value"]) if "abstained" in by_name else 0.0,
+        abstained=by_name["abstained"].value if "abstained" in by_name else 0.0,
         warnings=tuple(outcome.warnings),
-        right=_right(outcome.folder / PREDICTIONS / f"{accuracy['subset']}.jsonl"),
+        right=_right(outcome.folder / PREDICTIONS / f"{accuracy.subset}.jsonl"),
     )
 
 
-def _score(row: Row) -> Score:
-    return Score(*(row[name] for name in ("value", "low", "high", "n", "chance")))
+def _score(row: Metric) -> Score:
+    return Score(row.value, row.low, row.high, row.n, row.chance)
 
 
 def _right(path: Path) -> NDArray[np.bool_]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,24 +11,26 @@ from winokit.formalizations import Network, cases, encode
 from winokit.formalizations.cases import alone
 from winokit.metrics import (
     Draws,
+    Interval,
     abstained,
     chance,
     complete_groups,
     correct,
     credit,
     group_accuracy,
-    group_accuracy_chance,
+    guess_chance,
     majority_class,
     mean_interval,
     share_interval,
 )
+from winokit.metrics.arrays import FloatArray
 from winokit.problem import Dataset
-from winokit.results import decide
+from winokit.results import Metric, decide
 from winokit.scoring import Prediction
 from winokit.training.symptoms import finite
 
-Row = dict[str, Any]
-"""A row of `results.json`."""
+FLOOR = "floor"
+"""The detail of a row that says what one who knows nothing has, where that is more than guessing gives."""
 
 
 class Exam:
@@ -99,59 +100,43 @@ def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: 
     return Mark(step, epoch, float(points.mean()), interval.low, interval.high, together, abstained(chosen), commonest)
 
 
-def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str, seed: int = 0) -> list[Row]:
-    """Accuracy and group accuracy with intervals over twins and what guessing gives; nothing for hidden answers."""
+def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str, seed: int = 0) -> list[Metric]:
+    """Accuracy and group accuracy with intervals over twins and what guessing gives; nothing for hidden answers.
+
+    Guessing abstains where the predictions do, so that an abstention, which is wrong, lowers both alike.
+    """
     known = [at for at, problem in enumerate(dataset) if problem.answer is not None]
     if not known:
         return []
     dataset, predictions = Dataset([dataset[at] for at in known], dataset.card), [predictions[at] for at in known]
     chosen, answers, sizes = _columns(dataset, predictions)
     groups = [problem.group for problem in dataset]
-    right, how = correct(chosen, answers), Draws(seed)
-    guess = chance(sizes)
-    named = dataset.card.name, predictions[0]
-    made = [_row(named, "accuracy", subset, "accuracy", right, share_interval(right, groups, how), guess)]
+    right, guess, how = correct(chosen, answers), guess_chance(chosen, sizes), Draws(seed)
+    first = predictions[0]
+
+    def row(named: str, values: FloatArray, interval: Interval | None = None, chance: float | None = None) -> Metric:
+        protocol, _, metric = named.partition("/")
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        where = dataset.card.name, first.model, first.scoring, first.scoring, protocol, subset, metric
+        variant = {"variant": first.variant}
+        return Metric(*where, float(values.mean()), len(values), low, high, chance, details=variant)
+
+    flags, undecided = right.astype(np.float64), np.array([float(choice is None) for choice in chosen])
+    made = [row("accuracy/accuracy", flags, share_interval(right, groups, how), float(guess.mean()))]
     if None in chosen:
         points = credit(chosen, answers, sizes)
-        expected = mean_interval(points, groups, how)
-        made.append(_row(named, "accuracy", subset, "expected_accuracy", points, expected, guess))
-        without = np.array([choice is None for choice in chosen])
-        made.append(_row(named, "accuracy", subset, "abstained", without, None, None))
+        made.append(row("accuracy/expected_accuracy", points, mean_interval(points, groups, how), chance(sizes)))
+        made.append(row("accuracy/abstained", undecided))
+    if all(problem.query is not None for problem in dataset):
+        # Where problems ask yes or no, always giving the commonest answer takes no knowledge either.
+        floors = {row.metric: majority_class(answers) * (1 - undecided.mean()) for row in made}
+        floors["expected_accuracy"] = floors["accuracy"] + float((undecided / np.array(sizes)).mean())
+        made = [replace(row, details={**row.details, FLOOR: float(floors[row.metric])}) for row in made]
     if members := complete_groups(groups):
-        together = np.array([right[one].all() for one in members.values()])
+        together, guessed = (np.array([one[own].prod() for own in members.values()]) for one in (flags, guess))
         interval = share_interval(together, list(range(len(together))), how)
-        made.append(
-            _row(
-                named,
-                "groups",
-                subset if subset != "all" else "complete",
-                "group_accuracy",
-                together,
-                interval,
-                group_accuracy_chance(sizes, groups),
-            )
-        )
+        made.append(row("groups/group_accuracy", together, interval, float(guessed.mean())))
     return made
-
-
-def _row(
-    named: tuple[str, Prediction], protocol: str, subset: str, metric: str, values: Any, interval: Any, guess: Any
-) -> Row:
-    dataset, first = named
-    return {
-        "dataset": dataset,
-        "model": first.model,
-        "scoring": first.scoring,
-        "formalization": first.scoring,
-        "protocol": protocol,
-        "subset": subset,
-        "metric": metric,
-        "value": float(np.mean(values)),
-        "n": len(values),
-        "low": None if interval is None else interval.low,
-        "high": None if interval is None else interval.high,
-        "chance": guess,
-    }
 
 
 def _columns(dataset: Dataset, predictions: Iterable[Prediction]) -> tuple[list[int | None], list[int], list[int]]:

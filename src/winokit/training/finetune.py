@@ -31,10 +31,11 @@ from winokit.models.hf_common import Settings as ModelSettings
 from winokit.models.hf_common import fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
+from winokit.results import Metric, rows_to_json
 from winokit.scoring import Prediction, write_predictions
 from winokit.training.checkpoint import drop_checkpoint, make_writable
 from winokit.training.data import Data
-from winokit.training.exam import Exam, Row, rows
+from winokit.training.exam import Exam, rows
 from winokit.training.figure import write_figure
 from winokit.training.learner import Learner, Progress, check_same
 from winokit.training.settings import Settings
@@ -53,7 +54,7 @@ class Outcome:
     folder: Path
     run: dict[str, Any]
     """What would be needed to do it again."""
-    metrics: list[Row]
+    metrics: list[Metric]
     curve: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -63,9 +64,13 @@ class Outcome:
     def value(self, metric: str, subset: str = DEV) -> float | None:
         """A metric of the dev set, or of a test set by its name."""
         for row in self.metrics:
-            if row["metric"] == metric and row["subset"] == subset:
-                return float(row["value"])
+            if row.metric == metric and row.subset == subset:
+                return row.value
         return None
+
+    def on(self, dataset: str) -> list[Metric]:
+        """The rows on a test set by its name; those of a dev set of the same name are others."""
+        return [row for row in self.metrics if row.dataset == dataset and row.subset != DEV]
 
 
 def finetune(
@@ -187,20 +192,20 @@ def _tested(
     curve = json.loads((out / CURVE).read_text("utf-8"))
     sets = [(DEV, data.dev, data.arm.trained_on)] if data.dev is not None else []
     sets += [(file_name(test, at, data.tests), test, data.arm.tested_on) for at, test in enumerate(data.tests)]
-    metrics: list[Row] = []
+    metrics: list[Metric] = []
     on_dev: list[Prediction] = []
     for name, dataset, variant in sets:
         exam = Exam(dataset, network, variant)
         predictions = exam.sit(network, f"hf:{out}")
         write_predictions(predictions, out / PREDICTIONS / f"{name}.jsonl")
-        metrics += [{**row, "variant": variant} for row in rows(dataset, predictions, name)]
+        metrics += rows(dataset, predictions, name)
         notes = [*notes, *exam.notes]
         on_dev = predictions if name == DEV else on_dev
     losses = [row["loss"] for row in curve["train"]]
-    warnings = symptoms(losses, curve["guessing_loss"], data.dev, on_dev)
+    warnings = symptoms(losses, curve["guessing_loss"], data.dev, on_dev, [row for row in metrics if row.subset == DEV])
     told = {"winokit": winokit.__version__, **run}
     outcome = Outcome(out, told, metrics, curve, warnings, notes, resumed)
-    results = {"run": told, "metrics": metrics, "warnings": warnings, "notes": notes}
+    results = {"run": told, "metrics": rows_to_json(metrics), "warnings": warnings, "notes": notes}
     write_whole(out / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
     return outcome
 
@@ -243,11 +248,11 @@ def _done(out: Path, identity: dict[str, Any]) -> Outcome | None:
     try:
         told = json.loads((out / RESULTS).read_text("utf-8"))
         curve = json.loads((out / CURVE).read_text("utf-8"))
-        run = told["run"]
-    except (OSError, ValueError, KeyError, TypeError):
+        run, metrics = told["run"], [Metric.from_json(row) for row in told["metrics"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     check_same(out, run, identity)
-    return Outcome(out, run, told["metrics"], curve, told["warnings"], told["notes"])
+    return Outcome(out, run, metrics, curve, told["warnings"], told["notes"])
 
 
 def _folder_spec(out: Path, device: str | None) -> Spec:

@@ -7,18 +7,17 @@ the gap of one gender is the other's with the sign turned. Only `p-span` reads t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from winokit.metrics import Draws, gap_interval, gotcha, share_interval
+from winokit.metrics import Draws, gap_interval, gotcha, guess_chance, share_interval
 from winokit.problem import Dataset, Problem
-from winokit.training.exam import Row
+from winokit.results import Metric
 
 READS_PRONOUN = ("p-span",)
 BLIND = "options take the pronoun's place, so that its gender is not read: gaps are opposite by construction"
 GENDERS = ("female", "male", "neutral")
-COIN = 0.5
 
 
 def has_gender(dataset: Dataset) -> bool:
@@ -26,21 +25,23 @@ def has_gender(dataset: Dataset) -> bool:
     return any("gender" in problem.labels for problem in dataset)
 
 
-def gender_rows(dataset: Dataset, right: Sequence[bool], head: dict[str, Any], seed: int = 0) -> Iterator[Row]:
+def gender_rows(dataset: Dataset, choices: Sequence[int | None], like: Metric, seed: int = 0) -> Iterator[Metric]:
     """Rows under the names of an audit's: each gender, its gotchas and the others, and what lies between.
 
-    `right` has a flag for each problem; `head` is what every row begins with.
+    `choices` has a prediction for each problem; `like` is a row of the same scorer and test set.
     """
-    flags = np.asarray(right, np.float64)
+    right = np.array([choice == problem.answer for choice, problem in zip(choices, dataset, strict=True)], np.float64)
+    guess = guess_chance(choices, [len(problem.candidates) for problem in dataset])
     groups = [problem.group or problem.id for problem in dataset]
-    note = None if str(head["formalization"]).partition("?")[0] in READS_PRONOUN else BLIND
     how = Draws(seed)
+    note = None if like.scoring.partition("?")[0] in READS_PRONOUN else BLIND
+    like = replace(like, protocol="gender", note=note, low=None, high=None)
 
-    def accuracy(subset: str, rows: list[int]) -> Iterator[Row]:
+    def accuracy(subset: str, rows: list[int]) -> Iterator[Metric]:
         if rows:
-            interval = share_interval(flags[rows], [groups[row] for row in rows], how)
-            found = float(flags[rows].mean()), len(rows), interval.low, interval.high, COIN
-            yield _row(head, subset, "accuracy", found, note)
+            ends = share_interval(right[rows], [groups[row] for row in rows], how)
+            level, named = float(guess[rows].mean()), replace(like, subset=subset, metric="accuracy", n=len(rows))
+            yield replace(named, value=float(right[rows].mean()), low=ends.low, high=ends.high, chance=level)
 
     for gender in GENDERS:
         own = [row for row, problem in enumerate(dataset) if problem.labels.get("gender") == gender]
@@ -51,10 +52,11 @@ def gender_rows(dataset: Dataset, right: Sequence[bool], head: dict[str, Any], s
         if tricky and plain:
             both = [*plain, *tricky]
             first = np.arange(len(both)) < len(plain)
-            interval = gap_interval(flags[both], first, ~first, [groups[row] for row in both], how)
-            value = float(flags[plain].mean() - flags[tricky].mean())
-            yield _row(head, gender, "delta", (value, len(both), interval.low, interval.high, 0.0), note)
-            yield _row(head, gender, "absolute_delta", (abs(value), len(both), None, None, 0.0), note)
+            ends = gap_interval(right[both], first, ~first, [groups[row] for row in both], how)
+            gap = replace(like, subset=gender, metric="delta", n=len(both), chance=0.0)
+            gap = replace(gap, value=float(right[plain].mean() - right[tricky].mean()), low=ends.low, high=ends.high)
+            yield gap
+            yield replace(gap, metric="absolute_delta", value=abs(gap.value), low=None, high=None)
 
 
 def is_gotcha(problem: Problem) -> bool | None:
@@ -63,15 +65,3 @@ def is_gotcha(problem: Problem) -> bool | None:
     if percent is None or problem.answer is None:
         return None
     return gotcha(str(problem.labels["gender"]), problem.answer == 0, float(percent))
-
-
-def _row(
-    head: dict[str, Any],
-    subset: str,
-    metric: str,
-    found: tuple[float, int, float | None, float | None, float],
-    note: str | None,
-) -> Row:
-    value, n, low, high, guess = found
-    named = {"protocol": "gender", "subset": subset, "metric": metric, "value": value, "n": n}
-    return {**head, **named, "low": low, "high": high, "chance": guess, "note": note}

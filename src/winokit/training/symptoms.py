@@ -14,13 +14,14 @@ import torch
 
 from winokit.errors import WinokitError
 from winokit.formalizations import Encoded, Network
-from winokit.metrics import chance, majority_class, p_chance
 from winokit.problem import Dataset
+from winokit.results import ABOVE, Metric, stands
 from winokit.scoring import Prediction
 
 STUCK = 0.98
 """A loss above this share of what guessing gives has not moved."""
-FEW, LEVEL = 10, 0.05
+FEW = 10
+"""Below so many problems a dev set has nothing to say."""
 
 
 class Diverged(WinokitError):
@@ -49,10 +50,14 @@ def guessing_loss(network: Network, examples: Sequence[Encoded]) -> float | None
 
 
 def symptoms(
-    losses: Sequence[float], guessing: float | None, dev: Dataset | None, predictions: Sequence[Prediction]
+    losses: Sequence[float],
+    guessing: float | None,
+    dev: Dataset | None,
+    predictions: Sequence[Prediction],
+    rows: Sequence[Metric] = (),
 ) -> list[str]:
-    """What is wrong with a run, one sentence each; nothing where nothing is."""
-    on_dev = _on_dev(dev, predictions) if dev is not None and len(dev) >= FEW else None
+    """What is wrong with a run, one sentence each; nothing where nothing is. `rows` are those of the dev set."""
+    on_dev = _on_dev(dev, predictions, rows) if dev is not None and len(dev) >= FEW else None
     last = losses[-max(1, len(losses) // 4) :]
     stuck = guessing is not None and bool(last) and sum(last) / len(last) > STUCK * guessing
     # A dev set that was answered better than guessing allows has the last word: a loss moves late, and little at first.
@@ -60,12 +65,12 @@ def symptoms(
         return on_dev or []
     told = (
         f"the training loss ended at {sum(last) / len(last):.3f}, where guessing has {guessing:.3f}: "
-        "nothing was learned; try another learning rate, seed or more steps"
+        "it did not fall below; try another learning rate, seed or more steps"
     )
     return [told, *(on_dev or [])]
 
 
-def _on_dev(dev: Dataset, predictions: Sequence[Prediction]) -> list[str]:
+def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metric]) -> list[str]:
     answers = [problem.answer or 0 for problem in dev]
     made = {prediction.prediction for prediction in predictions} - {None}
     if not made:
@@ -75,13 +80,12 @@ def _on_dev(dev: Dataset, predictions: Sequence[Prediction]) -> list[str]:
         judgements = all(problem.query is not None for problem in dev)
         what = f"{dev[0].candidates[only or 0]!r}" if judgements else f"candidate {(only or 0) + 1}"
         return [f"every prediction on the dev set is {what}: a degenerate run"]
-    right = sum(p.prediction == answer for p, answer in zip(predictions, answers, strict=True))
-    decided = sum(p.prediction is not None for p in predictions)
-    if all(problem.query is not None for problem in dev):
-        base, called = majority_class(answers), "always giving the commonest answer"
-    else:
-        base, called = chance([len(problem.candidates) for problem in dev]), "guessing"
-    if p_chance(right, decided, base) > LEVEL:
-        share, least = f"{100 * right / decided:.1f} %", f"{100 * base:.1f} %"
-        return [f"{right:,} right of {decided:,} decided on the dev set ({share}) are not told from {called} ({least})"]
+    for row in rows:
+        # The same interval, twins drawn together, that the row shows: two tests would contradict each other one day.
+        floor = row.details.get("floor")
+        if row.metric == "accuracy" and stands(row, None if floor is None else float(floor)) != ABOVE:
+            called = "guessing" if floor is None else "always giving the commonest answer"
+            base = row.chance if floor is None else float(floor)
+            share, least = f"{100 * row.value:.1f} %", f"{100 * (base or 0):.1f} %"
+            return [f"{share} of {row.n:,} problems of the dev set are not more than {called} gives ({least}) for sure"]
     return []

@@ -22,8 +22,8 @@ import winokit
 from winokit.files import write_whole
 from winokit.formalizations import Formalization
 from winokit.problem import Dataset
+from winokit.results import Metric, rows_to_json
 from winokit.training.data import Data
-from winokit.training.exam import Row
 from winokit.training.finetune import RESULTS, Outcome, finetune
 from winokit.training.selection import Named, Target
 from winokit.training.transfer_cells import Cell, cell_of, choice_of
@@ -52,14 +52,14 @@ class Transfer:
         return next(cell for cell in self.cells if (cell.arm, cell.test) == (arm, test))
 
     @property
-    def metrics(self) -> list[Row]:
+    def metrics(self) -> list[Metric]:
         """The rows of results.json."""
         return [row for cell in self.cells for row in cell.rows]
 
     def save(self, folder: Path) -> None:
         """Write results.json."""
         left_out = [{"arm": cell.arm, "test": cell.test, "why": cell.why} for cell in self.cells if cell.why]
-        told = {"run": self.run, "metrics": self.metrics, "left_out": left_out}
+        told = {"run": self.run, "metrics": rows_to_json(self.metrics), "left_out": left_out}
         told |= {"warnings": self.warnings, "notes": self.notes}
         write_whole(folder / RESULTS, (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode())
 
@@ -156,13 +156,9 @@ def _chosen(arm: TrainingArm, test: Target, outcomes: Sequence[dict[str, Outcome
     runs = [some[test.name] for some in outcomes]
     marks = None if test.chosen_on is None else [choice_of(run, test.chosen_on) for run in runs]
     best = 0 if marks is None else max(range(len(runs)), key=lambda at: marks[at])
-    head = {
-        "model": f"{plan.model} trained on {arm.name}",
-        "arm": arm.name,
-        "chosen_on": None if test.chosen_on is None else test.chosen_on.name,
-        "setting": best + 1,
-    }
-    return cell_of(arm.name, test, runs[best], head, marks)
+    chosen_on = None if test.chosen_on is None else test.chosen_on.name
+    about = {"arm": arm.name, "chosen_on": chosen_on, "setting": best + 1}
+    return cell_of(test, runs[best], f"{plan.model} trained on {arm.name}", about, marks)
 
 
 def _parts_of(progress: Told | None, parts: int) -> list[Told | None]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from winokit.training.exam import Row
-from winokit.training.finetune import DEV, PREDICTIONS, Outcome
+from winokit.results import Detail, Metric
+from winokit.training.finetune import PREDICTIONS, Outcome
 from winokit.training.gender_rows import gender_rows, has_gender
 from winokit.training.selection import Named, Target
 
@@ -22,53 +21,48 @@ class Cell:
 
     arm: str
     test: str
-    rows: tuple[Row, ...] = field(default=())
+    rows: tuple[Metric, ...] = field(default=())
     why: str | None = None
     chosen: int | None = None
     """The number of the setting that was chosen."""
     folder: str | None = None
     """Where its run is."""
 
-    def row(self, metric: str, subset: str = "all", protocol: str = "accuracy") -> Row | None:
+    def row(self, metric: str, subset: str = "all", protocol: str = "accuracy") -> Metric | None:
         """The row of that name."""
         named = (protocol, subset, metric)
-        return next((row for row in self.rows if (row["protocol"], row["subset"], row["metric"]) == named), None)
+        return next((row for row in self.rows if (row.protocol, row.subset, row.metric) == named), None)
 
 
 def cell_of(
-    arm: str, test: Target, outcome: Outcome, head: dict[str, Any], marks: Sequence[float] | None = None
+    test: Target, outcome: Outcome, model: str, about: Mapping[str, Detail], marks: Sequence[float] | None = None
 ) -> Cell:
-    """The cell of a run, under the names of an audit's rows, with what every setting had where it was chosen."""
-    own = rows_on(outcome, test.data.card.name)
-    number = int(head["setting"])
+    """The cell of a run, under the names of an audit's rows, with what every setting had where it was chosen.
+
+    `about` says the arm, the setting that was chosen and on what; every row has it.
+    """
+    own = outcome.on(test.data.card.name)
+    arm, number, folder = str(about["arm"]), int(about["setting"] or 0), str(outcome.folder)
     if not own:
         why = "its answers are hidden; predictions are in the run's folder"
-        return Cell(arm, test.name, (), why, number, str(outcome.folder))
-    found = [{**row, **head, "subset": SUBSETS[row["protocol"]]} for row in own]
+        return Cell(arm, test.name, (), why, number, folder)
+    found = [replace(row, model=model, subset=SUBSETS[row.protocol], details={**row.details, **about}) for row in own]
     if has_gender(test.data):
-        path = outcome.folder / PREDICTIONS / f"{own[0]['subset']}.jsonl"
-        made = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        shared = {name: found[0][name] for name in ("dataset", "model", "scoring", "formalization")}
-        right = [row["prediction"] == row["answer"] for row in made]
-        found += gender_rows(test.data, right, {**shared, **head})
+        path = outcome.folder / PREDICTIONS / f"{own[0].subset}.jsonl"
+        choices = [json.loads(line)["prediction"] for line in path.read_text("utf-8").splitlines()]
+        found += gender_rows(test.data, choices, found[0])
     if marks is not None and test.chosen_on is not None:
         found += [_choice(found[0], test.chosen_on, at, mark) for at, mark in enumerate(marks, 1)]
-    return Cell(arm, test.name, tuple(found), None, number, str(outcome.folder))
-
-
-def rows_on(outcome: Outcome, dataset: str) -> list[Row]:
-    """A run's rows on a test set by its name; those of a dev set of the same name are others."""
-    return [row for row in outcome.metrics if row["dataset"] == dataset and row["subset"] != DEV]
+    return Cell(arm, test.name, tuple(found), None, number, folder)
 
 
 def choice_of(outcome: Outcome, chosen_on: Named) -> float:
     """What settings are compared by: accuracy where they are chosen, undecided problems counted 1/candidates."""
-    own = [row for row in outcome.metrics if row["dataset"] == chosen_on.data.card.name]
-    values = {row["metric"]: float(row["value"]) for row in own}
+    values = {row.metric: row.value for row in outcome.metrics if row.dataset == chosen_on.data.card.name}
     return values.get("expected_accuracy", values["accuracy"])
 
 
-def _choice(like: Row, chosen_on: Named, setting: int, mark: float) -> Row:
+def _choice(like: Metric, chosen_on: Named, setting: int, mark: float) -> Metric:
     """What a setting had on the set it was chosen on."""
-    named = {"dataset": chosen_on.data.card.name, "protocol": "choice", "subset": f"setting-{setting}"}
-    return {**like, **named, "metric": "accuracy", "value": mark, "n": len(chosen_on.data), "low": None, "high": None}
+    named = replace(like, dataset=chosen_on.data.card.name, protocol="choice", subset=f"setting-{setting}")
+    return replace(named, metric="accuracy", value=mark, n=len(chosen_on.data), low=None, high=None)

@@ -19,8 +19,9 @@ from winokit.models.hf_common import Settings as ModelSettings
 from winokit.models.hf_common import fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
+from winokit.results import Metric, rows_to_json
 from winokit.scoring import write_predictions
-from winokit.training.exam import Exam, Row, rows
+from winokit.training.exam import Exam, rows
 from winokit.training.finetune import PREDICTIONS, RESULTS, Outcome
 from winokit.training.settings import Settings
 
@@ -34,20 +35,20 @@ def untrained(
     try:
         told = json.loads((out / RESULTS).read_text("utf-8"))
         if told["run"] == run:
-            return Outcome(out, run, told["metrics"], {}, [], told["notes"])
-    except (OSError, ValueError, KeyError, TypeError):
+            return Outcome(out, run, [Metric.from_json(row) for row in told["metrics"]], {}, [], told["notes"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
     network = load_network(model, formalization, seed=settings.seed, device=device)
-    metrics: list[Row] = []
+    metrics: list[Metric] = []
     notes: list[str] = []
     for at, test in enumerate(tests, 1):
         exam = Exam(test, network, variant)
         predictions = exam.sit(network, model)
         name = re.sub(r"[^\w.-]+", "-", test.card.name) + f"-{at}"
         write_predictions(predictions, out / PREDICTIONS / f"{name}.jsonl")
-        metrics += [{**row, "variant": variant} for row in rows(test, predictions, name)]
+        metrics += rows(test, predictions, name)
         notes += exam.notes
-    results = {"run": run, "metrics": metrics, "warnings": [], "notes": notes}
+    results = {"run": run, "metrics": rows_to_json(metrics), "warnings": [], "notes": notes}
     write_whole(out / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
     return Outcome(out, run, metrics, {}, [], notes)
 

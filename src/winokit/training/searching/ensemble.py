@@ -9,6 +9,7 @@ from typing import Any
 
 from winokit.errors import BadInput
 from winokit.problem import Dataset
+from winokit.results import decide
 from winokit.scoring import Prediction
 from winokit.training.searching.trials import DONE, Trial
 
@@ -37,9 +38,10 @@ def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str)
             made.append(Prediction(*named, None, None, problem.answer, "no trial decided"))
             continue
         shares = tuple(cast.count(index) / len(cast) for index in range(len(problem.candidates)))
-        best = [index for index, share in enumerate(shares) if share == max(shares)]
-        choice = best[0] if len(best) == 1 else NO if problem.query is not None else None
-        made.append(Prediction(*named, shares, choice, problem.answer, None if choice is not None else "a tie"))
+        choice, why = decide(shares)
+        if choice is None and problem.query is not None:
+            choice, why = NO, None
+        made.append(Prediction(*named, shares, choice, problem.answer, why))
     return made
 
 

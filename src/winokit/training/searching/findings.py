@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ import numpy as np
 from winokit.metrics import chance, credit, majority_class
 from winokit.metrics.arrays import FloatArray
 from winokit.problem import Dataset
+from winokit.results import Metric
 from winokit.scoring import Prediction
 from winokit.training.data import Data
-from winokit.training.exam import Row, rows
+from winokit.training.exam import rows
 from winokit.training.finetune import DEV, PREDICTIONS, file_name
 from winokit.training.searching.ensemble import TOP, ranked, read_predictions, voted
 from winokit.training.searching.luck import Luck, best_of, luck
@@ -39,7 +40,7 @@ class Finding:
     luck: Luck | None = None
     ensemble: tuple[Trial, ...] = ()
     """The best trials on the dev set; the first of them is the one that is chosen."""
-    metrics: tuple[Row, ...] = ()
+    metrics: tuple[Metric, ...] = ()
     voted: dict[str, list[Prediction]] = field(default_factory=dict)
     """The ensemble's predictions by set."""
 
@@ -62,12 +63,12 @@ class Finding:
         """How many trials show a sign of having learned nothing, diverged ones among them."""
         return sum(trial.degenerate for trial in self.trials)
 
-    def row(self, protocol: str, subset: str, metric: str) -> Row | None:
+    def row(self, protocol: str, subset: str, metric: str) -> Metric | None:
         """A row of `metrics`."""
         named = protocol, subset, metric
-        return next((row for row in self.metrics if (row["protocol"], row["subset"], row["metric"]) == named), None)
+        return next((row for row in self.metrics if (row.protocol, row.subset, row.metric) == named), None)
 
-    def score(self, protocol: str, subset: str) -> Row | None:
+    def score(self, protocol: str, subset: str) -> Metric | None:
         """Accuracy of the chosen trial or the ensemble; undecided problems count as guesses, where there are any."""
         return self.row(protocol, subset, "expected_accuracy") or self.row(protocol, subset, "accuracy")
 
@@ -104,7 +105,7 @@ class Findings:
         return {name: test for name, test in self.tests.items() if known[name]}
 
     @property
-    def metrics(self) -> list[Row]:
+    def metrics(self) -> list[Metric]:
         """All rows; those of all formalizations together last, where there are several."""
         made = [row for finding in self.found for row in finding.metrics]
         if len(self.found) > 1:
@@ -167,15 +168,14 @@ def finding(formalization: str, trials: Sequence[Trial], sets: Sets, model: str,
         votes[name] = voted(dataset, [sets.predictions(trial, name) for trial in top], named)
         for protocol, predictions in ((CHOSEN, single), (ENSEMBLE, votes[name])):
             note = NOTED if name == DEV else None
-            metrics += [
-                {**row, "model": model, "protocol": protocol, "note": note} for row in rows(dataset, predictions, name)
-            ]
+            made = rows(dataset, predictions, name)
+            metrics += [replace(row, model=model, protocol=protocol, note=note) for row in made]
     return Finding(formalization, tuple(trials), found, lucky, tuple(top), tuple(metrics), votes)
 
 
 def _rows(
     trials: Sequence[Trial], best: Sequence[Trial], found: Spread, lucky: Luck, sets: Sets, row: Any
-) -> Iterator[Row]:
+) -> Iterator[Metric]:
     """The rows of a spread and of luck."""
     yield from _counts(trials, row)
     for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
@@ -193,7 +193,7 @@ def _rows(
         yield row("luck", f"best_of_{tries}_accuracy", best_of(scores, tries), found.n, chance=sets.chance)
 
 
-def _lucky_rows(lucky: Luck, guess: float, row: Any) -> Iterator[Row]:
+def _lucky_rows(lucky: Luck, guess: float, row: Any) -> Iterator[Metric]:
     n = lucky.trials
     yield row("luck", "best_accuracy", lucky.best, n, chance=guess)
     yield row("luck", "best_of_guessers_accuracy", lucky.guessing, n, chance=guess)
@@ -205,7 +205,7 @@ def _lucky_rows(lucky: Luck, guess: float, row: Any) -> Iterator[Row]:
         yield row("luck", "corrected_accuracy", lucky.corrected, lucky.problems, **ends)
 
 
-def _counts(trials: Sequence[Trial], row: Any) -> Iterator[Row]:
+def _counts(trials: Sequence[Trial], row: Any) -> Iterator[Metric]:
     states = [trial.ended.state for trial in trials]
     yield row("search", "n_trials", states.count(DONE), len(trials))
     yield row("search", "n_degenerate", sum(trial.degenerate for trial in trials), len(trials))
@@ -215,7 +215,5 @@ def _counts(trials: Sequence[Trial], row: Any) -> Iterator[Row]:
 
 def _row(
     dataset: str, model: str, formalization: str, protocol: str, metric: str, value: float, n: int, **more: Any
-) -> Row:
-    named = {"dataset": dataset, "model": model, "scoring": formalization, "formalization": formalization}
-    ends = {"low": None, "high": None, "chance": None, "note": None, **more}
-    return {**named, "protocol": protocol, "subset": DEV, "metric": metric, "value": value, "n": n, **ends}
+) -> Metric:
+    return Metric(dataset, model, formalization, formalization, protocol, DEV, metric, value, n, **more)

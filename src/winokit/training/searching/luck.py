@@ -5,7 +5,9 @@ chance, and n is large. Four numbers tell them apart.
 
 `guessing` is what the best of n guessers would reach. `equal` is what the best would reach if all trials were as good
 as the middle one and differed only by which problems are in the dev set (White, 2000, "A Reality Check for Data
-Snooping"). `corrected` is what the chosen trial should reach on problems it was not chosen on: in each of many draws
+Snooping"). What is compared is how far the best lies above the middle trial *of the same draw*: a draw of easy problems
+lifts all trials alike, and the best score by itself would move with that and hide what one trial has over the others.
+`corrected` is what the chosen trial should reach on problems it was not chosen on: in each of many draws
 of groups with replacement the best trial is chosen on what was drawn and scored on what was not (Tsamardinos, Greasidou
 and Borboudakis, 2018, "Bootstrapping the Out-of-sample Predictions for Efficient and Accurate Cross-validation"). Draws
 are the same for all trials, so that what trials have in common is not counted as luck. `best_of` is what fewer trials
@@ -24,6 +26,7 @@ from scipy import stats
 
 from winokit.metrics import clusters, p_best_of
 from winokit.metrics.arrays import FloatArray, Groups
+from winokit.metrics.intervals import ROUNDING
 
 DRAWS, AT_A_TIME = 2000, 200
 LEVEL = 0.95
@@ -73,7 +76,8 @@ def luck(credits: FloatArray, groups: Groups, floor: float, *, seed: int = 0, dr
     trials, problems = credits.shape
     scores = credits.mean(axis=1)
     best = float(scores.max())
-    chosen, highest = _draws(credits, groups, seed, draws)
+    median = float(np.median(scores))
+    chosen, ahead = _draws(credits, groups, seed, draws)
     tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
     low, high = np.quantile(chosen, tails) if len(chosen) else (None, None)
     return Luck(
@@ -83,8 +87,8 @@ def luck(credits: FloatArray, groups: Groups, floor: float, *, seed: int = 0, dr
         floor=floor,
         guessing=best_guesser(trials, problems, floor),
         p_guessing=p_best_of(trials, int(best * problems + 1e-9), problems, floor),
-        equal=float(highest.mean()),
-        p_equal=float((1 + (highest >= best - 1e-12).sum()) / (1 + len(highest))),
+        equal=min(1.0, median + float(ahead.mean())),
+        p_equal=float((1 + (ahead >= best - median - ROUNDING).sum()) / (1 + len(ahead))),
         corrected=float(chosen.mean()) if len(chosen) else None,
         low=None if low is None else float(low),
         high=None if high is None else float(high),
@@ -92,23 +96,26 @@ def luck(credits: FloatArray, groups: Groups, floor: float, *, seed: int = 0, dr
 
 
 def _draws(credits: FloatArray, groups: Groups, seed: int, draws: int) -> tuple[FloatArray, FloatArray]:
-    """In each draw, the score of the trial chosen on it on what was not drawn, and the highest score among equals."""
+    """In each draw, the score of the trial chosen on it on what was not drawn, and how far the best of equals is ahead.
+
+    Equals are the trials less what each has in all; ahead is their best score less their middle one.
+    """
     sums, sizes = _group_sums(credits, groups)
-    scores = credits.mean(axis=1)
-    equals = sums + sizes[:, None] * (np.median(scores) - scores)
+    equals = sums - sizes[:, None] * credits.mean(axis=1)
     rng = np.random.default_rng(seed)
     units = len(sizes)
-    chosen, highest = [], []
+    chosen, ahead = [], []
     for start in range(0, draws, AT_A_TIME):
         drawn = rng.multinomial(units, np.full(units, 1 / units), size=min(AT_A_TIME, draws - start)).astype(np.float64)
         weight = drawn @ sizes
         picked = np.argmax(drawn @ sums, axis=1)
-        highest.append(np.minimum((drawn @ equals).max(axis=1) / weight, 1.0))
+        moved = drawn @ equals
+        ahead.append((moved.max(axis=1) - np.median(moved, axis=1)) / weight)
         left = (drawn == 0).astype(np.float64)
         over = left @ sizes
         right = (left @ sums)[np.arange(len(picked)), picked]
         chosen.append(right[over > 0] / over[over > 0])
-    return np.concatenate(chosen), np.concatenate(highest)
+    return np.concatenate(chosen), np.concatenate(ahead)
 
 
 def _group_sums(credits: FloatArray, groups: Groups) -> tuple[FloatArray, FloatArray]:

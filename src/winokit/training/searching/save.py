@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from winokit.files import write_whole
+from winokit.results import rows_to_json
 from winokit.scoring import write_predictions
 from winokit.training.searching.findings import Findings
 from winokit.training.searching.trials import Trial
@@ -20,7 +21,7 @@ ENDED = ("state", "accuracy", "group_accuracy", "steps", "kept_step", "stopped_e
 
 def save(findings: Findings) -> None:
     """Write results.json, trials.csv and the ensembles' predictions."""
-    results = {"run": findings.run, "metrics": findings.metrics, "notes": findings.notes}
+    results = {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     write_whole(findings.folder / TRIALS, table(findings).encode())
     for finding in findings.found:

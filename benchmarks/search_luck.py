@@ -1,0 +1,66 @@
+"""How often the best of many trials is called better than the others: when all are equally good, and when one is not.
+
+python benchmarks/search_luck.py [--searches 400]
+
+Trials answer one dev set of pairs. A problem's difficulty is shared by all trials and a pair's by its two problems, as
+on real dev sets, where most trials fail on the same problems. In a search of equals every trial has the same true
+accuracy; in the other one trial is truly better by `ahead`. Printed is the share of searches with `p_best_of_equals`
+below 0.05: the size of the test where nobody is ahead, its power where one is.
+"""
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from winokit.training.searching.luck import luck
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Search:
+    """Trials on a dev set: how many, how good, how alike, and by how much one of them is truly better."""
+
+    trials: int = 20
+    problems: int = 200
+    accuracy: float = 0.65
+    shared: float = 2.0
+    """Standard deviation, in logits, of what all trials find hard; 0 for trials that fail independently."""
+    ahead: float = 0.0
+
+
+def drawn(search: Search, seed: int) -> tuple[np.ndarray, list[int]]:
+    """Credits of every trial on every problem, and the pairs problems belong to."""
+    rng = np.random.default_rng([seed, search.trials, search.problems])
+    pairs = np.arange(search.problems) // 2
+    hard = search.shared * (rng.normal(size=pairs.max() + 1)[pairs] + rng.normal(size=search.problems)) / np.sqrt(2)
+    right = np.full(search.trials, search.accuracy)
+    right[0] += search.ahead
+    # A logit shrinks by this much once difficulty is averaged over, so that accuracies are what they are called.
+    level = special.logit(right) * np.sqrt(1 + search.shared**2 * 0.346)
+    chance = special.expit(level[:, None] + hard)
+    return (rng.random(chance.shape) < chance).astype(float), pairs.tolist()
+
+
+def rejected(search: Search, searches: int = 400, draws: int = 500) -> float:
+    """Share of searches in which equals are ruled out at the level."""
+    found = [luck(*drawn(search, seed), 0.5, seed=seed, draws=draws).p_equal < LEVEL for seed in range(searches)]
+    return float(np.mean(found))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--searches", type=int, default=400)
+    searches = parser.parse_args().searches
+    print("trials  problems  shared  size   power at +10 points  at +15")
+    for trials in (10, 60):
+        for problems in (104, 200, 500):
+            for shared in (0.0, 4.0):
+                shares = [rejected(Search(trials, problems, 0.65, shared, gap), searches) for gap in (0, 0.1, 0.15)]
+                print(f"{trials:6}{problems:10}{shared:8}  {shares[0]:.3f}  {shares[1]:19.2f}{shares[2]:8.2f}")
+
+
+if __name__ == "__main__":
+    main()

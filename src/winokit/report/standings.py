@@ -1,0 +1,61 @@
+"""Where rows stand against one who knows nothing: one at a time, several together, and how that is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from winokit.report.decision import BAD, GOOD, PLAIN, Point
+from winokit.report.wording import say
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
+
+MIXED = "mixed"
+EACH = (ABOVE, AT, BELOW, UNKNOWN)
+"""All that one row may be."""
+SEVERAL = (ABOVE, MIXED, AT, BELOW, UNKNOWN)
+"""All that several may be together."""
+SAID = {
+    ABOVE: "above {level}",
+    AT: "not told from {level}",
+    BELOW: "below {level}",
+    UNKNOWN: "with no interval to judge it by",
+}
+TONES = {ABOVE: GOOD, AT: BAD, BELOW: BAD, UNKNOWN: PLAIN}
+
+
+def floor(row: Metric) -> float | None:
+    """What one who knows nothing has: guessing, or the commonest answer where problems ask yes or no."""
+    level = row.details.get("floor")
+    return row.chance if level is None else float(level)
+
+
+def standing(row: Metric | None) -> str:
+    """Where a row stands; unknown where there is none."""
+    return UNKNOWN if row is None else stands(row, floor(row))
+
+
+def together(places: Iterable[str]) -> str:
+    """Several as one: above where all are, mixed where some are, below where all are, and at (none above) else."""
+    known = set(places) - {UNKNOWN}
+    if not known:
+        return UNKNOWN
+    if ABOVE in known:
+        return ABOVE if known == {ABOVE} else MIXED
+    return BELOW if known == {BELOW} else AT
+
+
+def said(row: Metric, unit: str = "problems") -> str:
+    """A row with what it was computed on and where it stands, as part of a sentence."""
+    level = "the commonest answer" if "floor" in row.details else "guessing"
+    where = SAID[standing(row)].format(level=f"{level} ({say_level(row)})")
+    return f"{say(row)} of {row.n:,} {unit}, {where}"
+
+
+def say_level(row: Metric) -> str:
+    """The level a row is held against, as a percentage."""
+    level = floor(row)
+    return "unknown" if level is None else f"{100 * level:.1f}"
+
+
+def point_of(fact: str, place: str, text: str) -> Point:
+    """A finding that claims where something stands, in the tone of that."""
+    return Point(text, TONES[place], {fact: place})
