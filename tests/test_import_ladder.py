@@ -11,6 +11,7 @@ LADDER = [
     {"registry", "problem", "words", "names", "files", "garbage", "results"},
     {"catalogue", "planted"},
     {"formats", "transforms", "metrics", "debias", "models"},
+    {"measuring"},
     {"scoring", "hunting", "formalizations"},
     {"checks"},
     {"loading"},

@@ -6,12 +6,11 @@ import pytest
 torch = pytest.importorskip("torch")
 from winokit.errors import BadInput  # noqa: E402
 from winokit.loading import load  # noqa: E402
+from winokit.measuring import Columns, Head, clusters_by_id, gender_rows  # noqa: E402
 from winokit.problem import Card, Dataset  # noqa: E402
 from winokit.report.transfer_page import write_transfer_page  # noqa: E402
 from winokit.report.transfer_tables import markdown, tables_of  # noqa: E402
-from winokit.results import Metric  # noqa: E402
 from winokit.training import Settings  # noqa: E402
-from winokit.training.gender_rows import gender_rows  # noqa: E402
 from winokit.training.selection import Named, Target, with_choices  # noqa: E402
 from winokit.training.transfer import transfer  # noqa: E402
 from winokit.training.transfer_plan import Plan, TrainingArm, grid_of  # noqa: E402
@@ -265,7 +264,9 @@ def test_names_must_tell_arms_and_sets_apart(bert, planted, unseen, tmp_path):
             transfer(arms, some, tmp_path, Plan(bert, (QUICK,)))
 
 
-LIKE = Metric("w", "m", "p-span", "p-span", "accuracy", "all", "accuracy", 0.5, 720)
+def of_gender(data, choices):
+    rows = gender_rows(Head("w", "m", "p-span"), Columns(data, choices, clusters_by_id(data)), None)
+    return {(row.subset, row.metric): row for row in rows}
 
 
 def test_gaps_are_the_accuracy_without_gotchas_minus_that_with(real_file):
@@ -273,20 +274,17 @@ def test_gaps_are_the_accuracy_without_gotchas_minus_that_with(real_file):
     stereotyped = [(p.labels["bls_pct_female"] >= 50) == (p.labels["gender"] == "female") for p in data]
     # Whoever follows the statistics answers the occupation where it goes with the gender, else the participant.
     choices = [0 if follows else 1 for follows in stereotyped]
-    rows = {(row.subset, row.metric): row for row in gender_rows(data, choices, LIKE)}
+    rows = of_gender(data, choices)
     for gender in ("female", "male"):
         assert rows[gender, "delta"].value == 1.0
         assert rows[f"{gender}.gotcha", "accuracy"].value == 0.0
         assert rows[f"{gender}.not_gotcha", "accuracy"].n == rows[f"{gender}.gotcha", "accuracy"].n == 120
     assert rows["neutral", "accuracy"].n == 240
     assert rows["neutral", "accuracy"].chance == 0.5
-    assert rows["female", "delta"].note is None
-    blind = list(gender_rows(data, [p.answer for p in data], replace(LIKE, scoring="mc-mlm?loss=margin")))
-    assert all("opposite by construction" in row.note for row in blind)
 
 
 def test_who_abstains_is_held_against_guessing_that_abstains_as_often(real_file):
     data = load(real_file("winogender/all_sentences.tsv"))
     choices = [None if at % 4 == 0 else problem.answer for at, problem in enumerate(data)]
-    rows = {(row.subset, row.metric): row for row in gender_rows(data, choices, LIKE)}
+    rows = of_gender(data, choices)
     assert rows["female", "accuracy"].chance == pytest.approx(rows["female", "accuracy"].value / 2)

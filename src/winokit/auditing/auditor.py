@@ -20,7 +20,7 @@ from winokit.auditing.variants import Variant, make_variants
 from winokit.errors import BadInput, UnknownName
 from winokit.garbage import collector_off
 from winokit.loading import load
-from winokit.models.base import Model
+from winokit.models.base import Model, notes_of
 from winokit.models.registry import load_model
 from winokit.predictions import read_predictions
 from winokit.problem import Dataset
@@ -100,6 +100,7 @@ def audit(
     run.settings["notes"] = [
         *dataset.notes,
         *(f"{read.model}: {note}" for read in told for note in read.notes),
+        *(note for one in models for note in notes_of(one)),
         *unanswered(rows, wanted),
         *_without_rows(run, settings),
     ]

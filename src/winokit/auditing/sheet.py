@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from winokit.auditing.run import LeftOut
 from winokit.auditing.variants import Variant
-from winokit.metrics import complete_groups, correct, gap, guess_chance, mean_interval, share
-from winokit.metrics.arrays import BoolArray, FloatArray, IntArray
+from winokit.measuring import Columns, Head, Name, clusters_by_id, original_id
+from winokit.metrics import complete_groups
+from winokit.metrics.arrays import BoolArray, FloatArray
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.scoring import Prediction
@@ -23,8 +23,6 @@ from winokit.scoring import Prediction
 ORIGINAL = "original"
 READS_PRONOUN = ("ask", "pronoun", "attention", "own")
 """Scorings that leave the pronoun where it is; the others put candidates in its place and never see it."""
-Name = tuple[str, str, str]
-"""Protocol, subset and metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +36,6 @@ class Graded:
     def choice(self) -> int | None:
         """The predicted candidate's index; None for an abstention."""
         return self.prediction.prediction
-
-
-class Columns:
-    """Graded problems as the columns that metrics take."""
-
-    def __init__(self, graded: Sequence[Graded], clusters: Mapping[str, int]) -> None:
-        self.predictions = [one.choice for one in graded]
-        self.answers = [int(one.problem.answer or 0) for one in graded]
-        self.candidates = [len(one.problem.candidates) for one in graded]
-        self.groups = [one.problem.group for one in graded]
-        self.clusters: IntArray = np.fromiter((clusters[original_id(one.problem)] for one in graded), np.int64)
-
-    @cached_property
-    def correct(self) -> BoolArray:
-        """Whether each is right; an abstention is not."""
-        return correct(self.predictions, self.answers)
-
-    @cached_property
-    def chances(self) -> FloatArray:
-        """What guessing with the same abstentions gets of each."""
-        return guess_chance(self.predictions, self.candidates)
 
 
 @dataclass
@@ -90,11 +67,16 @@ class Sheet:
     @cached_property
     def clusters(self) -> dict[str, int]:
         """For each problem's id, the number of what it hangs together with."""
-        return dict(zip((problem.id for problem in self.dataset), self.dataset.clusters, strict=True))
+        return clusters_by_id(self.dataset)
+
+    @cached_property
+    def head(self) -> Head:
+        """What every row begins with."""
+        return Head(self.dataset.card.name, self.model, self.scoring, self.formalization)
 
     def columns(self, graded: Sequence[Graded]) -> Columns:
         """Graded problems as columns."""
-        return Columns(graded, self.clusters)
+        return Columns([one.problem for one in graded], [one.choice for one in graded], self.clusters)
 
     def graded(self, variant: str = ORIGINAL) -> list[Graded]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""
@@ -113,90 +95,30 @@ class Sheet:
             if prediction is not None and original_id(problem) in known
         ]
 
-    def share(
-        self, name: Name, values: Any, clusters: IntArray, chance: Any = None, note: str | None = None
-    ) -> Iterable[Metric]:
-        """A row for a share, with its interval and test over clusters; nothing where there is nothing to average.
-
-        `chance` is what guessing gets, one number or one for each value.
-        """
-        if len(values):
-            found = share(values, clusters)
-            interval, level = found.interval(), None if chance is None else float(np.mean(chance))
-            about = {} if level is None else {"p": found.p(level)}
-            yield self.row(name, found.value, found.n, interval.low, interval.high, level, note, about)
-
-    def mean(self, name: Name, values: Sequence[float], clusters: IntArray) -> Iterable[Metric]:
-        """A row for any other mean."""
-        if values:
-            interval = mean_interval(values, clusters)
-            yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high)
-
     def accuracy(
         self, protocol: str, subset: str, graded: Sequence[Graded], metric: str = "accuracy", note: str | None = None
     ) -> Iterable[Metric]:
         """An accuracy row: twins are one cluster."""
-        if graded:
-            found = self.columns(graded)
-            yield from self.share((protocol, subset, metric), found.correct, found.clusters, found.chances, note)
+        return self.head.accuracy((protocol, subset, metric), self.columns(graded), note)
 
     def gap(
         self, name: Name, first: Sequence[Graded], second: Sequence[Graded], note: str | None = None
     ) -> Iterable[Metric]:
-        """A row for the accuracy on one subset minus that on another; nothing where one is empty.
-
-        Guessing, which may abstain more in one of the two, has a difference of its own.
-        """
-        if first and second:
-            both = self.columns([*first, *second])
-            is_first = np.arange(len(both.correct)) < len(first)
-            found = gap(both.correct, is_first, ~is_first, both.clusters)
-            interval = found.interval()
-            chance = float(both.chances[is_first].mean() - both.chances[~is_first].mean())
-            ends = interval.low, interval.high
-            yield self.row(name, found.value, len(both.correct), *ends, chance, note, {"p": found.p(chance)})
+        """A row for the accuracy on one subset minus that on another; nothing where one is empty."""
+        is_first = np.arange(len(first) + len(second)) < len(first)
+        return self.head.gap(name, self.columns([*first, *second]), is_first, note)
 
     def by_group(
-        self,
-        name: Name,
-        graded: Sequence[Graded],
-        units: Callable[[BoolArray, Sequence[Any], Mapping[str, int]], BoolArray],
-        chances: Callable[[FloatArray, Sequence[Any], Mapping[str, int]], FloatArray],
-        note: str | None = None,
+        self, name: Name, graded: Sequence[Graded], units: Callable[..., BoolArray], chances: Callable[..., FloatArray]
     ) -> Iterable[Metric]:
         """A row for a share of complete groups: `n` counts groups."""
-        found = self.columns(graded) if graded else None
-        if found is not None and (members := complete_groups(found.groups, self.sizes)):
-            clusters = found.clusters[[rows[0] for rows in members.values()]]
-            values = units(found.correct, found.groups, self.sizes)
-            chance = chances(found.chances, found.groups, self.sizes)
-            yield from self.share(name, values, clusters, chance, note)
+        return self.head.by_group(name, self.columns(graded), units, chances, self.sizes)
 
     def complete(self, graded: Sequence[Graded]) -> list[list[Graded]]:
         """The groups whose every member is among those graded."""
         members = complete_groups([one.problem.group for one in graded], self.sizes)
         return [[graded[row] for row in rows] for rows in members.values()]
 
-    def row(
-        self,
-        name: Name,
-        value: float,
-        n: int,
-        low: float | None = None,
-        high: float | None = None,
-        chance: float | None = None,
-        note: str | None = None,
-        details: Mapping[str, float] | None = None,
-    ) -> Metric:
-        """A row under the sheet's dataset, model and scoring."""
-        head = self.dataset.card.name, self.model, self.scoring, self.formalization
-        return Metric(*head, *name, value, n, low, high, chance, note, details or {})
-
     def leave_out(self, protocol: str, subset: str, why: str, n: int) -> None:
         """Say that problems could not be used."""
         self.left_out.append(LeftOut(protocol, subset, why, n))
-
-
-def original_id(problem: Problem) -> str:
-    """The id of the problem a variant was made from, or its own."""
-    return str(problem.provenance.get("of") or problem.id)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from winokit.formalizations import Network, cases, encode
 from winokit.formalizations.cases import alone
+from winokit.measuring import Columns, Head, clusters_by_id
 from winokit.metrics import (
-    Draws,
-    Interval,
     abstained,
+    all_right,
+    all_right_chance,
     chance,
     complete_groups,
-    correct,
     credit,
     group_accuracy,
-    guess_chance,
     majority_class,
-    mean_interval,
-    share_interval,
+    share,
 )
-from winokit.metrics.arrays import FloatArray
 from winokit.problem import Dataset
 from winokit.results import Metric, decide
 from winokit.scoring import Prediction
@@ -90,58 +87,45 @@ class Mark:
 
 def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> Mark:
     """The mark of predictions that all have an answer."""
-    chosen, answers, sizes = _columns(dataset, predictions)
-    groups = [problem.group for problem in dataset]
-    together = group_accuracy(correct(chosen, answers), groups) if complete_groups(groups) else None
-    made = [choice for choice in chosen if choice is not None]
+    columns = _columns(dataset, predictions)
+    together = group_accuracy(columns.correct, columns.groups) if complete_groups(columns.groups) else None
+    made = [choice for choice in columns.predictions if choice is not None]
     commonest = majority_class(made) if made else 0.0
-    points = credit(chosen, answers, sizes)
-    interval = (mean_interval if None in chosen else share_interval)(points, groups, Draws())
-    return Mark(step, epoch, float(points.mean()), interval.low, interval.high, together, abstained(chosen), commonest)
+    settled = share(credit(columns.predictions, columns.answers, columns.candidates), columns.clusters)
+    ends = settled.interval()
+    silent = abstained(columns.predictions)
+    return Mark(step, epoch, settled.value, ends.low, ends.high, together, silent, commonest)
 
 
-def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str, seed: int = 0) -> list[Metric]:
-    """Accuracy and group accuracy with intervals over twins and what guessing gives; nothing for hidden answers.
-
-    Guessing abstains where the predictions do, so that an abstention, which is wrong, lowers both alike.
-    """
+def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> list[Metric]:
+    """Accuracy and group accuracy with intervals over twins and what guessing gives; nothing for hidden answers."""
     known = [at for at, problem in enumerate(dataset) if problem.answer is not None]
     if not known:
         return []
-    dataset, predictions = Dataset([dataset[at] for at in known], dataset.card), [predictions[at] for at in known]
-    chosen, answers, sizes = _columns(dataset, predictions)
-    groups = [problem.group for problem in dataset]
-    right, guess, how = correct(chosen, answers), guess_chance(chosen, sizes), Draws(seed)
-    first = predictions[0]
-
-    def row(named: str, values: FloatArray, interval: Interval | None = None, chance: float | None = None) -> Metric:
-        protocol, _, metric = named.partition("/")
-        low, high = (None, None) if interval is None else (interval.low, interval.high)
-        where = dataset.card.name, first.model, first.scoring, first.scoring, protocol, subset, metric
-        variant = {"variant": first.variant}
-        return Metric(*where, float(values.mean()), len(values), low, high, chance, details=variant)
-
-    flags, undecided = right.astype(np.float64), np.array([float(choice is None) for choice in chosen])
-    made = [row("accuracy/accuracy", flags, share_interval(right, groups, how), float(guess.mean()))]
-    if None in chosen:
-        points = credit(chosen, answers, sizes)
-        made.append(row("accuracy/expected_accuracy", points, mean_interval(points, groups, how), chance(sizes)))
-        made.append(row("accuracy/abstained", undecided))
-    if all(problem.query is not None for problem in dataset):
-        # Where problems ask yes or no, always giving the commonest answer takes no knowledge either.
-        floors = {row.metric: majority_class(answers) * (1 - undecided.mean()) for row in made}
-        floors["expected_accuracy"] = floors["accuracy"] + float((undecided / np.array(sizes)).mean())
-        made = [replace(row, details={**row.details, FLOOR: float(floors[row.metric])}) for row in made]
-    if members := complete_groups(groups):
-        together, guessed = (np.array([one[own].prod() for own in members.values()]) for one in (flags, guess))
-        interval = share_interval(together, list(range(len(together))), how)
-        made.append(row("groups/group_accuracy", together, interval, float(guessed.mean())))
-    return made
+    first, columns = predictions[0], _columns(dataset, predictions).take(known)
+    head = Head(dataset.card.name, first.model, first.scoring, first.scoring, {"variant": first.variant})
+    made = list(head.accuracy(("accuracy", subset, "accuracy"), columns))
+    if silent := abstained(columns.predictions):
+        settled = credit(columns.predictions, columns.answers, columns.candidates)
+        level = chance(columns.candidates)
+        made += head.share(("accuracy", subset, "expected_accuracy"), settled, columns.clusters, level)
+        made.append(head.row(("accuracy", subset, "abstained"), silent, len(known)))
+    if all(problem.query is not None for problem in columns.problems):
+        made = [replace(row, details={**row.details, FLOOR: _floor(row.metric, columns)}) for row in made]
+    return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, all_right, all_right_chance)]
 
 
-def _columns(dataset: Dataset, predictions: Iterable[Prediction]) -> tuple[list[int | None], list[int], list[int]]:
-    return (
-        [prediction.prediction for prediction in predictions],
-        [-1 if problem.answer is None else problem.answer for problem in dataset],
-        [len(problem.candidates) for problem in dataset],
-    )
+def _floor(metric: str, columns: Columns) -> float:
+    """What always giving the commonest answer, silent where the predictions are, has of a row's metric.
+
+    Where problems ask yes or no that takes no knowledge either.
+    """
+    undecided = np.array([choice is None for choice in columns.predictions])
+    floor = majority_class(columns.answers) * float(1 - undecided.mean())
+    if metric == "expected_accuracy":
+        floor += float((undecided / np.array(columns.candidates)).mean())
+    return floor
+
+
+def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> Columns:
+    return Columns(dataset, [prediction.prediction for prediction in predictions], clusters_by_id(dataset))

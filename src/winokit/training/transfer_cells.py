@@ -6,11 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from winokit.measuring import BLIND, Columns, Head, clusters_by_id, gender_rows, has_gender
 from winokit.results import Detail, Metric
 from winokit.training.finetune import PREDICTIONS, Outcome
-from winokit.training.gender_rows import gender_rows, has_gender
 from winokit.training.selection import Named, Target
 
+READS_PRONOUN = ("p-span",)
+"""Formalizations that leave the pronoun where it is."""
 SUBSETS = {"accuracy": "all", "groups": "complete"}
 """The subsets of an audit's rows."""
 
@@ -50,7 +52,10 @@ def cell_of(
     if has_gender(test.data):
         path = outcome.folder / PREDICTIONS / f"{own[0].subset}.jsonl"
         choices = [json.loads(line)["prediction"] for line in path.read_text("utf-8").splitlines()]
-        found += gender_rows(test.data, choices, found[0])
+        like = found[0]
+        head = Head(like.dataset, like.model, like.scoring, like.formalization, about)
+        note = None if like.scoring.partition("?")[0] in READS_PRONOUN else BLIND
+        found += gender_rows(head, Columns(test.data, choices, clusters_by_id(test.data)), note)
     if marks is not None and test.chosen_on is not None:
         found += [_choice(found[0], test.chosen_on, at, mark) for at, mark in enumerate(marks, 1)]
     return Cell(arm, test.name, tuple(found), None, number, folder)

@@ -24,12 +24,12 @@ def accuracy(sheet: Sheet) -> Iterable[Metric]:
     found = sheet.columns(graded)
     settled = credit(found.predictions, found.answers, found.candidates)
     guessing = chance(found.candidates)
-    yield from sheet.share(("accuracy", "all", "expected_accuracy"), settled, found.clusters, guessing)
+    yield from sheet.head.share(("accuracy", "all", "expected_accuracy"), settled, found.clusters, guessing)
     silent = abstained(found.predictions)
-    yield sheet.row(("accuracy", "all", "abstained"), silent, len(graded))
+    yield sheet.head.row(("accuracy", "all", "abstained"), silent, len(graded))
     if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
         answered = [one for one in graded if one.choice is not None]
         yield from sheet.accuracy("accuracy", "all", answered, "precision")
     constant = majority_class(found.answers)
-    yield sheet.row(("accuracy", "all", "majority_class"), constant, len(graded), chance=guessing)
+    yield sheet.head.row(("accuracy", "all", "majority_class"), constant, len(graded), chance=guessing)

@@ -22,13 +22,13 @@ def dependence(sheet: Sheet) -> Iterable[Metric]:
         found = sheet.columns(answered)
         same = same_options([_option(one) for one in answered], found.groups)
         chance = same_option_chance(found.candidates, found.groups)
-        yield from sheet.share(("dependence", "complete", "same_option"), same, found.clusters[::2], chance)
+        yield from sheet.head.share(("dependence", "complete", "same_option"), same, found.clusters[::2], chance)
     if pairs:
         found = sheet.columns([one for pair in pairs for one in pair])
         independent = independent_group_accuracy(found.correct, found.groups)
         guessing = float(found.chances.mean()) ** 2
         name = ("dependence", "complete", "independent_group_accuracy")
-        yield sheet.row(name, independent, len(pairs), chance=guessing)
+        yield sheet.head.row(name, independent, len(pairs), chance=guessing)
 
 
 def _option(one: Graded) -> str:

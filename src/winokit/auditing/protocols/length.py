@@ -23,7 +23,7 @@ def length(sheet: Sheet) -> Iterable[Metric]:
     answered = [(one, which) for one, which in shorter if which is not None and one.choice is not None]
     chosen = [one.choice == which for one, which in answered]
     found = sheet.columns([one for one, _ in answered])
-    yield from sheet.share(("length", "unequal", "shorter_chosen"), chosen, found.clusters, 0.5)
+    yield from sheet.head.share(("length", "unequal", "shorter_chosen"), chosen, found.clusters, 0.5)
 
 
 def _shorter(one: Graded, counts: Mapping[str, int]) -> int | None:

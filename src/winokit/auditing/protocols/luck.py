@@ -22,12 +22,12 @@ def luck(sheet: Sheet) -> Iterable[Metric]:
     guesses = Counter((_seen(one, sheet.reads_pronoun), chance) for one, chance in texts)
     chances = [chance for _, chance in guesses]
     once = p_chance(int(found.correct.sum()), n, chances, list(guesses.values()))
-    yield sheet.row(("luck", "all", "p_chance"), once, n)
-    yield sheet.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
+    yield sheet.head.row(("luck", "all", "p_chance"), once, n)
+    yield sheet.head.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
     score = share(found.correct, found.clusters)
     needed = n_to_beat_chance(score.value, float(found.chances.mean()), design_effect=score.design_effect)
     if needed is not None:
-        yield sheet.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
+        yield sheet.head.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
 
 
 def _seen(one: Graded, reads_pronoun: bool) -> Hashable:

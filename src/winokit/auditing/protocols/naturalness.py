@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from winokit.auditing.sheet import Sheet
-from winokit.models.base import Continuation, Model, PseudoLikelihood, Request
+from winokit.models.base import Continuation, Model, PseudoLikelihood, Refusal, Request
 from winokit.problem import Dataset
 from winokit.results import Metric
 from winokit.scoring import Cache, answer_all
@@ -37,7 +37,7 @@ def naturalness(sheet: Sheet) -> Iterable[Metric]:
         yield from sheet.accuracy("naturalness", name, some)
     yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), thirds[0], thirds[-1])
     values = [sheet.surprisal[one.problem.id] for one in graded]
-    yield from sheet.mean(("naturalness", "all", "surprisal_per_word"), values, sheet.columns(graded).clusters)
+    yield from sheet.head.mean(("naturalness", "all", "surprisal_per_word"), values, sheet.columns(graded).clusters)
 
 
 def surprisal(dataset: Dataset, model: Model, cache: Cache, *, masked_too: bool) -> Mapping[str, float]:
@@ -53,4 +53,8 @@ def surprisal(dataset: Dataset, model: Model, cache: Cache, *, masked_too: bool)
     else:
         return {}
     answers = answer_all(model, asked.values(), cache)
-    return {key: -total(answers[request]) / max(len(texts[key].split()), 1) for key, request in asked.items()}
+    return {
+        key: -total(answers[request]) / max(len(texts[key].split()), 1)
+        for key, request in asked.items()
+        if not isinstance(answers[request], Refusal)
+    }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.auditing.sheet import Sheet, original_id
+from winokit.auditing.sheet import Sheet
+from winokit.measuring import original_id
 from winokit.metrics import choice_kept, choice_kept_chance, choice_turned, in_first_order
 from winokit.results import Metric
 
@@ -30,6 +31,6 @@ def position(sheet: Sheet) -> Iterable[Metric]:
             choice_kept(found.predictions, again),
             choice_kept_chance(found.predictions, again, found.candidates),
         )
-        yield from sheet.share(("position", "all", "order_invariance"), kept, found.clusters, guessing)
+        yield from sheet.head.share(("position", "all", "order_invariance"), kept, found.clusters, guessing)
         changed = choice_turned(found.predictions, again)
-        yield from sheet.share(("position", "all", "order_turned"), changed, found.clusters, guessing)
+        yield from sheet.head.share(("position", "all", "order_turned"), changed, found.clusters, guessing)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.sheet import Sheet, original_id
+from winokit.auditing.sheet import Sheet
+from winokit.measuring import original_id
 from winokit.metrics import choice_kept, choice_kept_chance
 from winokit.results import Metric
 
@@ -29,4 +30,4 @@ def stability(sheet: Sheet) -> Iterable[Metric]:
             found, before = sheet.columns([one for one, _ in pairs]), [original.choice for _, original in pairs]
             kept = choice_kept(before, found.predictions)
             guessing = choice_kept_chance(before, found.predictions, found.candidates)
-            yield from sheet.share(("stability", subset, "stability"), kept, found.clusters, guessing)
+            yield from sheet.head.share(("stability", subset, "stability"), kept, found.clusters, guessing)

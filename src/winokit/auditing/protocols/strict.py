@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from winokit.auditing.protocols.stability import PERTURBED
-from winokit.auditing.sheet import Graded, Sheet, original_id
+from winokit.auditing.sheet import Graded, Sheet
+from winokit.measuring import original_id
 from winokit.metrics import all_right, all_right_chance, complete_groups
 from winokit.results import Metric
 
@@ -27,4 +28,4 @@ def strict(sheet: Sheet) -> Iterable[Metric]:
         found = sheet.columns(asked)
         first = [rows[0] for rows in complete_groups(found.groups).values()]
         values, guessing = all_right(found.correct, found.groups), all_right_chance(found.chances, found.groups)
-        yield from sheet.share(("strict", "complete", "group_accuracy"), values, found.clusters[first], guessing)
+        yield from sheet.head.share(("strict", "complete", "group_accuracy"), values, found.clusters[first], guessing)

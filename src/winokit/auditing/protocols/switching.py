@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.auditing.sheet import Sheet, original_id
+from winokit.auditing.sheet import Sheet
+from winokit.measuring import original_id
 from winokit.metrics import CONSISTENCY_CHANCE, role_kept
 from winokit.results import Metric
 
@@ -30,4 +31,4 @@ def switching(sheet: Sheet) -> Iterable[Metric]:
     if pairs:
         name, found = ("switching", "switchable", "consistency"), sheet.columns(before)
         kept = role_kept(found.predictions, [one.choice for one in switched])
-        yield from sheet.share(name, kept, found.clusters, CONSISTENCY_CHANCE, variant.note)
+        yield from sheet.head.share(name, kept, found.clusters, CONSISTENCY_CHANCE, variant.note)

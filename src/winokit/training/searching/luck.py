@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from winokit.metrics import clusters, p_best_of
+from winokit.metrics import clusters, p_best_of, p_chance
 from winokit.metrics.arrays import FloatArray, Groups
 from winokit.metrics.intervals import ROUNDING
 
@@ -86,7 +86,7 @@ def luck(credits: FloatArray, groups: Groups, floor: float, *, seed: int = 0, dr
         best=best,
         floor=floor,
         guessing=best_guesser(trials, problems, floor),
-        p_guessing=p_best_of(trials, int(best * problems + 1e-9), problems, floor),
+        p_guessing=p_best_of(trials, p_chance(int(best * problems + 1e-9), problems, floor)),
         equal=min(1.0, median + float(ahead.mean())),
         p_equal=float((1 + (ahead >= best - median - ROUNDING).sum()) / (1 + len(ahead))),
         corrected=float(chosen.mean()) if len(chosen) else None,
