@@ -81,7 +81,7 @@ def test_a_scoring_that_replaces_the_pronoun_says_it_cannot_see_gender(real_file
     dataset = load(real_file("winogender/all_sentences.tsv"))
     run = audit(dataset, RandomModel(), scoring=["masked-candidate", "pronoun"], settings=QUICK)
     notes = {row.scoring: row.note for row in run.metrics if row.metric == "delta" and row.subset == "female"}
-    assert "cannot see gender" in notes["masked-candidate"]
+    assert "its gender is not read" in notes["masked-candidate"]
     assert notes["pronoun"] is None
     deltas = {
         row.subset: row.value for row in run.metrics if row.metric == "delta" and row.scoring == "masked-candidate"

@@ -74,7 +74,7 @@ def _chance_finding(rows: Rows, state: State) -> Point | None:
     if where == BELOW:
         turned = "Something turns right answers into wrong ones."
         return Point(f"Problem by problem the score is below chance: {between}. {turned}", BAD, claims)
-    more = "" if stands(row) == AT else "; as one of two rows that are tested that is not enough"
+    more = "" if stands(row) == AT else "; a verdict asks for more, since its tests share a level of 3\u00a0%"
     return Point(f"Problem by problem the score is not told from guessing: {between}{more}.", BAD, claims)
 
 
