@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -141,6 +142,20 @@ class Card:
     human_accuracy: float | None = None
     citation: str = ""
 
+    @property
+    def file_name(self) -> str:
+        """The name as a folder or file can have it."""
+        return re.sub(r"[^\w.-]+", "-", self.name)
+
+    def part(self, problems: int, of: int) -> Card:
+        """The card of some of the problems: how people do on all of them is not known of these.
+
+        >>> Card("winogrande/dev", "WinoGrande").part(20, 1267).name
+        'winogrande/dev, 20 of 1,267'
+        """
+        name, count = f"{self.name}, {problems:,} of {of:,}", f"{problems:,} of {of:,} problems of "
+        return dataclasses.replace(self, name=name, title=self.title and count + self.title, human_accuracy=None)
+
 
 class Dataset(Sequence[Problem]):
     """An ordered collection of problems with a card, hashable by content.
@@ -160,7 +175,9 @@ class Dataset(Sequence[Problem]):
     def __getitem__(self, index: slice) -> Dataset: ...
     def __getitem__(self, index: int | slice) -> Problem | Dataset:
         if isinstance(index, slice):
-            return self.with_problems(self.problems[index])
+            some = self.problems[index]
+            card = self.card if len(some) == len(self) else self.card.part(len(some), len(self))
+            return Dataset(some, card, self.notes)
         return self.problems[index]
 
     def __len__(self) -> int:

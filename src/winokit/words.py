@@ -16,10 +16,23 @@ _PTB = re.compile(
     re.IGNORECASE,
 )
 
+_NO_LETTERS = {code: None for code in range(128) if not chr(code).isalnum()}
+
 
 def bare(name: str) -> str:
     """A candidate without its article, lower-cased, white space folded: what counts when two mentions are compared."""
     return ARTICLE.sub("", " ".join(name.split())).casefold()
+
+
+def letters(text: str) -> str:
+    """Letters and digits alone, lower-cased: what is left of a text when spacing and punctuation do not count.
+
+    >>> letters("Ann 's 2 cups.") == letters("Ann’s 2 cups")
+    True
+    """
+    if text.isascii():  # nearly always, and ten times faster
+        return text.translate(_NO_LETTERS).lower()
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def ptb(text: str) -> list[str]:

@@ -181,9 +181,9 @@ def test_brackets_in_a_name_are_printed_and_not_taken_for_colours(tmp_path):
 def test_files_of_one_name_are_told_apart(tmp_path, twins):
     from winokit.formats import write
 
-    for folder in ("a", "b"):
+    for folder in ("a/x", "b/x"):
         write(twins, tmp_path / folder / "dev.jsonl", "winogrande")
-    files = [str(tmp_path / folder / "dev.jsonl") for folder in ("a", "b")]
+    files = [str(tmp_path / folder / "dev.jsonl") for folder in ("a/x", "b/x")]
     assert [row["dataset"] for row in json.loads(run("stats", *files, "--json").stdout)] == files
     assert f"{files[0]} and {files[1]}" in run("check", *files, "--only", "duplicates").output
 
