@@ -78,6 +78,11 @@ class Problem:
         return f"{self.before}{BLANK if self.pronoun is None else self.pronoun}{self.after}"
 
     @property
+    def is_continuation(self) -> bool:
+        """Whether the candidates are sentences that go on from the text (COPA), and not things that it mentions."""
+        return not self.after.strip() and all(c.rstrip().endswith((".", "!", "?")) for c in self.candidates)
+
+    @property
     def id(self) -> str:
         """A public id that says nothing of the answer: derived from text, pronoun, query and *sorted* candidates."""
         if self._id is None:  # asked for again and again: an audit of 40,000 problems would hash them 70 times each

@@ -120,6 +120,7 @@ def test_datasets_lists_licences_and_formats():
         (["stats", "open", "--tokens", "letters"], "No way to count tokens named 'letters'"),
         (["stats", "open", "--as", "binry"], "Did you mean 'binary'?"),
         (["check", "open", "--only", "leks"], "Did you mean 'leaks'?"),
+        (["check", "open", "--rules", "winogrand"], "Did you mean 'winogrande'?"),
         (["check", "open", "--corpus", ""], "no such index"),
         (["convert", "open", "out", "--to", "wino"], "No format named 'wino'"),
         (["convert", "open", ""], "cannot be written"),
@@ -189,8 +190,9 @@ def test_files_of_one_name_are_told_apart(tmp_path, twins):
 
 
 def test_as_many_examples_are_shown_as_are_asked_for(real_file):
-    shown = run("check", real_file("wsc/WSCollection.xml"), "--only", "rules", "--examples", "200").output
-    assert shown.count("15 to 30 words expected") == 123
+    asked = ("check", real_file("wsc/WSCollection.xml"), "--only", "rules", "--examples", "200")
+    assert run(*asked, "--rules", "winogrande").output.count("15 to 30 words expected") == 123
+    assert "words expected" not in run(*asked).output
 
 
 def test_what_may_be_twins_has_its_rows_in_json(real_file):
