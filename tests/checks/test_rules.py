@@ -136,6 +136,14 @@ def test_length_overlap_and_kind_are_rules_of_the_writing_task_alone():
     assert {v.rule for v in broken_rules(wrong, [0, 1], None)} == {"candidates_present", "opposite_answers"}
 
 
+def test_what_a_study_collected_is_judged_by_its_rules(twins):
+    from winokit.checks import check
+
+    collected = twins.with_problems(p.replace(provenance={"study": "one"}) for p in twins)
+    assert [finding.message for finding in check([collected], ["rules"])] == ["rule length: broken 6 times"]
+    assert check([collected], ["rules"], "universal") == check([twins], ["rules"]) == []
+
+
 def test_a_continuation_need_not_be_mentioned():
     premise = Problem("The man turned on the faucet so ", "", ("The toilet filled.", "Water flowed."), 1)
     assert broken_rules([premise], [0], None) == []

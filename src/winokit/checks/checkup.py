@@ -54,7 +54,7 @@ class Finding:
 def check(
     datasets: Sequence[Dataset],
     only: Collection[str] = CHECKS,
-    rules: str = "universal",
+    rules: str | None = None,
     *,
     corpus: Corpus | None = None,
     train: Sequence[Dataset] = (),
@@ -62,10 +62,10 @@ def check(
 ) -> list[Finding]:
     """Check datasets, each by itself, all against each other, and against a corpus and training data where given.
 
-    Groups that are not named yet are found first. `rules` are those that hold for any schema, or `winogrande`: those of
-    its writing task too.
+    Groups that are not named yet are found first. `rules` are `universal`, or `winogrande`: those of its writing task
+    too. Without a name, what a study collected is judged by the task's, anything else by those that hold everywhere.
     """
-    if rules not in RULES:
+    if rules is not None and rules not in RULES:
         raise UnknownName("set of rules", rules, RULES)
     for name in only:
         if name not in (*CHECKS, CORPUS, FACTS):
@@ -84,7 +84,8 @@ def check(
         if "leaks" in only:
             found += _leaks(name, dataset)
         if "rules" in only:
-            found += _rules(name, dataset, RULES[rules])
+            written = all(problem.provenance.get("study") for problem in dataset)
+            found += _rules(name, dataset, RULES[rules or ("winogrande" if written else "universal")])
         if "structure" in only:
             found += _structure(name, dataset)
     if "duplicates" in only:

@@ -18,9 +18,14 @@ def check(
         ),
     ] = None,
     rules: Annotated[
-        str,
-        typer.Option(help="universal, or winogrande: what its writers had to keep to (length, overlap, kind) too."),
-    ] = "universal",
+        str | None,
+        typer.Option(
+            help="universal, or winogrande: its writers' rules (length, overlap, kind) too. Default: universal, but "
+            "winogrande for what `winokit collect` exported.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
     corpus: Annotated[
         str | None,
         typer.Option(
