@@ -10,6 +10,7 @@ LADDER = [
     {"errors"},
     {"registry", "problem", "words", "names", "files", "garbage", "results"},
     {"catalogue", "planted"},
+    {"known"},
     {"formats", "transforms", "metrics", "debias", "models"},
     {"measuring"},
     {"scoring", "hunting", "formalizations"},

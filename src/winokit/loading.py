@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.formats import FORMATS, annotate, load_hub, read, recognise
 from winokit.garbage import collector_off
 from winokit.planted import synthetic
-from winokit.problem import Dataset
+from winokit.problem import Card, Dataset
 from winokit.transforms import VIEWS
 
 BUNDLED = ("open",)
@@ -86,7 +86,9 @@ def _joined(parts: Sequence[Dataset]) -> Dataset:
         for number, part in enumerate(parts, 1)
         for problem in part
     ]
-    card = replace(parts[0].card, name="+".join(part.card.name for part in parts))
+    cards = [asdict(part.card) for part in parts]
+    shared = {name: value for name, value in cards[0].items() if all(card[name] == value for card in cards)}
+    card = Card(**{**shared, "name": "+".join(part.card.name for part in parts)})
     return Dataset(problems, card, [note for part in parts for note in part.notes])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,6 +78,11 @@ class Problem:
         return f"{self.before}{BLANK if self.pronoun is None else self.pronoun}{self.after}"
 
     @property
+    def is_continuation(self) -> bool:
+        """Whether the candidates are sentences that go on from the text (COPA), and not things that it mentions."""
+        return not self.after.strip() and all(c.rstrip().endswith((".", "!", "?")) for c in self.candidates)
+
+    @property
     def id(self) -> str:
         """A public id that says nothing of the answer: derived from text, pronoun, query and *sorted* candidates."""
         if self._id is None:  # asked for again and again: an audit of 40,000 problems would hash them 70 times each
@@ -141,6 +147,20 @@ class Card:
     human_accuracy: float | None = None
     citation: str = ""
 
+    @property
+    def file_name(self) -> str:
+        """The name as a folder or file can have it."""
+        return re.sub(r"[^\w.-]+", "-", self.name)
+
+    def part(self, problems: int, of: int) -> Card:
+        """The card of some of the problems: how people do on all of them is not known of these.
+
+        >>> Card("winogrande/dev", "WinoGrande").part(20, 1267).name
+        'winogrande/dev, 20 of 1,267'
+        """
+        name, count = f"{self.name}, {problems:,} of {of:,}", f"{problems:,} of {of:,} problems of "
+        return dataclasses.replace(self, name=name, title=self.title and count + self.title, human_accuracy=None)
+
 
 class Dataset(Sequence[Problem]):
     """An ordered collection of problems with a card, hashable by content.
@@ -160,7 +180,9 @@ class Dataset(Sequence[Problem]):
     def __getitem__(self, index: slice) -> Dataset: ...
     def __getitem__(self, index: int | slice) -> Problem | Dataset:
         if isinstance(index, slice):
-            return self.with_problems(self.problems[index])
+            some = self.problems[index]
+            card = self.card if len(some) == len(self) else self.card.part(len(some), len(self))
+            return Dataset(some, card, self.notes)
         return self.problems[index]
 
     def __len__(self) -> int:

@@ -16,10 +16,25 @@ _PTB = re.compile(
     re.IGNORECASE,
 )
 
+_POSSESSIVE = re.compile(r"['’]s?$")
+_TELLS_NOTHING = frozenset("the a an of and or in on with my our your his her its their some dr mr mrs ms sir".split())
+_NO_LETTERS = {code: None for code in range(128) if not chr(code).isalnum()}
+
 
 def bare(name: str) -> str:
     """A candidate without its article, lower-cased, white space folded: what counts when two mentions are compared."""
     return ARTICLE.sub("", " ".join(name.split())).casefold()
+
+
+def letters(text: str) -> str:
+    """Letters and digits alone, lower-cased: what is left of a text when spacing and punctuation do not count.
+
+    >>> letters("Ann 's 2 cups.") == letters("Ann’s 2 cups")
+    True
+    """
+    if text.isascii():  # nearly always, and ten times faster
+        return text.translate(_NO_LETTERS).lower()
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def ptb(text: str) -> list[str]:
@@ -57,6 +72,38 @@ def mention_places(text: str, name: str) -> list[int]:
             places.append(at)
         at = text.find(name, at + 1)
     return places
+
+
+def is_mentioned(text: str, name: str, *, partly: bool = False) -> bool:
+    """Whether a text names a candidate, its words perhaps inflected; partly: whether it has any word that tells of it.
+
+    >>> is_mentioned("She bought new brushes.", "the brush"), is_mentioned("We saw a man juggling.", "the juggler")
+    (True, True)
+    >>> [is_mentioned("Anne gave birth to a daughter.", "Anne's daughter", partly=partly) for partly in (False, True)]
+    [False, True]
+    """
+    if mention_places(text, name):
+        return True
+    words = [_POSSESSIVE.sub("", word) for word in WORD.findall(ARTICLE.sub("", name.strip()))]
+    stood = [_POSSESSIVE.sub("", word) for word in WORD.findall(text)]
+    if partly:
+        telling = [word for word in words if word.casefold() not in _TELLS_NOTHING]
+        return any(_same_stem(word, other) for word in telling for other in stood)
+    runs = (stood[at : at + len(words)] for at in range(len(stood) - len(words) + 1))
+    return bool(words) and any(all(map(_same_stem, words, run)) for run in runs)
+
+
+def _same_stem(word: str, other: str) -> bool:
+    """Whether two words are forms of one; a name has a possessive or a plural and no other form."""
+    one, two = word.casefold(), other.casefold()
+    return two in (one, f"{one}s", f"{one}es") or (not word[:1].isupper() and _stem(one) == _stem(two))
+
+
+def _stem(word: str) -> str:
+    """A word without its ending: enough to tell "brush" in "brushes", "juggler" in "juggling", "bark" in "barked"."""
+    word = re.sub(r"ies$", "y", word)
+    word = re.sub(r"(?<=\w{3})(?:ings?|ers?|ed|es|(?<!s)s|e)$", "", word)
+    return re.sub(r"(.)\1$", r"\1", word)
 
 
 def _is_word(character: str) -> bool:

@@ -1,10 +1,23 @@
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from winokit.checks import find_leaks
 from winokit.loading import load
 from winokit.planted import synthetic
-from winokit.problem import Dataset
+from winokit.problem import Dataset, Problem
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "leaks.py"
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    spec = importlib.util.spec_from_file_location("leaks_benchmark", BENCHMARK)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def found(dataset):
@@ -35,6 +48,32 @@ def test_false_alarms_are_rare_on_shuffled_answers():
             found(Dataset(p.replace(answer=int(a), group=None) for p, a in zip(clean, answers, strict=True)))
         )
     assert alarms <= 3  # one in a hundred is what the corrected level allows
+
+
+@pytest.mark.parametrize("shape", ["pairs", "triplicates", "repeats", "mixed"])
+def test_false_alarms_are_rare_where_the_answers_of_a_group_go_together(simulation, shape):
+    assert simulation.leak_false_alarms(shape, 60) <= 2 / 60  # problem by problem: 21 of 60 with triplicates
+
+
+@pytest.mark.parametrize("leak", ["source id", "answer position", "mention order", "candidate"])
+def test_planted_leaks_are_found_among_triplicates(simulation, leak):
+    assert simulation.leak_power("triplicates", leak, 10) >= 0.8
+
+
+def test_judgements_of_one_sentence_are_no_leak(real_file):
+    assert not found(load(real_file("superglue-wsc/train.jsonl")))
+
+
+def test_several_candidates_are_right_by_chance_in_turn():
+    rng = np.random.default_rng(3)
+    names = ("Anna", "Brian", "Clara", "David")
+    fair = [Problem(f"{n} ", " came.", tuple(rng.permutation(names)), int(rng.integers(4))) for n in range(200)]
+    (first,) = [leak for leak in find_leaks(Dataset(fair)) if leak.name == "answer position"]
+    assert first.chance == pytest.approx(0.25)
+    assert not first.found
+    rigged = Dataset(p.replace(answer=0) if n % 4 == 0 else p for n, p in enumerate(fair))
+    assert "the first candidate is the answer" in found(rigged)
+    assert "the first candidate is the answer" not in found(Dataset([*rigged.problems[:8]] * 10))  # eight units
 
 
 def first_mentioned(problem):

@@ -35,11 +35,26 @@ def test_one_blank_is_wanted():
         ("The cup hit a tray because _ slid.", True),
         ("A CUP hit the tray because _ slid.", True),
         ("The cupboard hit the tray because _ slid.", False),
-        ("The cups hit the tray because _ slid.", False),
+        ("The cups hit the tray because _ slid.", True),
+        ("Judy's cup hit two trays because _ slid.", True),
     ],
 )
-def test_both_candidates_are_mentioned_as_whole_words(text, fine):
+def test_both_candidates_are_mentioned_as_whole_words_in_any_form(text, fine):
     assert (candidates_present(text, ("the cup", "the tray")) is None) == fine
+
+
+def test_a_name_has_no_forms_but_a_plural_and_a_possessive():
+    assert candidates_present("Peters hands and Nora's hat", ("Peter", "Nora")) is None
+    assert candidates_present("The pets saw Nora.", ("Peter", "Nora")) == "not mentioned in the text: Peter"
+
+
+def test_what_is_described_in_other_words_is_mentioned_in_part():
+    drawings = "Sam's drawing was hung just above Tina's and _ did look better."
+    assert candidates_present(drawings, ("Tina's drawing", "Sam's drawing")) is not None
+    assert candidates_present(drawings, ("Tina's drawing", "Sam's drawing"), partly=True) is None
+    assert candidates_present("Dr. Pheobe saw Dr. McDonald.", ("Dr. Trichelair", "Dr. Pheobe"), partly=True) == (
+        "not mentioned in the text: Dr. Trichelair"
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,3 +123,51 @@ def test_a_judgement_must_mention_what_it_asks_about_and_not_yes_or_no():
     assert "candidates_present" not in {violation.rule for violation in broken_rules([asked], [0])}
     missing = broken_rules([asked.replace(query="the tray")], [0])
     assert "not mentioned in the text: the tray" in [violation.reason for violation in missing]
+
+
+def test_length_overlap_and_kind_are_rules_of_the_writing_task_alone():
+    pair = [
+        Problem("Nora met Paul when ", " came.", ("Nora", "Paul"), 0, "she", group="g"),
+        Problem("Nora met Paul when ", " had to go to the old town hall.", ("Nora", "Paul"), 1, "he", group="g"),
+    ]
+    assert {violation.rule for violation in broken_rules(pair, [0, 1])} == {"length", "overlap", "same_kind"}
+    assert broken_rules(pair, [0, 1], None) == []
+    wrong = [pair[0], pair[1].replace(answer=0, candidates=("Nora", "Otto"))]
+    assert {v.rule for v in broken_rules(wrong, [0, 1], None)} == {"candidates_present", "opposite_answers"}
+
+
+def test_what_a_study_collected_is_judged_by_its_rules(twins):
+    from winokit.checks import check
+
+    collected = twins.with_problems(p.replace(provenance={"study": "one"}) for p in twins)
+    assert [finding.message for finding in check([collected], ["rules"])] == ["rule length: broken 6 times"]
+    assert check([collected], ["rules"], "universal") == check([twins], ["rules"]) == []
+
+
+def test_a_continuation_need_not_be_mentioned():
+    premise = Problem("The man turned on the faucet so ", "", ("The toilet filled.", "Water flowed."), 1)
+    assert broken_rules([premise], [0], None) == []
+    assert broken_rules([premise.replace(after=" again.")], [0], None) != []
+
+
+TRUE_ALARMS = {
+    "wsc/WSCollection.xml": {"rules": 2},  # Kamchatka is not Kamtchatka
+    "pdp/PDPChallenge2016.xml": {},
+    "dpr/test.c.txt": {},
+    "superglue-wsc/val.jsonl": {"duplicates": 3},
+    "copa/copa-dev.xml": {},
+    "winogender/all_sentences.tsv": {},
+    "knowref/knowref_test.json": {"rules": 4, "duplicates": 27},
+    "winogrande/dev.jsonl": {},
+}
+
+
+@pytest.mark.parametrize("name", TRUE_ALARMS)
+def test_public_sets_are_warned_about_for_what_is_wrong_with_them_only(real_file, name):
+    from winokit.checks import check
+    from winokit.loading import load
+
+    counts: dict[str, int] = {}
+    for finding in check([load(real_file(name), groups=False)], ("rules", "duplicates")):
+        counts[finding.check] = counts.get(finding.check, 0) + finding.count
+    assert counts == TRUE_ALARMS[name]

@@ -369,7 +369,7 @@ def test_labels_that_fit_nothing_are_one_note(twins, tmp_path):
     write(twins, tmp_path / "labels.json", "trichelair")
     noted = load("open", labels=[tmp_path / "labels.json"]).notes
     assert len(noted) == 1
-    assert "6 of the 6 labels of trichelair/labels were not used" in noted[0]
+    assert f"6 of the 6 labels of {tmp_path.name}/labels were not used" in noted[0]
 
 
 def test_a_bad_row_of_a_table_costs_no_other_row(tmp_path):

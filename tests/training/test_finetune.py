@@ -354,7 +354,7 @@ def test_a_finished_run_without_weights_is_not_written_over_and_gets_them_when_a
     with pytest.raises(BadInput, match=r"holds a run with another learning_rate \(0.003, here 1e-05\)"):
         finetune(Data(planted, None, (unseen,)), tmp_path, bert, replace(short, learning_rate=1e-5), save=False)
     with pytest.raises(BadInput, match="holds a run with other content under train;"):
-        finetune(Data(planted[:20], None, (unseen,)), tmp_path, bert, short, save=False)
+        finetune(Data(Dataset(planted.problems[:20], planted.card), None, (unseen,)), tmp_path, bert, short, save=False)
     assert not (tmp_path / "winokit.json").exists()
     again = finetune(Data(planted, None, (unseen,)), tmp_path, bert, short)
     assert again.metrics == first.metrics

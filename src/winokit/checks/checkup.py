@@ -12,7 +12,7 @@ from winokit.checks.duplicates import Duplicate, find_duplicates
 from winokit.checks.groups import Grouping, find_groups, with_groups
 from winokit.checks.leaks import find_leaks
 from winokit.checks.nearest_fact import nearest_facts
-from winokit.checks.rules import WINOGRANDE, Limits, Violation, broken_rules
+from winokit.checks.rules import RULES, Limits, Violation, broken_rules
 from winokit.checks.structure import structure
 from winokit.errors import BadInput, UnknownName
 from winokit.hunting.search import Corpus
@@ -54,7 +54,7 @@ class Finding:
 def check(
     datasets: Sequence[Dataset],
     only: Collection[str] = CHECKS,
-    limits: Limits = WINOGRANDE,
+    rules: str | None = None,
     *,
     corpus: Corpus | None = None,
     train: Sequence[Dataset] = (),
@@ -62,8 +62,11 @@ def check(
 ) -> list[Finding]:
     """Check datasets, each by itself, all against each other, and against a corpus and training data where given.
 
-    Groups that are not named yet are found first.
+    Groups that are not named yet are found first. `rules` are `universal`, or `winogrande`: those of its writing task
+    too. Without a name, what a study collected is judged by the task's, anything else by those that hold everywhere.
     """
+    if rules is not None and rules not in RULES:
+        raise UnknownName("set of rules", rules, RULES)
     for name in only:
         if name not in (*CHECKS, CORPUS, FACTS):
             raise UnknownName("check", name, (*CHECKS, CORPUS, FACTS))
@@ -81,7 +84,8 @@ def check(
         if "leaks" in only:
             found += _leaks(name, dataset)
         if "rules" in only:
-            found += _rules(name, dataset, limits)
+            written = all(problem.provenance.get("study") for problem in dataset)
+            found += _rules(name, dataset, RULES[rules or ("winogrande" if written else "universal")])
         if "structure" in only:
             found += _structure(name, dataset)
     if "duplicates" in only:
@@ -149,7 +153,7 @@ def _p(value: float) -> str:
     return "< 0.0001" if value < 0.0001 else f"= {value:.4f}"
 
 
-def _rules(name: str, dataset: Dataset, limits: Limits) -> list[Finding]:
+def _rules(name: str, dataset: Dataset, limits: Limits | None) -> list[Finding]:
     members: dict[str, list[int]] = defaultdict(list)
     for row, problem in enumerate(dataset):
         members[f"row {row}" if problem.group is None else problem.group].append(row)

@@ -64,6 +64,10 @@ def _kind(a: Problem, b: Problem, *, same_file: bool, same_text: bool) -> str | 
         return "contradiction" if differ else "same"
     if same_file and ((a.group is not None and a.group == b.group) or same_words(a.sentence, b.sentence)):
         return None  # twins, or two blanks of one sentence
+    if same_file and (a.query is not None or (a.labels.get("occupation") or a) == b.labels.get("occupation")):
+        return None  # judgements about twins, or sentences of one template of Winogender's
+    if a.is_continuation and not same_candidates:
+        return None  # COPA: short premises alike, with other things to choose from
     if same_candidates and differ:
         return "twin"
     return "near"

@@ -1,7 +1,8 @@
-"""The rules of WinoGrande's writing task (Sakaguchi et al., 2020), each a function that returns a reason or None.
+"""Rules of problems and twins, each a function that returns a reason or None.
 
-They take plain texts, so that a form half filled in can be judged as well as a dataset: the web app and `winokit check`
-call the same ones. `broken_rules` applies all of them to a group of problems.
+Some hold for every Winograd schema; the others are those of WinoGrande's writing task (Sakaguchi et al., 2020), and
+judge what was written for it. They take plain texts, so that a form half filled in can be judged as well as a dataset:
+the web app and `winokit check` call the same ones. `broken_rules` applies them to a group of problems.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 from winokit.names import gender_of
 from winokit.problem import BLANK, Problem
-from winokit.words import bare, mention_places
+from winokit.words import bare, is_mentioned
 
 PRONOUN_GENDER = {"he": "male", "him": "male", "his": "male", "she": "female", "her": "female", "hers": "female"}
 
@@ -28,6 +29,8 @@ class Limits:
 
 
 WINOGRANDE = Limits()
+RULES: dict[str, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
+"""Sets of rules by name; what holds everywhere has no limits."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,9 @@ def length(text: str, limits: Limits = WINOGRANDE) -> str | None:
     return f"{limits.fewest_words} to {limits.most_words} words expected, found {words}"
 
 
-def candidates_present(text: str, candidates: Iterable[str]) -> str | None:
-    """Every candidate is mentioned in the text, with or without its article."""
-    missing = [candidate for candidate in candidates if not mention_places(text, candidate)]
+def candidates_present(text: str, candidates: Iterable[str], *, partly: bool = False) -> str | None:
+    """Every candidate is mentioned in the text, whatever its article and inflection; partly: by one of its words."""
+    missing = [candidate for candidate in candidates if not is_mentioned(text, candidate, partly=partly)]
     return f"not mentioned in the text: {', '.join(missing)}" if missing else None
 
 
@@ -119,8 +122,10 @@ def opposite_answers(right: Sequence[str | None]) -> str | None:
     return f"all have the answer {known[0]!r}; twins need opposite answers"
 
 
-def broken_rules(members: Sequence[Problem], rows: Sequence[int], limits: Limits = WINOGRANDE) -> list[Violation]:
-    """What a group, or a problem alone, does against the rules."""
+def broken_rules(
+    members: Sequence[Problem], rows: Sequence[int], limits: Limits | None = WINOGRANDE
+) -> list[Violation]:
+    """What a group, or a problem alone, does against the writing task's rules; with no limits, the universal ones."""
     broken: list[Violation] = []
 
     def judge(rule: str, reason: str | None, where: Sequence[int]) -> None:
@@ -129,17 +134,20 @@ def broken_rules(members: Sequence[Problem], rows: Sequence[int], limits: Limits
 
     for problem, row in zip(members, rows, strict=True):
         judge("one_blank", one_blank(problem.text), [row])
-        judge("length", length(problem.text, limits), [row])
         named = problem.candidates if problem.query is None else (problem.query,)
-        judge("candidates_present", candidates_present(problem.text, named), [row])
-        judge("same_kind", same_kind(problem.candidates, problem.domain, problem.pronoun), [row])
+        if limits is not None or not problem.is_continuation:
+            judge("candidates_present", candidates_present(problem.sentence, named, partly=limits is None), [row])
+        if limits is not None:
+            judge("length", length(problem.text, limits), [row])
+            judge("same_kind", same_kind(problem.candidates, problem.domain, problem.pronoun), [row])
     anchor = members[0].labels.get("anchor")
     if isinstance(anchor, str) and anchor:
         judge("anchor_present", anchor_present([p.text for p in members], anchor), rows)
     if len(members) > 1:
         first = members[0]
         for other, row in zip(members[1:], rows[1:], strict=True):
-            judge("overlap", overlap(first.text, other.text, limits), [rows[0], row])
+            if limits is not None:
+                judge("overlap", overlap(first.text, other.text, limits), [rows[0], row])
             judge("texts_differ", texts_differ(first.text, other.text), [rows[0], row])
         judge("opposite_answers", opposite_answers([p.right for p in members]), rows)
     return broken

@@ -62,7 +62,7 @@ def audit(
     settings = Settings(
         protocols=protocol or tuple(PROTOCOLS), shots=shots, seed=seed, perturbed=tuple(perturbed or ())
     )
-    folder = out or Path("runs") / dataset.card.name.replace("/", "-")
+    folder = out or Path("runs") / dataset.card.file_name
     check_folder(folder)
     with open_cache(cache) as kept, progress_bar("auditing") as progress:
         run = run_audit(

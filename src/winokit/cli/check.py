@@ -17,6 +17,15 @@ def check(
             "--only", help="groups, leaks, duplicates, rules, structure, corpus or facts; repeatable. Default: all."
         ),
     ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            help="universal, or winogrande: its writers' rules (length, overlap, kind) too. Default: universal, but "
+            "winogrande for what `winokit collect` exported.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
     corpus: Annotated[
         str | None,
         typer.Option(
@@ -49,7 +58,7 @@ def check(
     datasets = load_all(data, as_, labels, lenient, groups=False)
     trained = load_all(train, as_, None, lenient, groups=False) if train else []
     with progress_bar("checking") as progress:
-        findings = run_checks(datasets, only or CHECKS, corpus=text, train=trained, progress=progress)
+        findings = run_checks(datasets, only or CHECKS, rules, corpus=text, train=trained, progress=progress)
     if json:
         print_json([finding.to_json() for finding in findings])
     else:

@@ -139,7 +139,7 @@ def curve(
     )
     design = Design(tuple(formalization or ["mc-mlm"]), restarts, seed, goal, steps)
     growth, sets = _load(data or [], sizes, (dev, test or []), (variant, arm), (as_, lenient, drop_overlap))
-    folder = out or Path("runs") / f"{growth.source.card.name.replace('/', '-')}-curve"
+    folder = out or Path("runs") / f"{growth.source.card.file_name}-curve"
     tell(dict.fromkeys([*(note for one in growth.files for note in one.notes), *sets.notes]))
     with progress_bar("learning curve") as told:
         found = learning_curve(growth, sets, folder, model, settings, design, device=device, save=save, progress=told)

@@ -106,7 +106,7 @@ def run(common: Common, choices: Choices) -> None:
         dataset = without_held_out(common.features, dataset)
         tell(note for note in dataset.notes if note not in seen.notes)
     check_problems(dataset)  # what cannot be filtered is refused before a model spends minutes on it
-    folder = common.out or Path("runs") / f"{dataset.card.name.replace('/', '-')}-{common.method}"
+    folder = common.out or Path("runs") / f"{dataset.card.file_name}-{common.method}"
     check_folder(folder)
     if choices.aflite is not None:
         choices.aflite.checkpoint = folder / CHECKPOINT

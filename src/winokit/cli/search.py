@@ -116,7 +116,7 @@ def search(
     )
     loaded = load_sets(data, dev, holdout, test or [], (variant, arm), (as_, lenient, limit, seed))
     checked = loaded.checked(drop_overlap=drop_overlap)
-    folder = out or Path("searched") / loaded.train.card.name.replace("/", "-")
+    folder = out or Path("searched") / loaded.train.card.file_name
     with progress_bar("trials") as progress:
         findings = search_settings(
             checked,

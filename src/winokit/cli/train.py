@@ -103,8 +103,7 @@ def train(
     )
     loaded = load_sets(data, dev, holdout, test or [], (variant, arm), (as_, lenient, limit, seed))
     checked = loaded.checked(drop_overlap=drop_overlap)
-    name = f"{loaded.train.card.name}-{formalization.partition('?')[0]}".replace("/", "-")
-    folder = out or Path("trained") / name
+    folder = out or Path("trained") / f"{loaded.train.card.file_name}-{formalization.partition('?')[0]}"
     with progress_bar("training") as progress:
         outcome = finetune(checked, folder, model, settings, device=device, progress=progress)
     page = write_train_page(folder)

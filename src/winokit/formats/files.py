@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import lzma
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from winokit.catalogue import CATALOGUE
@@ -14,6 +15,7 @@ from winokit.files import write_whole
 from winokit.formats import winogrande
 from winokit.formats.base import FORMATS, Format, Head, WriteOptions, lone_groups_dropped, need_answer, numbering
 from winokit.formats.source import Source
+from winokit.known import with_true_card
 from winokit.problem import Card, Dataset
 
 COMPRESSED = {".gz", ".xz"}
@@ -60,31 +62,34 @@ def read(path: str | Path, format: str | None = None, *, lenient: bool = False) 
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
-    return Dataset(problems, source.card or _released(path) or _card(chosen, path), notes)
+    own = source.card or _released(path)
+    return with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.card)
 
 
 def _released(path: Path) -> Card | None:
-    """The card of the winokit release that a file stands in; None where it stands in none.
-
-    The files of a release are in WinoGrande's format, and are not WinoGrande.
-    """
+    """The card of the winokit release that a file stands in, unchanged; None where it stands in none."""
     try:
         about = json.loads((path.resolve().parent.parent / MANIFEST).read_text("utf-8"))
         name, version = str(about["name"]), str(about["version"])
-        ours = f"{path.parent.name}/{path.name}" in about["files"]
+        listed = about["files"][f"{path.parent.name}/{path.name}"]["sha256"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    licence = str(about.get("licence") or "")
-    return Card(f"{name}/{path.stem}", f"{name} {version}", licence=licence, version=version) if ours else None
+    if hashlib.sha256(path.read_bytes()).hexdigest() != listed:
+        return None
+    return Card(f"{name}/{path.stem}", f"{name} {version}", licence=str(about.get("licence") or ""), version=version)
 
 
-def _card(chosen: Format, path: Path) -> Card:
-    """The catalogue's card; where a dataset has several files the name says which one this is."""
-    stem = path.name.split(".")[0] if not path.name.endswith((".dev", ".test")) else path.name.replace(".txt", "")
-    if chosen.card is None:
-        return Card(stem)
-    card = CATALOGUE[chosen.card].card
-    return card if chosen.card in ("wsc", "wsc273", "pdp") else replace(card, name=f"{card.name}/{stem}")
+def path_name(path: Path) -> str:
+    """What a file is called after its path, its folder and its name: "my/dev".
+
+    Where that is the name of a public dataset, folders further up are named too: "mine/winogrande/dev".
+    """
+    stem = path.name.replace(".txt", "") if path.name.endswith((".dev", ".test")) else path.name.split(".")[0]
+    parts = [part for part in (path.parent.name, stem or path.name) if part]
+    above = list(path.resolve().parts[1 : -len(parts)])
+    while parts[0] in CATALOGUE and above:
+        parts.insert(0, above.pop())
+    return "/".join(parts)
 
 
 def write(

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, Malformed, MissingExtra
 from winokit.formats.base import numbering
 from winokit.formats.row import parse_row
-from winokit.problem import Card, Dataset, Problem
+from winokit.known import with_true_card
+from winokit.problem import Dataset, Problem
 
 PREFERRED = ("validation", "test", "train")
 
@@ -43,10 +45,13 @@ def load_hub(name: str, *, lenient: bool = False) -> Dataset:
             notes.append(f"skipped: {error.at(f'hub:{place}#{split}', number)}")
     if not problems:
         raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")
-    card = Card(place, title=place, source=f"https://huggingface.co/datasets/{place}")
     numbered = numbering(problems)
     problems = [problem.replace(group=None) if problem.group in numbered else problem for problem in problems]
-    return Dataset(problems, card if not Path(place).exists() else Card(Path(place).name), notes)
+    local = Path(place).exists()
+    named = with_true_card(Dataset(problems, None, notes), Path(place).name if local else f"hub:{place}")
+    if not local and not named.card.source:
+        named.card = replace(named.card, title=place, source=f"https://huggingface.co/datasets/{place}")
+    return named
 
 
 def _arguments(place: str) -> dict[str, Any]:

@@ -169,7 +169,7 @@ def _earlier_files(folder: Path) -> set[str]:
 
 
 def _name_of(inputs: Inputs) -> str:
-    name = inputs.card.name.replace("/", "-").replace("+", "-")
+    name = inputs.card.file_name
     if not NAME.fullmatch(name):
         raise BadInput(f"the problems are called {inputs.card.name!r}; give the release a --name")
     return name

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winokit.auditing.run import LeftOut, Run
+from winokit.known import WHOLE, identify
 from winokit.problem import Card
 from winokit.report import plots
 from winokit.report.decision import Verdict
@@ -149,9 +150,15 @@ def _tiles(metrics: Sequence[Metric]) -> Iterator[Tile]:
 
 
 def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
-    """Tables of what is published for this dataset, where the run has the row too, else accuracy alone."""
+    """Tables of what is published for these problems, where the run has the row too, else accuracy alone.
+
+    The problems themselves are looked at: a part of a known set, or other problems under its name, have no such table.
+    """
+    identity = identify(run.dataset.problems)
+    if identity is None or identity.how != WHOLE:
+        return
     tables: dict[tuple[str, str, str], list[Fact]] = {}
-    for fact in published(run.dataset.card.name):
+    for fact in published(identity.known.name):
         tables.setdefault((fact.protocol, fact.subset, fact.metric), []).append(fact)
     for name, facts in tables.items():
         ours = [row for row in run.metrics if (row.protocol, row.subset, row.metric) == name]

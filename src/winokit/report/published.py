@@ -7,7 +7,6 @@ its own rows are left out here; its results on other datasets are not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -31,24 +30,9 @@ class Fact:
     note: str = ""
 
 
-DATASETS: tuple[tuple[str, str], ...] = (
-    (r"wsc273", "wsc273"),
-    (r".*winogrande(_\w+)?[/#].*(dev|validation)", "winogrande/dev"),
-    (r".*winogrande(_\w+)?[/#].*test", "winogrande/test"),
-    (r"pdp", "pdp"),
-    (r"dpr/test.*", "dpr/test"),
-    (r"copa/.*test.*", "copa/test"),
-    (r"knowref/.*", "knowref"),
-    (r"winogender/.*", "winogender"),
-    (r".*super_?glue[-/]wsc.*test", "superglue-wsc/test"),
-)
-"""Card names, as readers give them, and the key of the facts about them."""
-
-
-def published(dataset: str) -> tuple[Fact, ...]:
-    """What is published for a dataset, by its card's name; nothing for one the papers do not have."""
-    key = next((key for pattern, key in DATASETS if re.fullmatch(pattern, dataset.lower())), None)
-    return _facts().get(key, ()) if key else ()
+def published(known_set: str) -> tuple[Fact, ...]:
+    """What is published for a known set, by its name in `winokit.known`; nothing for one the papers do not have."""
+    return _facts().get(known_set, ())
 
 
 @cache
@@ -59,9 +43,9 @@ def _facts() -> dict[str, tuple[Fact, ...]]:
         "winogrande/test": tuple(_winogrande_test()),
         "pdp": tuple(_table_5("pdp")),
         "dpr/test": (*_table_5("dpr/test"), _aaai("dpr/test")),
-        "copa/test": (*_table_5("copa/test"), _aaai("copa/test")),
-        "knowref": (_aaai("knowref"),),
-        "winogender": (*_winogender(), _aaai("winogender")),
+        "copa/copa-test": (*_table_5("copa/test"), _aaai("copa/test")),
+        "knowref/knowref_test": (_aaai("knowref"),),
+        "winogender/all_sentences": (*_winogender(), _aaai("winogender")),
         "superglue-wsc/test": tuple(_superglue_test()),
     }
 

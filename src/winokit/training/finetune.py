@@ -12,7 +12,6 @@ The same call goes on where it was killed, and does nothing where it is done. BE
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -212,7 +211,7 @@ def _tested(
 
 def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
     """A test set's name as a file may have it; numbered where two have the same."""
-    name = re.sub(r"[^\w.-]+", "-", dataset.card.name)
+    name = dataset.card.file_name
     alike = [other for other in among if other.card.name == dataset.card.name]
     return name if len(alike) == 1 and name != DEV else f"{name}-{at + 1}"
 

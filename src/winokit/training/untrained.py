@@ -7,7 +7,6 @@ asks the model's own head, and is the same for every seed.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ def untrained(
     for at, test in enumerate(tests, 1):
         exam = Exam(test, network, variant)
         predictions = exam.sit(network, model)
-        name = re.sub(r"[^\w.-]+", "-", test.card.name) + f"-{at}"
+        name = f"{test.card.file_name}-{at}"
         write_predictions(predictions, out / PREDICTIONS / f"{name}.jsonl")
         metrics += rows(test, predictions, name)
         notes += exam.notes
