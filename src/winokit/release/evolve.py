@@ -81,6 +81,8 @@ class Evolution:
     fares: tuple[Fare, ...]
     """How each model fares on each version."""
     notes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
 
     @property
     def outcome(self) -> tuple[Dataset, Dataset, list[Row], dict[str, str]]:
@@ -126,7 +128,9 @@ def evolve(
     if settings.version == pool.version:
         raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
     asked = pool.asked
-    solved = solved_beyond_chance(asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret)
+    solved = solved_beyond_chance(
+        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret
+    )
     filtered = [_aflite(asked, features, settings) for features in embeddings]
     why = {name: f"solved by {join([one.model for one in against])} beyond chance" for name in solved.retire}
     for one, names in filtered:
@@ -190,7 +194,8 @@ def _version(
         solved=solved,
         filtered=filtered,
         fares=told,
-        notes=(*pool.notes, *_notes(pool, why, solved, filtered)),
+        notes=(*pool.notes, *_notes(pool, why)),
+        findings=tuple(_findings(solved, filtered)),
     )
 
 
@@ -216,7 +221,7 @@ def _lineage(pool: Pool, why: Mapping[str, str], version: str) -> Iterator[Row]:
     yield from (row for name, row in pool.lineage.items() if name not in there)
 
 
-def _notes(pool: Pool, why: Mapping[str, str], solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
+def _findings(solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
     for one in solved.strata:
         yield (
             f"{one.solved:,} of {one.groups:,} {one.kind} solved, {one.turned:,} answered wrong throughout "
@@ -227,6 +232,9 @@ def _notes(pool: Pool, why: Mapping[str, str], solved: Solved, filtered: Sequenc
             f"AFLite in the features of {two.model}: {two.removed:,} removed, {two.expected:.1f} from relabelled "
             f"problems: {two.retired:,} retired"
         )
+
+
+def _notes(pool: Pool, why: Mapping[str, str]) -> Iterator[str]:
     tests = sum(pool.where.get(name) == TEST for name in why)
     if tests:
         yield (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from winokit.files import write_whole
 from winokit.release.evolve import Evolution
-from winokit.release.evolve_fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare
+from winokit.release.evolve_fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare, coarse_fare
+from winokit.release.hidden import write_private
 from winokit.release.leaderboard_page import pages
 from winokit.release.lineage import STATUSES
 from winokit.release.manifest import read_manifest, write_manifest
@@ -21,19 +22,26 @@ TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}
 BY_CONSTRUCTION = "filtered against it: a fall is by construction"
 
 
-def write_evolution(evolution: Evolution, folder: Path) -> Path:
-    """Write record and page into a release, take them into its manifest, and return the page."""
-    record = json.dumps(record_of(evolution), indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(folder / RECORD, (record + "\n").encode())
+def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
+    """Write record and page into a release, take them into its manifest, and return the page.
+
+    Where there is a hidden test the public record says of hidden answers no more than a graded submission may know:
+    scores at a step, and what was retired. The full record goes beside the hidden labels.
+    """
+    public = evolution if hidden is None else coarse(evolution)
+    if hidden is not None:
+        write_private(hidden / RECORD, record_bytes(evolution))
+    write_whole(folder / RECORD, record_bytes(public))
     text = (
         pages()
         .get_template("evolve.html.j2")
         .render(
-            evolution=evolution,
-            charts=[(TITLES[metric], chart_of(evolution.fares, metric)) for metric in TITLES],
-            models=list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against)),
-            watched=any(not _ever_against(fare.model, evolution.fares) for fare in evolution.fares),
-            counts=_counts(evolution),
+            evolution=public,
+            is_hidden=hidden is not None,
+            charts=[(TITLES[metric], chart_of(public.fares, metric)) for metric in TITLES],
+            models=list(dict.fromkeys(fare.model for fare in public.fares if fare.against)),
+            watched=any(not _ever_against(fare.model, public.fares) for fare in public.fares),
+            counts=_counts(public),
         )
     )
     write_whole(folder / PAGE, text.encode("utf-8", "replace"))
@@ -42,8 +50,24 @@ def write_evolution(evolution: Evolution, folder: Path) -> Path:
     return folder / PAGE
 
 
+def coarse(evolution: Evolution) -> Evolution:
+    """An evolution without what was counted on hidden answers, but scores to the step of a leaderboard."""
+    return replace(
+        evolution,
+        solved=replace(evolution.solved, strata=()),
+        filtered=(),
+        fares=tuple(map(coarse_fare, evolution.fares)),
+        findings=(),
+    )
+
+
+def record_bytes(evolution: Evolution) -> bytes:
+    """The content of evolution.json."""
+    return (json.dumps(record_of(evolution), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
 def record_of(evolution: Evolution) -> dict[str, object]:
-    """The content of evolution.json: what was filtered, how much of that is chance, and how models fare."""
+    """What was filtered, how much of that is chance, and how models fare."""
     return {
         "version": evolution.version,
         "previous": evolution.previous,
@@ -52,7 +76,7 @@ def record_of(evolution: Evolution) -> dict[str, object]:
         "solved": [asdict(one) for one in evolution.solved.strata],
         "aflite": [asdict(one) for one in evolution.filtered],
         "fares": [asdict(one) for one in evolution.fares],
-        "notes": list(evolution.notes),
+        "notes": [*evolution.notes, *evolution.findings],
     }
 
 

@@ -25,6 +25,7 @@ from winokit.release.evolve_answers import Answers
 
 Unit = tuple[Problem, ...]
 
+
 @dataclass(frozen=True, slots=True)
 class Stratum:
     """Groups of one kind, and what became of them."""
@@ -79,7 +80,7 @@ def solved_beyond_chance(
         strata[len(unit), _switched(unit, answers)].append(unit)
     solved = {key: [unit for unit in strata[key] if is_solved(unit, answers, needed)] for key in sorted(strata)}
     turned = {key: sum(is_solved(unit, answers, needed, turned=True) for unit in strata[key]) for key in solved}
-    raw = [p_chance(len(units), len(units) + turned[key], 0.5) for key, units in solved.items()]
+    raw = [p_chance(len(units), max(1, len(units) + turned[key])) for key, units in solved.items()]
     secret = secret or Draws.fresh()
     retire: set[str] = set()
     counts = []

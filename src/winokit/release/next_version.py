@@ -74,12 +74,12 @@ def release_next(
     licence = None if manifest.get("licence") == NOT_STATED else manifest.get("licence")
     settings = replace(settings, name=settings.name or str(manifest.get("name")), licence=settings.licence or licence)
     offered, gone = _offered(kept, removed, Card(str(settings.name)), as_, lenient)
-    extras = _with_secret(before, manifest, extras or Extras(), Path(out))
+    extras, secret = _with_secret(before, manifest, extras or Extras(), Path(out))
     evolution = evolved(
         before.folder,
         offered,
         before.models,
-        EvolveSettings(settings.version, before.majority, before.alpha, Draws(extras.secret)),
+        EvolveSettings(settings.version, before.majority, before.alpha, secret=Draws(secret)),
         removed=gone,
         hidden=before.hidden,
         bring_back=before.bring_back,
@@ -97,11 +97,11 @@ def release_next(
         step=step,
     )
     page = write_evolution(evolution, made.folder, made.hidden)
-    return Successor(replace(made, notes=(*evolution.notes, *made.notes)), evolution, page)
+    return Successor(replace(made, notes=(*evolution.notes, *evolution.findings, *made.notes)), evolution, page)
 
 
-def _with_secret(before: Predecessor, manifest: Mapping[str, Any], extras: Extras, out: Path) -> Extras:
-    """The extras with a secret: the one given, the previous release's, or a new one where that has none.
+def _with_secret(before: Predecessor, manifest: Mapping[str, Any], extras: Extras, out: Path) -> tuple[Extras, bytes]:
+    """The extras with a secret, and it: the one given, the previous release's, or a new one where that has none.
 
     With the same secret what two versions share stands in the same order, so that their difference tells nothing.
     """
@@ -110,7 +110,8 @@ def _with_secret(before: Predecessor, manifest: Mapping[str, Any], extras: Extra
         given = read_secret((before.hidden or hidden_folder(before.folder)) / SECRET)
     elif COMMITMENT not in manifest and (before.folder / TEST).is_file():
         notes = (*notes, BEFORE_SECRETS.format(version=manifest.get("version")))
-    return replace(extras, secret=release_secret(extras.hidden or hidden_folder(out), given), notes=notes)
+    secret = release_secret(extras.hidden or hidden_folder(out), given)
+    return replace(extras, secret=secret, notes=notes), secret
 
 
 def _offered(
