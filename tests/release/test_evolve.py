@@ -21,7 +21,7 @@ from winokit.release.evolve_answers import Answers, answers_of
 from winokit.release.evolve_page import write_evolution
 from winokit.release.evolve_pool import pool_of
 from winokit.release.evolve_run import Models, evolved
-from winokit.release.evolve_solved import guessed, is_solved, solved_beyond_chance
+from winokit.release.evolve_solved import is_solved, solved_beyond_chance
 from winokit.release.hidden import hidden_folder
 from winokit.release.lineage import read_lineage, write_lineage
 from winokit.release.manifest import verify

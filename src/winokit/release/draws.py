@@ -49,8 +49,16 @@ class Draws:
         return (self.number(purpose, name) >> (8 * BYTES - 53)) / 2**53
 
     def ordered(self, purpose: str, things: Iterable[Drawn], name: Callable[[Drawn], str]) -> list[Drawn]:
-        """The things in a drawn order, which is the same in whatever order they come."""
-        return sorted(things, key=lambda thing: (self.number(purpose, name(thing)), name(thing)))
+        """The things in a drawn order, which is the same in whatever order they come.
+
+        Names are ids. Those of a problem that occurs again (`id.2`) follow the first, as readers count them.
+        """
+
+        def key(thing: Drawn) -> tuple[int, int, str]:
+            own = name(thing)
+            return self.number(purpose, own.partition(".")[0]), len(own), own
+
+        return sorted(things, key=key)
 
     def commitment(self, data: bytes) -> str:
         """What may be published of hidden data: it holds the owner to them, and without the key checks no guess."""

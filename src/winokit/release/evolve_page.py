@@ -10,7 +10,7 @@ from pathlib import Path
 from winokit.files import write_whole
 from winokit.release.evolve import Evolution
 from winokit.release.evolve_fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare, coarse_fare
-from winokit.release.hidden import write_private
+from winokit.release.hidden import hidden_folder, write_private
 from winokit.release.leaderboard_page import pages
 from winokit.release.lineage import STATUSES
 from winokit.release.manifest import read_manifest, write_manifest
@@ -19,35 +19,44 @@ from winokit.results import Metric, stands
 
 PAGE = "evolution.html"
 TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}
+COARSE = (
+    "hidden answers are in these scores, so that they are rounded as a leaderboard's are; how many groups were solved "
+    "is with the answers"
+)
 BY_CONSTRUCTION = "filtered against it: a fall is by construction"
 
 
 def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
     """Write record and page into a release, take them into its manifest, and return the page.
 
-    Where there is a hidden test the public record says of hidden answers no more than a graded submission may know:
-    scores at a step, and what was retired. The full record goes beside the hidden labels.
+    Where there is a hidden test (at `hidden`, or beside the folder) the public ones say no more of its answers than a
+    leaderboard may: scores at a step, and what was retired. The full ones go beside the hidden labels.
     """
-    public = evolution if hidden is None else coarse(evolution)
-    if hidden is not None:
-        write_private(hidden / RECORD, record_bytes(evolution))
-    write_whole(folder / RECORD, record_bytes(public))
+    place = hidden or hidden_folder(folder)
+    public = coarse(evolution) if place.is_dir() else evolution
+    if place.is_dir():
+        write_private(place / RECORD, _record(evolution))
+        write_private(place / PAGE, _page(evolution))
+    write_whole(folder / RECORD, _record(public))
+    write_whole(folder / PAGE, _page(public))
+    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
+    write_manifest(folder, about)
+    return folder / PAGE
+
+
+def _page(evolution: Evolution) -> bytes:
     text = (
         pages()
         .get_template("evolve.html.j2")
         .render(
-            evolution=public,
-            is_hidden=hidden is not None,
-            charts=[(TITLES[metric], chart_of(public.fares, metric)) for metric in TITLES],
-            models=list(dict.fromkeys(fare.model for fare in public.fares if fare.against)),
-            watched=any(not _ever_against(fare.model, public.fares) for fare in public.fares),
-            counts=_counts(public),
+            evolution=evolution,
+            charts=[(TITLES[metric], chart_of(evolution.fares, metric)) for metric in TITLES],
+            models=list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against)),
+            watched=any(not _ever_against(fare.model, evolution.fares) for fare in evolution.fares),
+            counts=_counts(evolution),
         )
     )
-    write_whole(folder / PAGE, text.encode("utf-8", "replace"))
-    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
-    write_manifest(folder, about)
-    return folder / PAGE
+    return text.encode("utf-8", "replace")
 
 
 def coarse(evolution: Evolution) -> Evolution:
@@ -57,11 +66,12 @@ def coarse(evolution: Evolution) -> Evolution:
         solved=replace(evolution.solved, strata=()),
         filtered=(),
         fares=tuple(map(coarse_fare, evolution.fares)),
+        notes=(*evolution.notes, COARSE),
         findings=(),
     )
 
 
-def record_bytes(evolution: Evolution) -> bytes:
+def _record(evolution: Evolution) -> bytes:
     """The content of evolution.json."""
     return (json.dumps(record_of(evolution), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 

@@ -127,7 +127,7 @@ def grade(
     Parameters
     ----------
     budget
-        Different submissions that this test is for. Default: twice as many as it has steps.
+        Different submissions that this test is for. Default: as many as it has steps, and no fewer than ten.
     """
     labels = read_hidden(release, hidden)
     sizes = release_sizes(release)

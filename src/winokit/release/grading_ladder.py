@@ -42,10 +42,10 @@ def rules_of(problems: int, units: int, budget: int | None = None) -> Rules:
     """The rules for a test of so many problems in so many units: groups, and problems alone.
 
     >>> rules_of(64, 32)
-    Rules(steps=8, lowest=0.875, budget=16, per_name=4)
+    Rules(steps=8, lowest=0.875, budget=10, per_name=3)
     """
     steps = steps_of(problems)
-    budget = budget or max(10, 2 * steps)
+    budget = budget or max(10, steps)
     chance, scores = coins(units), np.arange(units + 1) / units
     level = 1
     while level <= steps and budget * chance @ np.clip(scores * steps - level + 1, 0, 1) > GUESSED:

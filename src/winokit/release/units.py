@@ -74,12 +74,12 @@ def duplicate_keys(units: Sequence[Unit]) -> list[set[Key]]:
 
 
 def twin_keys(units: Sequence[Unit]) -> list[set[Key]]:
-    """For each unit a key for every problem of another unit that may be its twin, by content: one tells the other."""
-    where = [number for number, unit in enumerate(units) for _ in unit.members]
+    """For each problem alone a key for the one that is perhaps its twin, by content: each would tell the other."""
+    alone = [number for number, unit in enumerate(units) if not unit.is_group]
     keys: list[set[Key]] = [set() for _ in units]
-    for pair in possible_twins([member for unit in units for member in unit.members]):
+    for pair in possible_twins([units[number].members[0] for number in alone]):
         for row in pair:
-            keys[where[row]].add(("twins", *pair))
+            keys[alone[row]].add(("twins", *pair))
     return keys
 
 
