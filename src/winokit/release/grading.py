@@ -196,8 +196,8 @@ def _why_hidden(score: Score, rules: Rules, best: float) -> str | None:
         return "not shown: no score on a test of so few problems can be told from guessing"
     if score.value < rules.lowest:
         return (
-            f"not shown: below {rules.lowest:.1%}, which the best of {rules.budget:,} guesses gets to in "
-            f"{GUESSED:.0%} of all cases"
+            f"not shown: below {rules.lowest:.1%}, up to which scores may be guessed: the best of {rules.budget:,} "
+            f"guesses gets there in {GUESSED:.0%} of all cases at most"
         )
     if score.value <= best:
         return f"not shown: not a step ({1 / rules.steps:.1%}) above the best shown under this name, {best:.1%}"
