@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from winokit.planted import synthetic
-from winokit.release.hidden import hidden_folder, write_hidden
+from winokit.release.hidden import hidden_folder, label_lines, write_hidden
 from winokit.release.manifest import write_manifest
 
 SIZES = {"train_xs": 160, "train_s": 640, "train_m": 2_558, "train_l": 10_234, "train_xl": 40_398}
@@ -72,7 +72,7 @@ def made(place: Path, n: int) -> tuple[Path, Path, Path]:
     (release / "winogrande" / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     write_manifest(release, {"name": "benchmark", "version": "1.0", "counts": SIZES | {"test": n}})
     hidden = [{"id": p.id, "answer": p.answer, "group": p.group} for p in problems]
-    write_hidden(hidden_folder(release), {"name": "benchmark", "version": "1.0"}, hidden)
+    write_hidden(hidden_folder(release), {"name": "benchmark", "version": "1.0"}, label_lines(hidden))
     labels, submission = place / "labels.lst", place / "predictions.lst"
     labels.write_text("".join(f"{p.answer + 1}\n" for p in problems))
     columns = [

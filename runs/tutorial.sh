@@ -32,8 +32,10 @@ winokit check study/export/problems.jsonl
 winokit embed study/export/problems.jsonl --out X.npy
 winokit debias aflite study/export/problems.jsonl --features X.npy --out filtered
 
-# 4. A benchmark, with a hidden test.
-winokit release filtered --out example --name example --licence CC0-1.0 --dev 0.3 --test 0.3 --collection study/export
+# 4. A benchmark, with a hidden test. Its secret is written down here so that your numbers are the page's; leave --secret
+# out for one that nobody knows.
+python -c "import os; os.write(os.open('secret', os.O_CREAT | os.O_WRONLY, 0o600), b'%064d' % 1210)"
+winokit release filtered --out example --name example --licence CC0-1.0 --dev 0.3 --test 0.3 --collection study/export --secret secret
 winokit verify example
 
 # 5. Two submissions, graded, and the leaderboard.
@@ -41,7 +43,8 @@ winokit score example/winogrande/test.jsonl --out builtin.jsonl
 winokit score example/winogrande/test.jsonl --model random --out coin.jsonl
 winokit grade example builtin.jsonl --name "built-in model" --formalization masked-candidate --training-data none --trials 1 --out graded/builtin.json
 winokit grade example coin.jsonl --name "a coin" --formalization guessing --training-data none --trials 1 --out graded/coin.json
-winokit grade example --board graded --out board.html
+winokit grade example coin.jsonl --name "a coin" --formalization guessing --training-data none --trials 1 --owner
+winokit grade example --board graded --out board.html --owner
 
 # 6. What the score is worth.
 winokit audit example/winogrande/dev.jsonl --model builtin --model random --out audit

@@ -44,8 +44,29 @@ def run(*arguments: object, **more):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], **more)
 
 
-def test_scores_are_printed_with_intervals_and_chance(release, five):
+def test_a_score_that_may_be_guessed_is_not_printed(release, five):
     found = run(release, five, *SAID)
+    assert found.exit_code == 0
+    assert "not shown: below 100.0%" in found.output
+    assert "its budget is 10, 3 a name" in found.output
+    assert "92.9" not in found.output
+
+
+def test_a_budget_that_is_spent_ends_in_one_line_and_the_owner_can_go_on(release, five):
+    rows = five.read_text().splitlines()
+    for number in range(3):
+        five.write_text("\n".join([*rows[number:], *rows[:number]]))
+        assert run(release, five, *SAID).exit_code == 0
+    assert run(release, five, *SAID).exit_code == 0  # the same files again
+    five.write_text("\n".join(reversed(rows)))
+    found = run(release, five, *SAID)
+    assert isinstance(found.exception, BadInput)
+    assert str(found.exception).startswith("the budget of this name is spent: 3 different submissions")
+    assert run(release, five, *SAID, "--budget", 16).exit_code == 0
+
+
+def test_the_owner_sees_scores_with_intervals_and_chance(release, five):
+    found = run(release, five, *SAID, "--owner")
     assert found.exit_code == 0
     assert "28 test problems, 14 groups" in found.output
     assert "xl      accuracy        92.9%" in found.output
@@ -117,7 +138,9 @@ def test_json_has_everything_and_no_outcome(release, five, tmp_path):
     told = json.loads(found.stdout)
     assert told == json.loads((tmp_path / "graded.json").read_text())
     assert told["statement"]["name"] == "five"
-    assert [score["metric"] for score in told["scores"]].count("accuracy") == 5
+    assert [score["metric"] for score in told["scores"]].count("accuracy") == 0
+    owner = json.loads(run(release, five, *SAID, "--json", "--owner").stdout)
+    assert [score["metric"] for score in owner["scores"]].count("accuracy") == 5
 
 
 def test_labels_are_never_printed(release, five):
@@ -142,7 +165,9 @@ def test_the_board_is_written(release, five, tmp_path):
     assert "1 entry written to" in found.output
     assert "<table" in (tmp_path / "board.html").read_text()
     told = json.loads(run(release, "--board", tmp_path / "graded", "--out", tmp_path / "b.html", "--json").stdout)
-    assert told["places"][0]["rank"] == 1
+    assert told["places"][0]["rank"] is None
+    told = run(release, "--board", tmp_path / "graded", "--out", tmp_path / "b.html", "--json", "--owner")
+    assert json.loads(told.stdout)["places"][0]["rank"] == 1
 
 
 def test_the_board_takes_no_predictions(release, five, tmp_path):

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 from winokit.problem import Problem
-from winokit.release.hidden import write_hidden
+from winokit.release.draws import Draws
+from winokit.release.hidden import COMMITMENT, label_lines, write_hidden
 from winokit.release.manifest import write_manifest
 from winokit.release.rows import hidden_row_of, row_of
 
 ABOUT = {"name": "small", "version": "1.0", "licence": "CC0-1.0"}
+SECRET = bytes(range(32))
 SIZES = {"xs": 1, "s": 2, "m": 4, "l": 8, "xl": 16}
 """Groups in each training size."""
 
@@ -51,8 +53,9 @@ def small_release(folder: Path, tests: int = 14, about: dict | None = None) -> P
     write_lines(folder / "lineage.jsonl", rows)
     (folder / "README.md").write_text("# small\n")
     remake_manifest(folder, about)
-    hidden = [{"id": p.id, "answer": p.answer, "group": p.group} for p in asked]
-    write_hidden(folder.with_name(folder.name + ".hidden"), about, hidden)
+    labels = label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in asked])
+    belongs = about | {COMMITMENT: Draws(SECRET).commitment(labels)}
+    write_hidden(folder.with_name(folder.name + ".hidden"), belongs, labels, SECRET)
     return folder
 
 

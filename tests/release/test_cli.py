@@ -29,7 +29,7 @@ def test_a_table_of_splits_and_where_everything_is(tmp_path):
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["train_xl", "322", "322", "0", "161", "0"] in lines
     assert ["test", "64", "64", "0", "32", "0"] in lines
-    assert f"answers of the test: {tmp_path / 'out.hidden'}" in result.stdout
+    assert f"answers and secret of the test: {tmp_path / 'out.hidden'}" in result.stdout
 
 
 def test_json_has_counts_leaks_and_places(tmp_path):

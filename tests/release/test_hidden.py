@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from winokit.errors import BadInput
-from winokit.release.hidden import append_private, hidden_folder, read_hidden, write_hidden, write_private
+from winokit.release.hidden import (
+    append_private,
+    hidden_folder,
+    label_lines,
+    read_hidden,
+    write_hidden,
+    write_private,
+)
 from winokit.release.manifest import manifest_hash
 
 
@@ -57,7 +64,7 @@ def test_the_folder_stands_beside_the_release_however_that_is_named(tmp_path, mo
 
 def test_the_hash_of_the_manifest_can_bind_them(release):
     rows = [json.loads(line) for line in (hidden_folder(release) / "labels.jsonl").read_text().splitlines()]
-    write_hidden(hidden_folder(release), {"manifest_sha256": manifest_hash(release)}, rows)
+    write_hidden(hidden_folder(release), {"manifest_sha256": manifest_hash(release)}, label_lines(rows))
     assert len(read_hidden(release)) == 28
     (release / "README.md").write_text("# other\n")
     small.remake_manifest(release)
@@ -75,6 +82,11 @@ def test_labels_in_another_order_are_refused(release):
     folder = hidden_folder(release)
     lines = (folder / "labels.jsonl").read_text().splitlines()
     (folder / "labels.jsonl").write_text("\n".join(reversed(lines)) + "\n")
+    with pytest.raises(BadInput, match="labels or secret are not those that"):
+        read_hidden(release)
+    about = json.loads((folder / "release.json").read_text())
+    del about["commitment"]  # as of a release from before there were secrets
+    (folder / "release.json").write_text(json.dumps(about))
     with pytest.raises(BadInput, match="in another order"):
         read_hidden(release)
 
@@ -101,11 +113,11 @@ def test_missing_labels_say_who_can_grade(release):
         ({"id": "a", "answer": 1, "group": 3}, "group"),
     ],
 )
-def test_rows_that_say_something_else_are_not_written(tmp_path, row, field):
+def test_rows_that_say_something_else_are_not_written(row, field):
     with pytest.raises(BadInput, match=f"field '{field}'"):
-        write_hidden(tmp_path / "x.hidden", {"name": "x"}, [row])
+        label_lines([row])
 
 
 def test_labels_must_say_whose_they_are(tmp_path):
     with pytest.raises(BadInput, match="which release"):
-        write_hidden(tmp_path / "x.hidden", {}, [])
+        write_hidden(tmp_path / "x.hidden", {}, b"")

@@ -14,6 +14,7 @@ from winokit.formats import write
 from winokit.loading import load
 from winokit.problem import Card, Dataset
 from winokit.release import Extras, Settings, read_release, release
+from winokit.release.draws import read_secret
 from winokit.release.hidden import read_hidden
 from winokit.release.inputs import read_inputs
 from winokit.release.manifest import read_manifest, verify
@@ -42,19 +43,44 @@ def test_the_folder_has_every_format_and_the_answers_are_beside_it(made):
         assert {f"winogrande/{name}.jsonl", f"winogrande/{name}-labels.lst"} <= files
     assert "winogrande/test.jsonl" in files
     assert "winogrande/test-labels.lst" not in files
-    assert sorted(contents_of(made.hidden)) == ["labels.jsonl", "release.json"]
+    assert sorted(contents_of(made.hidden)) == ["checks.json", "labels.jsonl", "release.json", "secret"]
     assert made.hidden == made.folder.with_name("open.hidden")
 
 
-def test_two_runs_give_the_same_bytes(made, tmp_path):
-    again = release("open", tmp_path / "open", settings=NAMED)
+def test_two_runs_with_one_secret_give_the_same_bytes(made, tmp_path):
+    again = release(
+        "open", tmp_path / "open", settings=NAMED, extras=Extras(secret=read_secret(made.hidden / "secret"))
+    )
     assert contents_of(again.folder) == contents_of(made.folder)
     assert contents_of(again.hidden) == contents_of(made.hidden)
 
 
-def test_another_seed_gives_another_split(made, tmp_path):
-    other = release("open", tmp_path / "open", settings=Settings(name="open-wino", licence="CC0-1.0", seed=1))
+def test_a_run_in_the_same_place_keeps_its_secret(made):
+    before = contents_of(made.folder), contents_of(made.hidden)
+    release("open", made.folder, settings=NAMED)
+    assert (contents_of(made.folder), contents_of(made.hidden)) == before
+
+
+def test_without_a_secret_given_every_release_is_another(made, tmp_path):
+    other = release("open", tmp_path / "open", settings=NAMED)
     assert {p.id for p in other.contents.files["test"]} != {p.id for p in made.contents.files["test"]}
+
+
+def test_the_seed_orders_only_what_is_public(made, tmp_path):
+    secret = Extras(secret=read_secret(made.hidden / "secret"))
+    other = release(
+        "open", tmp_path / "open", settings=Settings(name="open-wino", licence="CC0-1.0", seed=1), extras=secret
+    )
+    assert other.contents.where == made.contents.where
+    assert other.contents.files["test"] == made.contents.files["test"]
+    for name in ("dev", "train_xl"):
+        assert list(other.contents.files[name]) != list(made.contents.files[name])
+
+
+def test_without_a_hidden_test_the_seed_draws_everything(tmp_path):
+    one, two = (release("open", tmp_path / name, settings=Settings(name="o", test=0)) for name in ("one", "two"))
+    assert one.hidden is None
+    assert contents_of(one.folder) == contents_of(two.folder)
 
 
 def test_nothing_in_the_folder_is_out_of_order(made):
@@ -184,7 +210,7 @@ def test_hidden_answers_of_another_release_are_not_lost(made, tmp_path):
     hidden = tmp_path / "safe"
     shutil.copytree(made.hidden, hidden)
     before = contents_of(hidden)
-    other = Settings(name="open-wino", licence="CC0-1.0", seed=7)
+    other = Settings(name="open-wino", licence="CC0-1.0", seed=7, version="1.1")
     with pytest.raises(BadInput, match=r"has the answers of another release \(open-wino 1.0\)"):
         release("open", tmp_path / "out", settings=other, extras=Extras(hidden=hidden))
     assert contents_of(hidden) == before
@@ -258,7 +284,8 @@ def test_a_folder_of_debias_gives_kept_and_removed_with_twins_found_again(filter
 def test_kept_and_removed_may_be_named_one_by_one(filtered, tmp_path):
     one = release(filtered, tmp_path / "one", settings=NAMED)
     files = filtered / "kept.jsonl", filtered / "removed.jsonl"
-    two = release(files[0], tmp_path / "two", removed=files[1], settings=NAMED)
+    secret = Extras(secret=read_secret(one.hidden / "secret"))
+    two = release(files[0], tmp_path / "two", removed=files[1], settings=NAMED, extras=secret)
     assert one.contents.files == two.contents.files
 
 

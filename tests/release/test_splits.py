@@ -206,14 +206,15 @@ def test_answers_stand_first_and_second_equally_often_where_twins_are_apart():
     assert all(p.answer == 0 for p in single)
     contents = fill(inputs_of(single), Settings())
     for name, data in contents.files.items():
-        if name in ("train_debiased", "dev", "test"):
+        if name in ("train_debiased", "dev"):
             assert abs(sum(1 if p.answer == 0 else -1 for p in data)) <= 1
+    assert 5 < sum(p.answer for p in contents.files["test"]) < 25  # by 30 coins
     assert {p.right for p in contents.files["test"]} <= {p.right for p in single}
 
 
 def test_turning_candidates_round_says_nothing_of_the_answer():
     problems = [pair(number)[0 if number % 4 else 1].replace(group=None) for number in range(800)]
-    turned = balanced(units_of(Dataset(problems), frozenset(p.id for p in problems)), Random(1))
+    turned = balanced(units_of(Dataset(problems), frozenset(p.id for p in problems)), Draws.public(1))
     answers = Counter()
     for unit, problem in zip(turned, problems, strict=True):
         assert unit.members[0].right == problem.right
@@ -228,25 +229,30 @@ def test_turning_candidates_round_says_nothing_of_the_answer():
 def test_whole_pairs_keep_their_authors_order_of_candidates():
     inputs = inputs_of(pairs(40))
     order = {p.id: p.candidates for p in inputs.problems}
-    assert all(p.candidates == order[p.id] for data in fill(inputs, Settings()).files.values() for p in data)
+    files = fill(inputs, Settings()).files
+    assert all(p.candidates == order[p.id] for name, data in files.items() if name != "test" for p in data)
+    test = files["test"]
+    assert all(len({p.candidates for p in members}) == 1 for members in test.groups.values())
+    assert {p.candidates == order[p.id] for p in test} == {True, False}
 
 
 def test_members_of_a_group_are_turned_together():
     first, second = pair(1)
     unit = Unit((first, second), frozenset({first.id}))
     other = Unit(tuple(pair(2)), frozenset({pair(2)[0].id}))
-    turned = balanced([unit, other], Random(0))
+    turned = balanced([unit, other], Draws.public(0))
     assert Counter(u.kept[0].answer for u in turned) == {0: 1, 1: 1}
     for u in turned:
         assert u.members[0].candidates == u.members[1].candidates
 
 
-def test_draws_cannot_be_repeated_without_the_hidden_answers():
-    problems = pairs(30)
-    swapped = [p.replace(answer=1 - p.answer) if p.group == "g7" else p for p in problems]
-    kept = frozenset(p.id for p in problems)
-    drawn = [Draws(Dataset(some), kept, 0).generator("test").random() for some in (problems, swapped, problems)]
-    assert drawn[0] == drawn[2] != drawn[1]
+def test_draws_depend_on_names_and_key_and_not_on_the_order_of_things():
+    names = [f"id{number}" for number in range(40)]
+    one, again, other = Draws(b"a" * 32), Draws(b"a" * 32), Draws(b"b" * 32)
+    drawn = one.ordered("test", names, str)
+    assert again.ordered("test", reversed(names), str) == drawn
+    assert drawn not in (other.ordered("test", names, str), one.ordered("dev", names, str), names)
+    assert [name for name in drawn if name != "id7"] == one.ordered("test", [n for n in names if n != "id7"], str)
 
 
 def test_the_order_of_the_test_tells_no_pairing_and_no_answer():

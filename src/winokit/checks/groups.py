@@ -113,6 +113,25 @@ def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping
     return found
 
 
+def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
+    """Every row with the nearest of those that would pass for its twin if they stood side by side, in any order.
+
+    `find_groups` asserts fewer: of a shuffled DPR, whose twins differ in a whole clause, it leaves two in five alone.
+    Who must keep twins together cannot wait for certainty.
+    """
+    texts = _Texts(problems)
+    pairs = set()
+    for block in _same_candidates(texts, range(len(problems))):
+        near: dict[int, list[tuple[float, int]]] = defaultdict(list)
+        for a, b in combinations(block, 2):
+            distance = texts.neighbours(a, b)
+            if distance is not None:
+                near[a].append((distance, b))
+                near[b].append((distance, a))
+        pairs |= {(min(row, other), max(row, other)) for row, rivals in near.items() for _, other in [min(rivals)]}
+    return sorted(pairs)
+
+
 def _copies(dataset: Sequence[Problem], rows: list[int]) -> list[list[int]]:
     """The rows under one id as one group, or as several where a file holds the group twice (train_xl has one such)."""
     by_copy: dict[int, list[int]] = defaultdict(list)
@@ -165,16 +184,16 @@ class _Texts:
             return False
         return p.right is None or q.right is None or bare(p.right) != bare(q.right)
 
-    def neighbours(self, a: int) -> float | None:
-        """The distance of a row and the next, where they may be twins side by side."""
-        if self.keys[a] == self.keys[a + 1]:
-            same_start = _common_start(self.coded[a], self.coded[a + 1])
-            if same_start >= max(3, START * min(len(self.coded[a]), len(self.coded[a + 1]))):
-                distance = self.distance(a, a + 1, inf)
+    def neighbours(self, a: int, b: int) -> float | None:
+        """The distance of two rows, where they may be twins if they stand side by side."""
+        if self.keys[a] == self.keys[b]:
+            same_start = _common_start(self.coded[a], self.coded[b])
+            if same_start >= max(3, START * min(len(self.coded[a]), len(self.coded[b]))):
+                distance = self.distance(a, b, inf)
                 return None if distance is None else min(distance, 1.8 * ALONE)
-            return self.distance(a, a + 1, LOOK + MARGIN)
-        if set(self.keys[a]) & set(self.keys[a + 1]) or _alike(self.keys[a], self.keys[a + 1]):
-            return self.distance(a, a + 1, OTHER_CANDIDATES)
+            return self.distance(a, b, LOOK + MARGIN)
+        if set(self.keys[a]) & set(self.keys[b]) or _alike(self.keys[a], self.keys[b]):
+            return self.distance(a, b, OTHER_CANDIDATES)
         return None
 
 
@@ -192,15 +211,18 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
     return bool({word for name in one for word in name.split()} & {word for name in other for word in name.split()})
 
 
-def _near(texts: _Texts, rows: Iterable[int]) -> dict[int, list[tuple[int, float]]]:
-    """For each row the rows with the same candidates that may be its twins, nearest first."""
+def _same_candidates(texts: _Texts, rows: Iterable[int]) -> list[list[int]]:
+    """The rows that share their candidates, where those are not too many to be compared."""
     blocks: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row in rows:
         blocks[texts.keys[row]].append(row)
+    return [block for block in blocks.values() if len(block) <= LARGEST_BLOCK]
+
+
+def _near(texts: _Texts, rows: Iterable[int]) -> dict[int, list[tuple[int, float]]]:
+    """For each row the rows with the same candidates that may be its twins, nearest first."""
     near: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for block in blocks.values():
-        if len(block) > LARGEST_BLOCK:
-            continue
+    for block in _same_candidates(texts, rows):
         for a, b in combinations(block, 2):
             distance = texts.distance(a, b, LOOK)
             if distance is not None:
@@ -216,13 +238,17 @@ def _order_tells(near: dict[int, list[tuple[int, float]]], texts: _Texts, taken:
     beside = sum(any(abs(row - other) == 1 for other, _ in rivals) for row, rivals in near.items())
     if near:
         return 2 * beside >= len(near)
-    return any(texts.neighbours(row) is not None for row in range(len(texts.keys) - 1) if not {row, row + 1} & taken)
+    return any(
+        texts.neighbours(row, row + 1) is not None for row in range(len(texts.keys) - 1) if not {row, row + 1} & taken
+    )
 
 
 def _cut(texts: _Texts, taken: set[int]) -> list[tuple[int, ...]]:
     """Cut the rows, in order, into singles, pairs and triplets at least cost; return pairs and triplets."""
     count = len(texts.keys)
-    beside = [None if {row, row + 1} & taken or row + 1 == count else texts.neighbours(row) for row in range(count)]
+    beside = [
+        None if {row, row + 1} & taken or row + 1 == count else texts.neighbours(row, row + 1) for row in range(count)
+    ]
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, count + 1):
         cost = best[end - 1][0]

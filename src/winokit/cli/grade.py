@@ -54,17 +54,25 @@ def grade(
         Path | None,
         typer.Option("--out", help="Where to write the entry (GRADED.json), or the page with --board."),
     ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(help="Different submissions to grade on this test. Default: by its size; docs/grading.md.", min=1),
+    ] = None,
+    owner: Annotated[
+        bool, typer.Option("--owner", help="Show every score, for the owner of the labels: not to be passed on.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Grade predictions against the hidden test of a release, or make its leaderboard.
 
-    Labels and the outcome of single problems are never shown. Every grading is logged beside the hidden labels. A
-    leaderboard entry (--out) must say its formalization, training data and number of trials.
+    A score is shown to a step, and only where it beats the best shown under its name; labels and the outcome of single
+    problems never are. Every grading is logged in full beside the hidden labels. A leaderboard entry (--out) must say
+    its formalization, training data and number of trials.
     """
     if board is not None:
         stated = {"--name": name, "--model": model, "--formalization": formalization}
-        _refuse_stated({**stated, "--training-data": training_data, "--trials": trials})
-        _board(release, board, out or Path("board.html"), hidden, files, json)
+        _refuse_stated({**stated, "--training-data": training_data, "--trials": trials, "--budget": budget})
+        _board(release, board, out or Path("board.html"), hidden, files, owner, json)
         return
     from winokit.release.grading import grade as run
     from winokit.release.grading import write_graded
@@ -72,9 +80,10 @@ def grade(
     if out is not None:
         _check_out(out, files or [])
     said = _statement(files or [], name, model, formalization, training_data, trials, entry=out is not None)
-    graded = run(release, files or [], said, hidden=hidden)
+    grading = run(release, files or [], said, hidden=hidden, budget=budget)
     if out is not None:
-        write_graded(graded, out)
+        write_graded(grading.public, out)
+    graded = grading.owner if owner else grading.public
     if json:
         print_json(graded.to_json())
         return
@@ -131,8 +140,9 @@ def _show(graded: Graded) -> None:
         f"{graded.release.get('name', 'release')} {graded.release.get('version', '')}".strip()
         + f": {test['problems']:,} test problems, {test['groups']:,} groups"
     )
-    corrected = graded.statement is not None
-    typer.echo(f"{'size':6}  {'score':14}  value   95 % interval   chance" + ("  luck-corrected" if corrected else ""))
+    if graded.scores:
+        corrected = "  luck-corrected" if graded.statement is not None else ""
+        typer.echo(f"{'size':6}  {'score':14}  value   95 % interval   chance" + corrected)
     for score in graded.scores:
         typer.echo(_line(score))
     if graded.statement is not None:
@@ -144,7 +154,8 @@ def _show(graded: Graded) -> None:
     tell(graded.notes)
     named = f", {asked.by_name:,} under this name" if graded.statement is not None else ""
     many = "1 submission" if asked.different == 1 else f"{asked.different:,} different submissions"
-    tell([f"{many} graded on this test so far{named}; each tells a little of its labels"])
+    rules = graded.rules
+    tell([f"{many} graded on this test so far{named}; its budget is {rules.budget:,}, {rules.per_name:,} a name"])
 
 
 def _line(score: Score) -> str:
@@ -166,7 +177,9 @@ def _refuse_stated(said: dict[str, str | int | None]) -> None:
             raise BadInput(f"{option}: said when an entry is graded; --board shows what entries have said")
 
 
-def _board(release: Path, folder: Path, page: Path, hidden: Path | None, files: list[Path] | None, json: bool) -> None:
+def _board(
+    release: Path, folder: Path, page: Path, hidden: Path | None, files: list[Path] | None, owner: bool, json: bool
+) -> None:
     """Make the leaderboard page."""
     from winokit.errors import BadInput
     from winokit.release.leaderboard import leaderboard
@@ -175,7 +188,7 @@ def _board(release: Path, folder: Path, page: Path, hidden: Path | None, files: 
     if files:
         raise BadInput(f"--board takes a folder of graded entries and no predictions: leave out {files[0]}")
     refuse_overwriting(page, folder.glob("*.json"))
-    made = leaderboard(release, folder, hidden=hidden)
+    made = leaderboard(release, folder, hidden=hidden, owner=owner)
     write_board(made, page)
     tell(made.notes)
     if json:

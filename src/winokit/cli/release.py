@@ -79,6 +79,14 @@ def release(
     hidden: Annotated[
         Path | None, typer.Option(help="Where the test's answers go. Default: DIR.hidden.", metavar="PATH")
     ] = None,
+    secret: Annotated[
+        Path | None,
+        typer.Option(
+            help="64 hexadecimal digits that splits and the test's order are drawn from. Default: DIR.hidden/secret, "
+            "or a new one.",
+            metavar="FILE",
+        ),
+    ] = None,
     previous: Annotated[
         Path | None,
         typer.Option(help="The release that this is the next version of. It needs --against.", metavar="DIR"),
@@ -104,7 +112,7 @@ def release(
         Path | None, typer.Option(help="The previous test's answers. Default: beside it.", metavar="PATH")
     ] = None,
     cache: CacheFile = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything drawn at random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of what is public: the order of dev and training.")] = 0,
     as_: As = None,
     lenient: Lenient = False,
     json: Json = False,
@@ -112,9 +120,10 @@ def release(
     """Make a benchmark of filtered twins that others can use.
 
     Dev and a hidden test come from the kept problems, training sizes from all; twins never cross splits.
-    The same input and seed give the same files to the byte. With --previous, the next version of a release.
+    The same input, seed and secret give the same files to the byte. With --previous, the next version of a release.
     """
     from winokit.release import Extras, Settings
+    from winokit.release.draws import read_secret
     from winokit.release.settings import amount_of
 
     settings = Settings(
@@ -131,7 +140,7 @@ def release(
         formalization=formalization,
         date=date,
     )
-    extras = Extras(tuple(audit or ()), collection, about, hidden)
+    extras = Extras(tuple(audit or ()), collection, about, hidden, read_secret(secret) if secret else None)
     common = {"removed": removed, "settings": settings, "extras": extras, "as_": as_, "lenient": lenient}
     if previous is None:
         refuse_unused(context, OF_NEXT, "an option of the next version of a release: --previous DIR")
@@ -213,6 +222,8 @@ def warnings(made: Release) -> list[str]:
             )
     for name, leaks in made.leaks.items():
         told += [f"{name}: {leak.says} in {leak.right:,} of {leak.n:,}" for leak in leaks]
+    if made.test_leaks and made.hidden is not None:
+        told.append(f"test: something predicts its answers without reading: {from_here(made.hidden / 'checks.json')}")
     return told
 
 
@@ -231,7 +242,7 @@ def say(made: Release) -> None:
         typer.echo(f"left out: {count:,} ({reason})")
     typer.echo(f"{made.folder}: {made.settings.name} {made.settings.version}; card: {made.folder / 'README.md'}")
     if made.hidden is not None:
-        typer.echo(f"answers of the test: {from_here(made.hidden)} (keep it to yourself)")
+        typer.echo(f"answers and secret of the test: {from_here(made.hidden)} (keep it to yourself)")
 
 
 def from_here(path: Path) -> Path:
@@ -259,6 +270,7 @@ def as_json(made: Release) -> dict[str, Any]:
         "left_out": made.contents.left_out,
         "crossings": [asdict(crossing) for crossing in made.crossings],
         "leaks": {name: [asdict(leak) for leak in leaks] for name, leaks in made.leaks.items()},
+        "test_leaks": made.test_leaks,
         "notes": [*made.notes, *warnings(made)],
         "out": str(made.folder),
         "hidden": str(made.hidden) if made.hidden else None,

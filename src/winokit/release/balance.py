@@ -1,33 +1,44 @@
 """On which side the answer stands: first and second equally often, and never so that the order of candidates tells.
 
-Twins share an order of candidates and have opposite answers, so a whole pair is balanced whatever that order; it stays
-as its author wrote it. What remains (problems alone, pairs of which one member was removed, triplets) is shuffled, and
-the answer goes to the first and the second place in turn: whether an order is the author's or turned round then says
-nothing of the answer. All members of a group are turned together.
+Twins share an order of candidates and have opposite answers, so a whole pair is balanced whatever that order. In what
+is public, a pair keeps the order its author wrote; what remains (problems alone, pairs of which one member was removed,
+triplets) is shuffled, and the answer goes to the first and the second place in turn. In a hidden test a coin per group
+says whether its candidates stand in the order of the alphabet or against it, and answers are not looked at: an exact
+balance would be a sum of hidden answers, and with every version that balances anew another one. All members of a group
+are turned together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from random import Random
 
 from winokit.problem import Problem
+from winokit.release.draws import Draws
 from winokit.release.units import Unit
 
 
-def balanced(units: Sequence[Unit], random: Random, settled: Collection[str] = ()) -> list[Unit]:
+def balanced(units: Sequence[Unit], draws: Draws, settled: Collection[str] = ()) -> list[Unit]:
     """The units, in the same order, with candidates turned where the kept members' answers lean to one side.
 
     Units with a settled id keep the order that an earlier release gave them.
     """
-    turned = list(units)
-    leaning = [place for place, unit in enumerate(units) if _surplus(unit) and unit.members[0].id not in settled]
-    random.shuffle(leaning)
-    for turn, place in enumerate(leaning):
-        first_is_right = _surplus(units[place]) > 0
-        if first_is_right != (turn % 2 == 0):
-            turned[place] = units[place].map(turn_round)
-    return turned
+    leaning = [unit for unit in units if _surplus(unit) and unit.members[0].id not in settled]
+    in_turn = draws.ordered("sides", leaning, lambda unit: unit.name)
+    turned = {unit.name for turn, unit in enumerate(in_turn) if (_surplus(unit) > 0) != (turn % 2 == 0)}
+    return [unit.map(_turned_round) if unit.name in turned else unit for unit in units]
+
+
+def tossed(units: Sequence[Unit], draws: Draws, settled: Collection[str] = ()) -> list[Unit]:
+    """The units, in the same order, with candidates by the alphabet or against it, as a coin says for each unit.
+
+    Units with a settled id keep the order that an earlier release gave them.
+    """
+    return [
+        unit
+        if unit.members[0].id in settled
+        else unit.map(_backwards if draws.number("sides of the test", unit.name) % 2 else _by_alphabet)
+        for unit in units
+    ]
 
 
 def _surplus(unit: Unit) -> int:
@@ -35,6 +46,13 @@ def _surplus(unit: Unit) -> int:
     return sum(1 if member.answer == 0 else -1 for member in unit.kept)
 
 
-def turn_round(problem: Problem) -> Problem:
-    """The problem with its two candidates in the other order."""
+def _turned_round(problem: Problem) -> Problem:
     return problem.with_order((1, 0))
+
+
+def _by_alphabet(problem: Problem) -> Problem:
+    return problem if problem.candidates[0] <= problem.candidates[1] else _turned_round(problem)
+
+
+def _backwards(problem: Problem) -> Problem:
+    return _turned_round(_by_alphabet(problem))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from winokit.auditing.run import Run
@@ -16,7 +16,8 @@ from winokit.release.assembly import about_release, assembled
 from winokit.release.card import CardFacts
 from winokit.release.contents import Contents, fill
 from winokit.release.crossing import Crossing, crossings, found_leaks
-from winokit.release.hidden import hidden_folder, labels_of, write_hidden
+from winokit.release.draws import Draws, chosen_secret
+from winokit.release.hidden import COMMITMENT, LABELS, hidden_folder, label_lines, labels_of, write_hidden
 from winokit.release.inputs import Inputs, read_inputs
 from winokit.release.licences import NOT_STATED
 from winokit.release.lineage import ADDED, LINEAGE, Row, lineage_row, write_lineage
@@ -29,7 +30,7 @@ from winokit.release.splits import TRAIN
 Step = Callable[[str], None]
 Lineage = Callable[[Mapping[str, str]], list[Row]]
 """From the split of each id to the rows of a lineage."""
-BELONGS = ("name", "version", "content_hash")
+BELONGS = ("name", "version", "content_hash", COMMITMENT)
 """What hidden answers say about the release they belong to."""
 
 
@@ -45,6 +46,10 @@ class Extras:
     """Markdown in the authors' own words."""
     hidden: Path | None = None
     """Default: beside the release, with `.hidden` after its name."""
+    secret: bytes | None = None
+    """What to draw from. Default: what is with the hidden answers already, else a new one."""
+    notes: tuple[str, ...] = ()
+    """What the card must say besides."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class Release:
     licence: str
     crossings: tuple[Crossing, ...]
     leaks: Mapping[str, list[Leak]]
+    """Of what is public; those of a hidden test are with its answers."""
+    test_leaks: bool
     notes: tuple[str, ...]
 
     @property
@@ -101,33 +108,41 @@ def release(
     step("reading")
     inputs = read_inputs(kept, removed, as_=as_, lenient=lenient)
     title, settings = settings.name or inputs.card.title, replace(settings, name=settings.name or _name_of(inputs))
+    hides = bool(settings.test) or TEST in (fixed or {}).values()
+    secret = Draws(release_secret(hidden, extras.secret)) if hides else None
     step("splitting")
-    contents = fill(inputs, settings, fixed)
+    contents = fill(inputs, settings, fixed, secret)
+    secret = secret if TEST in contents.files else None
     step("checking")
     facts = _facts(kept, inputs, contents, settings, extras, title)
+    test_leaks = found_leaks(contents.files, (TEST,)).get(TEST, [])
+    facts = replace(facts, test_leaks=bool(test_leaks))
     step("writing")
     files = assembled(contents, facts)
     about = about_release(contents, facts, files)
-    belongs = {key: about[key] for key in BELONGS}
-    if TEST in contents.files:
+    labels = label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in contents.files.get(TEST, ())])
+    if secret is not None:
+        about[COMMITMENT] = secret.commitment(labels)
+    belongs = {key: about[key] for key in BELONGS if key in about}
+    if secret is not None:
         _check_hidden(hidden, belongs, folder)
     for name, data in files.items():
         write_whole(folder / name, data)
     write_lineage(folder / LINEAGE, (lineage or first_lineage(settings.version))(contents.where))
     for name in stale - {*files, LINEAGE, MANIFEST}:
         (folder / name).unlink(missing_ok=True)
-    if TEST in contents.files:
-        rows = [{"id": p.id, "answer": p.answer, "group": p.group} for p in contents.files[TEST]]
-        write_hidden(hidden, belongs, rows)
+    if secret is not None:
+        write_hidden(hidden, belongs, labels, secret.key, _hidden_checks(contents.files[TEST], test_leaks, facts))
     write_manifest(folder, about)
     return Release(
         folder,
-        hidden if TEST in contents.files else None,
+        hidden if secret is not None else None,
         contents,
         settings,
         facts.licence,
         tuple(facts.crossings),
         {name: list(leaks) for name, leaks in facts.leaks.items()},
+        facts.test_leaks,
         (*inputs.notes, *contents.notes),
     )
 
@@ -140,6 +155,20 @@ def _hidden_place(folder: Path, asked: Path | None) -> Path:
     if place.exists() and not place.is_dir():
         raise BadInput(f"{place}: a file; hidden answers go into a folder: --hidden")
     return place
+
+
+def release_secret(place: Path, given: bytes | None) -> bytes:
+    """The secret of a release whose hidden answers go to a place."""
+    return chosen_secret(place, given, has_one=(place / LABELS).is_file() and COMMITMENT in labels_of(place))
+
+
+def _hidden_checks(test: Dataset, leaks: Sequence[Leak], facts: CardFacts) -> dict[str, object]:
+    """What the card may not say: everything that was found on the test with its answers."""
+    return {
+        "leaks": [asdict(leak) for leak in leaks],
+        "first_candidate_is_the_answer": sum(problem.answer == 0 for problem in test) / len(test),
+        "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(TEST)],
+    }
 
 
 def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> None:
@@ -178,8 +207,14 @@ def _name_of(inputs: Inputs) -> str:
 def _facts(
     kept: str | Path | Dataset, inputs: Inputs, contents: Contents, settings: Settings, extras: Extras, title: str
 ) -> CardFacts:
-    """What the card says: checks of the finished splits, and all that is known about where problems come from."""
-    sides = {TRAIN: contents.training} | {name: contents.files[name] for name in (DEV, TEST) if name in contents.files}
+    """What the card says: checks of the finished splits, and all that is known about where problems come from.
+
+    Of the test it sees what is public: whether a text nearly repeats another *with the other answer* is an answer.
+    """
+    sides = {TRAIN: contents.training, DEV: contents.files[DEV]}
+    if TEST in contents.files:
+        bare = contents.files[TEST]
+        sides[TEST] = bare.with_problems(problem.replace(answer=None) for problem in bare)
     ids = {name: frozenset(problem.id for problem in data) for name, data in sides.items()}
     return CardFacts(
         settings,
@@ -187,11 +222,12 @@ def _facts(
         title or str(settings.name),
         _made_from(inputs.card),
         crossings(sides),
-        found_leaks(contents.files, (DEBIASED, DEV, TEST)),
+        found_leaks(contents.files, (DEBIASED, DEV)),
         _collection(kept, extras.collection, inputs),
         debias_facts(inputs.debias) if inputs.debias else (),
         [found for run in extras.audits for found in audited(Run.load(run), ids)],
         _text(extras.about) if extras.about else "",
+        notes=extras.notes,
     )
 
 

@@ -37,6 +37,9 @@ class CardFacts:
     audits: Sequence[Audited] = field(default=())
     about: str = ""
     """The authors' own words."""
+    notes: Sequence[str] = field(default=())
+    test_leaks: bool = False
+    """Whether anything predicts the test's answers without reading: all that may be said of it."""
 
 
 def card_bytes(contents: Contents, facts: CardFacts) -> bytes:
@@ -87,10 +90,6 @@ def _row(data: Dataset, contents: Contents) -> tuple[Statistics, int]:
 
 
 def _first_answers(contents: Contents) -> dict[str, float]:
-    """How often the first candidate is the answer, in the files where balance matters."""
-    found = {}
-    for name in (DEBIASED, DEV, TEST):
-        if name in contents.files:
-            data = contents.files[name]
-            found[name] = sum(problem.answer == 0 for problem in data) / len(data)
-    return found
+    """How often the first candidate is the answer, in the public files where balance matters."""
+    shown = {name: contents.files[name] for name in (DEBIASED, DEV) if name in contents.files}
+    return {name: sum(problem.answer == 0 for problem in data) / len(data) for name, data in shown.items()}

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from random import Random
 
 from winokit.errors import BadInput
 from winokit.formats.base import lone_groups_dropped
 from winokit.problem import Card, Dataset, Problem
-from winokit.release.balance import balanced
+from winokit.release.balance import balanced, tossed
 from winokit.release.draws import Draws
 from winokit.release.inputs import Inputs
 from winokit.release.reading import DEBIASED, DEV, TEST
@@ -19,12 +18,12 @@ from winokit.release.rows import KEPT, REMOVED
 from winokit.release.settings import Settings
 from winokit.release.sizes import cut_sizes
 from winokit.release.splits import AT_LEAST, SHORT, TRAIN, Split, split_units
-from winokit.release.units import Unit, duplicate_keys, knowledge_keys, units_of
+from winokit.release.units import Unit, duplicate_keys, knowledge_keys, twin_keys, units_of
 
 TWIN_EVALUATED = "removed, and a twin is in dev or test"
 NO_TWIN = "removed, and without a twin"
 SHARES = {
-    "random": "nearly the same as a problem in dev or test",
+    "random": "nearly the same as a problem in dev or test, or perhaps its twin",
     "knowledge": "shares a (special word, candidate) pair, or nearly its text, with a problem in dev or test",
 }
 
@@ -70,25 +69,34 @@ class Contents:
         return Dataset(everything.values(), Card(TRAIN))
 
 
-def fill(inputs: Inputs, settings: Settings, fixed: Mapping[str, str] | None = None) -> Contents:
-    """Draw the splits of a release from its input; `fixed` has those that an earlier release has settled, by id."""
-    fixed = fixed or {}
-    draws = Draws(inputs.problems, inputs.kept, settings.seed)
+def fill(
+    inputs: Inputs, settings: Settings, fixed: Mapping[str, str] | None = None, secret: Draws | None = None
+) -> Contents:
+    """Draw the splits of a release from its input.
+
+    Parameters
+    ----------
+    fixed
+        The splits that an earlier release has settled, by id.
+    secret
+        What splits, and everything about the test, are drawn from. Default: the seed, where nothing is to be hidden.
+    """
+    fixed, public = fixed or {}, Draws.public(settings.seed)
+    secret = secret or public
     units = units_of(inputs.problems, inputs.kept)
-    keys = duplicate_keys(units)
+    keys = [own | twins for own, twins in zip(duplicate_keys(units), twin_keys(units), strict=True)]
     if settings.split == "knowledge":
         keys = [own | facts for own, facts in zip(keys, knowledge_keys(units), strict=True)]
-    split = split_units(units, keys, settings, draws.generator("splits"), fixed)
-    chosen = {
-        name: balanced([units[place] for place in split.places(name)], draws.generator(f"sides of {name}"), fixed)
-        for name in (TRAIN, DEV, TEST)
-    }
-    trained, singles = _training_order(chosen[TRAIN], settings.singles, draws.generator("training"))
+    split = split_units(units, keys, settings, secret, fixed)
+    chosen = {name: [units[place] for place in split.places(name)] for name in (TRAIN, DEV, TEST)}
+    chosen |= {name: balanced(chosen[name], public, fixed) for name in (TRAIN, DEV)}
+    chosen[TEST] = tossed(chosen[TEST], secret, fixed)
+    trained, singles = _training_order(chosen[TRAIN], settings.singles, public)
     sizes = cut_sizes(trained, settings.sizes)
     files = {f"train_{name}": _members(some) for name, some in sizes.items()}
     files[DEBIASED] = [p for p in _members([*trained, *singles]) if p.id in inputs.kept]
-    files[DEV] = _dev_order(chosen[DEV], draws.generator("dev"))
-    files[TEST] = _test_order(chosen[TEST], draws.generator("test"))
+    files[DEV] = _dev_order(chosen[DEV], public)
+    files[TEST] = _test_order(chosen[TEST], secret)
     _check_files(files, split)
     left_out = Counter(
         {
@@ -106,35 +114,34 @@ def fill(inputs: Inputs, settings: Settings, fixed: Mapping[str, str] | None = N
     )
 
 
-def _training_order(units: Sequence[Unit], singles_too: bool, random: Random) -> tuple[list[Unit], list[Unit]]:
+def _training_order(units: Sequence[Unit], singles_too: bool, draws: Draws) -> tuple[list[Unit], list[Unit]]:
     """Units for the sizes in a drawn order, members in a drawn order too; and those that are for no size."""
-    shuffled = []
-    for unit in units:
-        members = list(unit.members)
-        random.shuffle(members)
-        shuffled.append(Unit(tuple(members), unit.kept_ids))
-    random.shuffle(shuffled)
+    members = [Unit(tuple(_drawn(unit.members, draws)), unit.kept_ids) for unit in units]
+    shuffled = draws.ordered("units", members, lambda unit: unit.name)
     if singles_too or not any(unit.is_group for unit in shuffled):
         return shuffled, []
     return [unit for unit in shuffled if unit.is_group], [unit for unit in shuffled if not unit.is_group]
+
+
+def _drawn(problems: Iterable[Problem], draws: Draws) -> list[Problem]:
+    return draws.ordered("problems", problems, lambda problem: problem.id)
 
 
 def _members(units: Iterable[Unit]) -> list[Problem]:
     return [member for unit in units for member in unit.members]
 
 
-def _dev_order(units: Sequence[Unit], random: Random) -> list[Problem]:
+def _dev_order(units: Sequence[Unit], draws: Draws) -> list[Problem]:
     """The kept members, twins side by side, so that a part of the file has whole groups too."""
-    members = [random.sample(unit.kept, len(unit.kept)) for unit in units]
-    random.shuffle(members)
-    return [_alone(p) if len(some) == 1 else p for some in members for p in some]
+    drawn = draws.ordered("units", units, lambda unit: unit.name)
+    return [
+        _alone(problem) if len(unit.kept) == 1 else problem for unit in drawn for problem in _drawn(unit.kept, draws)
+    ]
 
 
-def _test_order(units: Sequence[Unit], random: Random) -> list[Problem]:
+def _test_order(units: Sequence[Unit], draws: Draws) -> list[Problem]:
     """The kept members in any order: twins are nobody's neighbours."""
-    problems = [_alone(p) if len(unit.kept) == 1 else p for unit in units for p in unit.kept]
-    random.shuffle(problems)
-    return problems
+    return _drawn((_alone(p) if len(unit.kept) == 1 else p for unit in units for p in unit.kept), draws)
 
 
 def _alone(problem: Problem) -> Problem:

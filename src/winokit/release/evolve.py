@@ -13,13 +13,14 @@ one that is too easy, goes to training. Training problems stay where they are, s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from winokit.debias.aflite import AFLite
 from winokit.errors import BadInput
 from winokit.filtering import Choices, Features, filter_problems
 from winokit.problem import Dataset, Problem
+from winokit.release.draws import Draws
 from winokit.release.evolve_answers import Answers
 from winokit.release.evolve_fare import Fare, earlier_fares, fares, joined_fares
 from winokit.release.evolve_pool import TRAIN, Pool
@@ -43,7 +44,8 @@ class EvolveSettings:
     """How surprising it must be that so many are solved, for any to be retired."""
     chance_share: float = 0.05
     """Share of chance allowed among the problems that AFLite has retired: their largest q-value."""
-    seed: int = 0
+    secret: Draws = field(default_factory=Draws.fresh)
+    """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
     null_runs: int = 10
     """Relabelled runs of AFLite, to know what it removes by chance."""
 
@@ -79,6 +81,8 @@ class Evolution:
     fares: tuple[Fare, ...]
     """How each model fares on each version."""
     notes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
 
     @property
     def outcome(self) -> tuple[Dataset, Dataset, list[Row], dict[str, str]]:
@@ -124,7 +128,9 @@ def evolve(
     if settings.version == pool.version:
         raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
     asked = pool.asked
-    solved = solved_beyond_chance(asked, against, majority=settings.majority, alpha=settings.alpha, seed=settings.seed)
+    solved = solved_beyond_chance(
+        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret
+    )
     filtered = [_aflite(asked, features, settings) for features in embeddings]
     why = {name: f"solved by {join([one.model for one in against])} beyond chance" for name in solved.retire}
     for one, names in filtered:
@@ -139,9 +145,10 @@ def evolve(
 
 def _aflite(asked: Dataset, features: Features, settings: EvolveSettings) -> tuple[Filtered, set[str]]:
     """Whole groups that AFLite removes and chance does not."""
+    seed = settings.secret.number("aflite") % 2**32
     choices = Choices(
-        seed=settings.seed,
-        aflite=AFLite(seed=settings.seed, twins="together"),
+        seed=seed,
+        aflite=AFLite(seed=seed, twins="together"),
         null_runs=settings.null_runs,
         compare=(),
     )
@@ -187,7 +194,8 @@ def _version(
         solved=solved,
         filtered=filtered,
         fares=told,
-        notes=(*pool.notes, *_notes(pool, why, solved, filtered)),
+        notes=(*pool.notes, *_notes(pool, why)),
+        findings=tuple(_findings(solved, filtered)),
     )
 
 
@@ -213,10 +221,10 @@ def _lineage(pool: Pool, why: Mapping[str, str], version: str) -> Iterator[Row]:
     yield from (row for name, row in pool.lineage.items() if name not in there)
 
 
-def _notes(pool: Pool, why: Mapping[str, str], solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
+def _findings(solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
     for one in solved.strata:
         yield (
-            f"{one.solved:,} of {one.groups:,} {one.kind} solved, {one.expected:.1f} of them by guessing "
+            f"{one.solved:,} of {one.groups:,} {one.kind} solved, {one.turned:,} answered wrong throughout "
             f"(p {'< 0.001' if one.p < 0.001 else f'= {one.p:.3f}'}): {one.retired:,} retired"
         )
     for two in filtered:
@@ -224,6 +232,9 @@ def _notes(pool: Pool, why: Mapping[str, str], solved: Solved, filtered: Sequenc
             f"AFLite in the features of {two.model}: {two.removed:,} removed, {two.expected:.1f} from relabelled "
             f"problems: {two.retired:,} retired"
         )
+
+
+def _notes(pool: Pool, why: Mapping[str, str]) -> Iterator[str]:
     tests = sum(pool.where.get(name) == TEST for name in why)
     if tests:
         yield (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from winokit.metrics import Draws, all_right, chance, complete_groups, group_acc
 from winokit.problem import Dataset
 from winokit.release.evolve_answers import Answers
 from winokit.release.evolve_pool import Pool
+from winokit.release.grading_ladder import on_grid, steps_of
 
 RECORD = "evolution.json"
 ACCURACY, GROUP_ACCURACY = "accuracy", "group_accuracy"
@@ -67,6 +69,14 @@ def _fares(problems: Dataset, answers: Answers, version: str, *, against: bool) 
         by_chance = group_accuracy_chance(sizes, groups)
         value, n = float(whole.mean()), len(whole)
         yield Fare(version, answers.model, against, GROUP_ACCURACY, value, found.low, found.high, n, by_chance)
+
+
+def coarse_fare(fare: Fare) -> Fare:
+    """A fare that may be published though hidden answers are in it: to the nearest step, its interval a step wider."""
+    steps = steps_of(fare.n)
+    ends = (math.floor(fare.low * steps), math.ceil(fare.high * steps))
+    value, low, high = (on_grid(level, steps) for level in (round(fare.value * steps), *ends))
+    return replace(fare, value=value, low=low, high=high)
 
 
 def earlier_fares(previous: Path | None) -> tuple[Fare, ...]:

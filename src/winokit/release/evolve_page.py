@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from winokit.files import write_whole
 from winokit.release.evolve import Evolution
-from winokit.release.evolve_fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare
+from winokit.release.evolve_fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare, coarse_fare
+from winokit.release.hidden import hidden_folder, write_private
 from winokit.release.leaderboard_page import pages
 from winokit.release.lineage import STATUSES
 from winokit.release.manifest import read_manifest, write_manifest
@@ -18,13 +19,32 @@ from winokit.results import Metric, stands
 
 PAGE = "evolution.html"
 TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}
+COARSE = (
+    "hidden answers are in these scores, so that they are rounded as a leaderboard's are; how many groups were solved "
+    "is with the answers"
+)
 BY_CONSTRUCTION = "filtered against it: a fall is by construction"
 
 
-def write_evolution(evolution: Evolution, folder: Path) -> Path:
-    """Write record and page into a release, take them into its manifest, and return the page."""
-    record = json.dumps(record_of(evolution), indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(folder / RECORD, (record + "\n").encode())
+def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
+    """Write record and page into a release, take them into its manifest, and return the page.
+
+    Where there is a hidden test (at `hidden`, or beside the folder) the public ones say no more of its answers than a
+    leaderboard may: scores at a step, and what was retired. The full ones go beside the hidden labels.
+    """
+    place = hidden or hidden_folder(folder)
+    public = coarse(evolution) if place.is_dir() else evolution
+    if place.is_dir():
+        write_private(place / RECORD, _record(evolution))
+        write_private(place / PAGE, _page(evolution))
+    write_whole(folder / RECORD, _record(public))
+    write_whole(folder / PAGE, _page(public))
+    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
+    write_manifest(folder, about)
+    return folder / PAGE
+
+
+def _page(evolution: Evolution) -> bytes:
     text = (
         pages()
         .get_template("evolve.html.j2")
@@ -36,14 +56,28 @@ def write_evolution(evolution: Evolution, folder: Path) -> Path:
             counts=_counts(evolution),
         )
     )
-    write_whole(folder / PAGE, text.encode("utf-8", "replace"))
-    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
-    write_manifest(folder, about)
-    return folder / PAGE
+    return text.encode("utf-8", "replace")
+
+
+def coarse(evolution: Evolution) -> Evolution:
+    """An evolution without what was counted on hidden answers, but scores to the step of a leaderboard."""
+    return replace(
+        evolution,
+        solved=replace(evolution.solved, strata=()),
+        filtered=(),
+        fares=tuple(map(coarse_fare, evolution.fares)),
+        notes=(*evolution.notes, COARSE),
+        findings=(),
+    )
+
+
+def _record(evolution: Evolution) -> bytes:
+    """The content of evolution.json."""
+    return (json.dumps(record_of(evolution), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def record_of(evolution: Evolution) -> dict[str, object]:
-    """The content of evolution.json: what was filtered, how much of that is chance, and how models fare."""
+    """What was filtered, how much of that is chance, and how models fare."""
     return {
         "version": evolution.version,
         "previous": evolution.previous,
@@ -52,7 +86,7 @@ def record_of(evolution: Evolution) -> dict[str, object]:
         "solved": [asdict(one) for one in evolution.solved.strata],
         "aflite": [asdict(one) for one in evolution.filtered],
         "fares": [asdict(one) for one in evolution.fares],
-        "notes": list(evolution.notes),
+        "notes": [*evolution.notes, *evolution.findings],
     }
 
 

@@ -1,51 +1,45 @@
 """Which groups are too easy for the models, with chance taken out: retire the excess, and no more than that.
 
 A group is solved where a stated majority of the models gets everything right that was asked about it: each twin, and
-each again with the candidates switched. Guessing solves some too: a pair with probability 1/4, or 1/16 with both
-switched. How many of N groups that is follows from those that are *not* solved, as in Storey's estimate (2002) of false
-discoveries: with R solved and probability p, about (N - R) p / (1 - p). Only where R is significantly more than chance
-explains is anything retired, and then R less that number, drawn at random from the solved. What stays is solved as
-often as guessing would: a test on which a model does *worse* than a coin is solved by turning its answers round, and so
-gives its hidden labels away.
+each again with the candidates switched. Guessing solves some too, and with the same probability gets everything wrong,
+so that a group would be solved if its answers were turned round: as many groups as are *turned* may be solved by
+chance. Only where significantly more are solved than turned (a sign test, exact whatever the models have in common) is
+anything retired, and then the difference, drawn at random from the solved. What stays is solved as often as turned.
 
-Models are not taken as independent: the probability that a majority guesses right is bounded as for models that guess
-as one (Markov's inequality).
+That keeps hidden answers hidden. Who has the models sees on which groups of a published test they are decided: had more
+of the turned stayed than of the solved, the opposite of the models' answers would be the better guess.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from random import Random
 
 from winokit.errors import BadInput
 from winokit.metrics import holm, p_chance
 from winokit.problem import Dataset, Problem
+from winokit.release.draws import Draws
 from winokit.release.evolve_answers import Answers
 
-Key = tuple[float, int, int]
-"""Chance, members and switched, as a stratum has them."""
+Unit = tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Groups that guessing solves with the same probability, and what became of them."""
+    """Groups of one kind, and what became of them."""
 
     members: int
     """Problems in each: 1 for problems alone, 2 for pairs."""
     switched: int
     """How many of these are answered with their candidates switched as well."""
-    chance: float
-    """Probability that guessing counts as solving."""
     groups: int
     solved: int
-    expected: float
-    """Solved by guessing, as far as those not solved tell."""
+    turned: int
+    """Solved if every answer were turned round: as many are solved by chance."""
     p: float
-    """Probability that guessing solves as many, corrected for the number of strata."""
+    """Probability that guessing solves so many more than it turns, corrected for the number of strata."""
     retired: int
 
     @property
@@ -69,32 +63,33 @@ class Solved:
 
 
 def solved_beyond_chance(
-    problems: Dataset, answers: Sequence[Answers], *, majority: float = 1.0, alpha: float = 0.05, seed: int = 0
+    problems: Dataset,
+    answers: Sequence[Answers],
+    *,
+    majority: float = 1.0,
+    alpha: float = 0.05,
+    secret: Draws | None = None,
 ) -> Solved:
     """Whole groups to retire, since more of them are solved than chance explains."""
     check_limits(majority, alpha)
     if not answers:
         return Solved(frozenset(), (), 0)
     needed = max(1, math.ceil(majority * len(answers) - 1e-9))
-    units = _units(problems)
-    strata: dict[Key, list[int]] = defaultdict(list)
-    for place, unit in enumerate(units):
-        strata[round(guessed(unit, answers, needed), 9), len(unit), _switched(unit, answers)].append(place)
-    solved = [is_solved(unit, answers, needed) for unit in units]
-    keys = sorted(strata)
-    raw = [p_chance(sum(solved[place] for place in strata[key]), len(strata[key]), key[0]) for key in keys]
-    random = Random(_secret(problems, seed))
+    strata: dict[tuple[int, int], list[Unit]] = defaultdict(list)
+    for unit in _units(problems):
+        strata[len(unit), _switched(unit, answers)].append(unit)
+    solved = {key: [unit for unit in strata[key] if is_solved(unit, answers, needed)] for key in sorted(strata)}
+    turned = {key: sum(is_solved(unit, answers, needed, turned=True) for unit in strata[key]) for key in solved}
+    raw = [p_chance(len(units), max(1, len(units) + turned[key])) for key, units in solved.items()]
+    secret = secret or Draws.fresh()
     retire: set[str] = set()
-    told = []
-    for key, p in zip(keys, holm(raw), strict=True):
-        places = strata[key]
-        hits = [place for place in places if solved[place]]
-        expected = 0.0 if key[0] >= 1 else (len(places) - len(hits)) * key[0] / (1 - key[0])
-        excess = max(0, len(hits) - math.ceil(expected)) if p < alpha else 0
-        chosen = random.sample(hits, excess)
-        retire |= {problem.id for place in chosen for problem in units[place]}
-        told.append(Stratum(key[1], key[2], key[0], len(places), len(hits), expected, p, excess))
-    return Solved(frozenset(retire), tuple(told), needed)
+    counts = []
+    for (key, units), p in zip(solved.items(), holm(raw), strict=True):
+        excess = max(0, len(units) - turned[key]) if p < alpha else 0
+        chosen = secret.ordered("retired", units, lambda unit: min(problem.id for problem in unit))[:excess]
+        retire |= {problem.id for unit in chosen for problem in unit}
+        counts.append(Stratum(*key, len(strata[key]), len(units), turned[key], p, excess))
+    return Solved(frozenset(retire), tuple(counts), needed)
 
 
 def check_limits(majority: float, alpha: float) -> None:
@@ -105,31 +100,18 @@ def check_limits(majority: float, alpha: float) -> None:
         raise BadInput(f"an alpha above 0 and at most 1 expected, found {alpha:g}")
 
 
-def _units(problems: Dataset) -> list[tuple[Problem, ...]]:
-    """Groups, and problems alone, in the order of their ids: a draw must not depend on the order of a file."""
+def _units(problems: Dataset) -> list[Unit]:
+    """Groups, and problems alone."""
     members: dict[str, list[Problem]] = defaultdict(list)
     for problem in problems:
         members[f"alone {problem.id}" if problem.group is None else f"group {problem.group}"].append(problem)
-    return sorted((tuple(some) for some in members.values()), key=lambda some: min(p.id for p in some))
+    return [tuple(some) for some in members.values()]
 
 
-def _switched(unit: Sequence[Problem], answers: Sequence[Answers]) -> int:
+def _switched(unit: Unit, answers: Sequence[Answers]) -> int:
     return sum(any(p.id in one.switched for one in answers) for p in unit)
 
 
-def is_solved(unit: Sequence[Problem], answers: Sequence[Answers], needed: int) -> bool:
-    """Whether enough models get everything right."""
-    return sum(all(right for p in unit for right in one.outcomes(p.id)) for one in answers) >= needed
-
-
-def guessed(unit: Sequence[Problem], answers: Sequence[Answers], needed: int) -> float:
-    """A bound on the probability that guessers, together or apart, count as having solved it."""
-    each = [math.prod((1 / len(p.candidates)) ** len(one.outcomes(p.id)) for p in unit) for one in answers]
-    return min(1.0, sum(each) / needed)
-
-
-def _secret(problems: Dataset, seed: int) -> bytes:
-    """A seed that also depends on the answers, so that nobody without them can draw again."""
-    known: Mapping[str, int | None] = {p.id: p.answer for p in problems}
-    text = f"evolve {seed} " + " ".join(f"{name}:{known[name]}" for name in sorted(known))
-    return hashlib.sha256(text.encode()).digest()
+def is_solved(unit: Unit, answers: Sequence[Answers], needed: int, *, turned: bool = False) -> bool:
+    """Whether enough models get everything right, or would if all answers were turned round."""
+    return sum(all(right != turned for p in unit for right in one.outcomes(p.id)) for one in answers) >= needed

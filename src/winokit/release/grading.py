@@ -1,16 +1,19 @@
 """Grading: a submission against the hidden labels of a release, with intervals, the leaderboard's area, and luck.
 
 Accuracy and group score for each training size, the area under the learning curve as WinoGrande's leaderboard has it,
-and beside each what is left once the luck of the stated number of trials is taken off. Numbers leave here rounded,
-labels and the outcome of single problems never do. Every grading is a question about the hidden labels: it is logged
-beside them, and the count is said.
+and beside each what is left once the luck of the stated number of trials is taken off: that is the owner's record,
+which stays in the log beside the hidden labels. Every grading is a question about them, so what a submitter sees is the
+main score and the group score on the Ladder (`grading_ladder`), and intervals that follow from these. Scores of single
+training sizes are questions too, as many as there are sizes, and are the owner's.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.metrics import (
     Draws,
+    Interval,
     all_right,
     clusters,
     complete_groups,
@@ -31,16 +35,17 @@ from winokit.metrics import (
     share_interval,
 )
 from winokit.metrics.arrays import FloatArray, IntArray
-from winokit.release.grading_log import Gradings, log_grading
+from winokit.release.grading_ladder import GUESSED, Rules, rules_of, steps_of, to_step
+from winokit.release.grading_log import LOG, Gradings, best_shown, check_budget, log_grading, log_rows
 from winokit.release.grading_luck import luck_corrected, p_best_guess
 from winokit.release.grading_statement import Statement
 from winokit.release.hidden import MANIFEST_HASH, Hidden, read_hidden, write_private
 from winokit.release.manifest import manifest_hash, read_manifest
 from winokit.release.submissions import ONE, SIZES, Submission, read_submission
 
-SCHEMA = 1
+SCHEMA = 2
 STEP = 0.001
-"""Scores are rounded to a tenth of a percentage point: of WinoGrande's 1,767 test problems, two make one step."""
+"""The owner's scores are rounded to a tenth of a percentage point."""
 COIN = 0.5
 NORMAL = 1.959964
 """Half the width of a 95 % interval, in standard errors."""
@@ -67,25 +72,28 @@ class Score:
 
 @dataclass(frozen=True)
 class Graded:
-    """What may be said in public about a submission."""
+    """What is said about a submission: in public, or to the owner of the labels."""
 
     release: dict[str, Any]
     statement: Statement | None
     sizes: dict[str, int]
     """How many problems each training size has, where the submission says sizes."""
     scores: tuple[Score, ...]
+    """In public the main score and the group score, or nothing."""
     p_luck: float | None
-    """Probability that the best of as many coins as there were trials does as well."""
+    """Probability that the best of as many coins as there were trials does as well; the owner's."""
     submission: str
     """Hash of the submitted files."""
     gradings: Gradings
+    rules: Rules
+    """What is shown on this test, and how often."""
     notes: tuple[str, ...] = ()
 
     @property
-    def main(self) -> Score:
-        """The score that ranks: the area under the curve, else the accuracy at the largest size."""
-        area = [score for score in self.scores if score.metric == AUC]
-        return area[0] if area else [score for score in self.scores if score.metric == ACCURACY][-1]
+    def main(self) -> Score | None:
+        """The score that ranks: the area under the curve, else the accuracy at the largest size; None if not shown."""
+        ranking = [score for score in self.scores if score.metric in (ACCURACY, AUC)]
+        return ranking[-1] if ranking else None
 
     def find(self, size: str, metric: str) -> Score | None:
         """The score of that name."""
@@ -96,34 +104,104 @@ class Graded:
         return {"schema": SCHEMA, **asdict(self)}
 
 
+@dataclass(frozen=True)
+class Grading:
+    """One grading, as a submitter may see it and as the owner of the labels does."""
+
+    public: Graded
+    owner: Graded
+
+
 def grade(
-    release: Path, paths: Sequence[Path], statement: Statement | None = None, *, hidden: Path | None = None
-) -> Graded:
+    release: Path,
+    paths: Sequence[Path],
+    statement: Statement | None = None,
+    *,
+    hidden: Path | None = None,
+    budget: int | None = None,
+) -> Grading:
     """Grade a submission to a release; with a statement it becomes a leaderboard entry.
 
     An entry's outcome problem by problem is kept beside the hidden labels, for paired tests between entries.
+
+    Parameters
+    ----------
+    budget
+        Different submissions that this test is for. Default: as many as it has steps, and no fewer than ten.
     """
     labels = read_hidden(release, hidden)
     sizes = release_sizes(release)
+    units = len(set(clusters(labels.groups)))
+    rules = rules_of(len(labels), units, budget)
     submission = read_submission(paths, labels.ids, tuple(sizes))
+    name = statement.name if statement else None
+    check_budget(labels.folder, submission.sha256, name, rules)
     right = submission.predictions == np.array(labels.answers)[:, None]
     why_not = _no_curve(submission.columns, sizes)
     weights = None if why_not else curve_weights(list(sizes.values()))
     scores = tuple(_scores(right, labels, submission.columns, weights, statement))
     last = right[:, -1]
-    graded = Graded(
+    owner = Graded(
         release=release_facts(release, labels),
         statement=statement,
         sizes={size: sizes[size] for size in submission.columns if size in sizes},
         scores=scores,
         p_luck=rounded(p_best_guess(int(last.sum()), len(last), statement.trials)) if statement else None,
         submission=submission.sha256,
-        gradings=log_grading(labels.folder, _logged(submission, statement)),
+        gradings=Gradings(0, 0, 0),
+        rules=rules,
         notes=(f"no area under the learning curve: {why_not}",) if why_not else (),
     )
+    coarse = tuple(_coarse_scores(owner, labels, submission, units))
+    why_hidden = _why_hidden(coarse[0], rules, best_shown(labels.folder, name, coarse[0].metric, submission.sha256))
+    row = _logged(owner, submission, None if why_hidden else coarse[0])
+    owner = replace(owner, gradings=log_grading(labels.folder, row))
     if statement is not None:
         keep_outcome(labels.folder, submission.sha256, submission.columns, right)
-    return graded
+    if why_hidden:
+        return Grading(replace(owner, scores=(), p_luck=None, notes=(*owner.notes, why_hidden)), owner)
+    return Grading(replace(owner, scores=coarse, p_luck=None), owner)
+
+
+def _coarse_scores(owner: Graded, labels: Hidden, submission: Submission, units: int) -> Iterator[Score]:
+    """The main score and the group score as the Ladder rounds them."""
+    predictions = hashlib.sha256(submission.predictions.tobytes()).hexdigest()
+    trials = owner.statement.trials if owner.statement else None
+    for score, over in ((owner.main, units), (owner.find(submission.columns[-1], GROUP_ACCURACY), 0)):
+        if score is not None:
+            coin = labels.draws.share(f"rounding {score.metric}", predictions)
+            steps = owner.rules.steps if over else steps_of(score.n)
+            yield _coarse(score, to_step(score.value, steps, coin), steps, over or score.n, trials)
+
+
+def _coarse(score: Score, value: float, steps: int, units: int, trials: int | None) -> Score:
+    """A score at a step, with what follows from the step alone: nothing else of the submission is looked at."""
+    low, high = (
+        _share_of_units(max(0.0, value - 1 / steps), units),
+        _share_of_units(min(1.0, value + 1 / steps), units),
+    )
+    spread = math.sqrt(value * (1 - value) / units)
+    corrected = None if trials is None else rounded(luck_corrected(value, spread, trials, score.chance))
+    return replace(score, value=value, low=rounded(low.low), high=rounded(high.high), luck_corrected=corrected)
+
+
+def _share_of_units(share: float, units: int) -> Interval:
+    """The interval of so many right of so many units."""
+    return share_interval(np.arange(units) < round(share * units), np.arange(units), Draws())
+
+
+def _why_hidden(score: Score, rules: Rules, best: float) -> str | None:
+    """Why a score is not shown; None where it is."""
+    if rules.lowest > 1:
+        return "not shown: no score on a test of so few problems can be told from guessing"
+    if score.value < rules.lowest:
+        return (
+            f"not shown: below {rules.lowest:.1%}, up to which scores may be guessed: the best of {rules.budget:,} "
+            f"guesses gets there in {GUESSED:.0%} of all cases at most"
+        )
+    if score.value <= best:
+        return f"not shown: not a step ({1 / rules.steps:.1%}) above the best shown under this name, {best:.1%}"
+    return None
 
 
 def release_facts(release: Path, labels: Hidden) -> dict[str, Any]:
@@ -229,13 +307,25 @@ def rounded(value: float) -> float:
     return round(round(value / STEP) * STEP, 6)
 
 
-def _logged(submission: Submission, statement: Statement | None) -> dict[str, Any]:
+def _logged(owner: Graded, submission: Submission, shown: Score | None) -> dict[str, Any]:
+    """A row of the log: the owner's record, and what was shown of it."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "submission": submission.sha256,
-        "name": statement.name if statement else None,
+        "name": owner.statement.name if owner.statement else None,
         "columns": list(submission.columns),
+        "shown": None if shown is None else {shown.metric: shown.value},
+        "scores": [asdict(score) for score in owner.scores],
+        "p_luck": owner.p_luck,
     }
+
+
+def owner_record(entry: Graded, folder: Path) -> Graded:
+    """An entry with all its scores, from the log beside the hidden labels."""
+    rows = [row for row in log_rows(folder) if row.get("submission") == entry.submission and "scores" in row]
+    if not rows:
+        raise BadInput(f"{folder / LOG}: no record of submission {entry.submission[:12]}; grade it again")
+    return replace(entry, scores=tuple(Score(**score) for score in rows[-1]["scores"]), p_luck=rows[-1]["p_luck"])
 
 
 def read_graded(path: Path) -> Graded:
@@ -252,6 +342,7 @@ def read_graded(path: Path) -> Graded:
             p_luck=content["p_luck"],
             submission=str(content["submission"]),
             gradings=Gradings(**content["gradings"]),
+            rules=Rules(**content["rules"]),
             notes=tuple(content["notes"]),
         )
     except (OSError, ValueError, RecursionError) as error:
@@ -261,6 +352,6 @@ def read_graded(path: Path) -> Graded:
     numbers = [number for one in scores for number in (one.value, one.low, one.high, one.chance)]
     if not all(isinstance(number, int | float) for number in (*numbers, *made.sizes.values())):
         raise BadInput(f"{path}: not what winokit grade writes (a score or a size is no number)")
-    if content.get("schema") != SCHEMA or not any(one.metric == ACCURACY for one in scores):
+    if content.get("schema") != SCHEMA or (scores and made.main is None):
         raise BadInput(f"{path}: not what this winokit's grade writes (schema {content.get('schema')!r})")
     return made

@@ -54,11 +54,11 @@ def p_best_guess(right: int, n: int, trials: int) -> float:
     """
     if n < 1 or not 0 <= right <= n:
         raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
-    once = min(1.0, float(np.exp(_log_coins(n))[right:].sum()))
+    once = min(1.0, float(coins(n)[right:].sum()))
     return 1.0 if once >= 1 else -math.expm1(trials * math.log1p(-once))
 
 
-def _log_coins(n: int) -> FloatArray:
-    """Log-probability of each number of right answers among n coins."""
+def coins(n: int) -> FloatArray:
+    """Probability of each number of right answers among n coins."""
     logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n + 1)]
-    return np.array(logs) - n * math.log(2)
+    return np.exp(np.array(logs) - n * math.log(2))

@@ -1,23 +1,28 @@
 """The answers of a hidden test, kept in a folder of their own beside the release: `DIR.hidden/`.
 
 `release.json` says which release they belong to, `labels.jsonl` has one row for each line of `winogrande/test.jsonl`:
-the public id, the answer as the index of the right candidate, from 0, and the group or null. Only their owner can read
-the files. Reading them back refuses labels of another release.
+the public id, the answer as the index of the right candidate, from 0, and the group or null. `secret` is what splits
+and orders were drawn from, `checks.json` what the card may not say of the test. Only their owner can read the files.
+Reading them back refuses labels of another release, and labels that the manifest's commitment does not fit.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, Malformed
+from winokit.release.draws import BYTES, SECRET, Draws, read_secret
 from winokit.release.manifest import manifest_hash, read_manifest
 
-RELEASE, LABELS = "release.json", "labels.jsonl"
+RELEASE, LABELS, CHECKS = "release.json", "labels.jsonl", "checks.json"
+COMMITMENT = "commitment"
+"""A key of manifest and `release`: releases that were made before there were secrets have none."""
 TEST = "winogrande/test.jsonl"
 MANIFEST_HASH = "manifest_sha256"
 """A key of `release` that is compared with the hash of manifest.json itself."""
@@ -43,6 +48,14 @@ class Hidden:
         """Where each id stands."""
         return {name: row for row, name in enumerate(self.ids)}
 
+    @cached_property
+    def draws(self) -> Draws:
+        """What is drawn from the secret; labels from before there were secrets are given one."""
+        path = self.folder / SECRET
+        if COMMITMENT not in self.release and not path.exists():
+            write_private(path, secrets.token_hex(BYTES).encode() + b"\n")
+        return Draws(read_secret(path))
+
 
 def hidden_folder(release: Path) -> Path:
     """Where the hidden labels of a release are: beside it, with `.hidden` after its name."""
@@ -50,7 +63,19 @@ def hidden_folder(release: Path) -> Path:
     return release.with_name(f"{release.name}.hidden")
 
 
-def write_hidden(folder: Path, release: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def label_lines(rows: list[dict[str, Any]]) -> bytes:
+    """The content of labels.jsonl: `{"id", "answer", "group"}` in the order of winogrande/test.jsonl.
+
+    `answer` is an index from 0, `group` a name or None for a problem alone.
+    """
+    for place, row in enumerate(rows, 1):
+        _checked(row, LABELS, place)
+    return "".join(json.dumps({key: row[key] for key in ("id", "answer", "group")}) + "\n" for row in rows).encode()
+
+
+def write_hidden(
+    folder: Path, release: dict[str, Any], labels: bytes, secret: bytes | None = None, checks: Any = None
+) -> None:
     """Write the hidden labels so that only their owner can read them.
 
     Parameters
@@ -60,21 +85,25 @@ def write_hidden(folder: Path, release: dict[str, Any], rows: list[dict[str, Any
     release
         Which release they belong to. Every key that manifest.json has too (name, version, content_hash …) must have
         the same value there when the labels are read; `manifest_sha256` is compared with the manifest's own hash.
-    rows
-        `{"id", "answer", "group"}` in the order of winogrande/test.jsonl; `answer` is an index from 0, `group` a name
-        or None for a problem alone.
+    labels
+        `label_lines` of the test.
     """
     if not release:
         raise BadInput(f"{folder}: hidden labels must say which release they belong to")
-    for place, row in enumerate(rows, 1):
-        _checked(row, f"{folder / LABELS}", place)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
-    lines = "".join(json.dumps({key: row[key] for key in ("id", "answer", "group")}) + "\n" for row in rows)
-    write_private(folder / RELEASE, (json.dumps(release, indent=1, ensure_ascii=False) + "\n").encode())
-    write_private(folder / LABELS, lines.encode())
+    if secret is not None:
+        write_private(folder / SECRET, secret.hex().encode() + b"\n")
+    write_private(folder / RELEASE, _json_bytes(release))
+    write_private(folder / LABELS, labels)
+    if checks is not None:
+        write_private(folder / CHECKS, _json_bytes(checks))
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None]:
@@ -127,6 +156,9 @@ def _belong(labels: Hidden, release: Path) -> None:
             raise BadInput(
                 f"{labels.folder}: the labels of another release: its {key} is {value!r}, {release} has {theirs!r}"
             )
+    fits = labels.release.get(COMMITMENT)
+    if fits is not None and labels.draws.commitment((labels.folder / LABELS).read_bytes()) != fits:
+        raise BadInput(f"{labels.folder}: labels or secret are not those that {release} was made with")
     public = test_ids(release)
     if list(labels.ids) != public:
         shared = len(set(labels.ids) & set(public))

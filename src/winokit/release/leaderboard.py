@@ -1,15 +1,18 @@
 """The leaderboard of a release: graded entries in order, and whether neighbours can be told apart at all.
 
-Paired tests need to know who got which problem right. That stays beside the hidden labels; the page gets differences,
-intervals and p-values, corrected for their number by Holm's method. A p-value asks how often two entries that differ
-only by luck would be as far apart: in each group they may as well have changed places. That holds on tests of a dozen
-groups too, where a bootstrap may tell equal entries apart more often than it says; the price is caution.
+Entries are ordered by the scores that the Ladder shows. Paired tests need to know who got which problem right. That
+stays beside the hidden labels; the page says of neighbours whether they are told apart, with p-values corrected for
+their number by Holm's method. Differences, intervals and p-values themselves are on the owner's board alone.
+
+A p-value asks how often two entries that differ only by luck would be as far apart: in each group they may as well have
+changed places. That holds on tests of a dozen groups too, where a bootstrap may tell equal entries apart more often
+than it says; the price is caution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,18 +26,20 @@ from winokit.metrics.arrays import FloatArray
 from winokit.release.grading import (
     ACCURACY,
     AUC,
-    CURVE,
     GROUP_ACCURACY,
     Graded,
     Score,
     curve_weights,
     kept_outcome,
+    owner_record,
     read_graded,
     rounded,
 )
+from winokit.release.grading_ladder import Rules
 from winokit.release.grading_log import Gradings, gradings
 from winokit.release.hidden import MANIFEST_HASH, Hidden, hidden_folder, read_hidden
 from winokit.release.manifest import manifest_hash, read_manifest
+from winokit.release.submissions import ONE
 
 SMALL = 0.05
 DRAWS = Draws(draws=4000)
@@ -46,25 +51,22 @@ class Ahead:
     """How far an entry is ahead of the next one, paired by problems and groups."""
 
     difference: float
-    low: float
-    high: float
-    p: float
-    p_corrected: float
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether correction leaves a difference."""
-        return self.p_corrected < SMALL
+    """Between the scores shown; on the owner's board, between all answers."""
+    told_apart: bool
+    """Whether correction leaves a difference."""
+    p_corrected: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """One entry on the board."""
 
-    rank: int
-    """Equal scores share a rank."""
+    rank: int | None
+    """Equal scores share a rank; None where no score is shown."""
     entry: Graded
-    main: Score
+    main: Score | None
     ahead: Ahead | None = None
     """In the main score; None for the last, and where outcomes are not at hand."""
     group_ahead: Ahead | None = None
@@ -73,7 +75,7 @@ class Place:
     @property
     def largest(self) -> str:
         """The largest training size submitted."""
-        return [score.size for score in self.entry.scores if score.metric == ACCURACY][-1]
+        return list(self.entry.sizes)[-1] if self.entry.sizes else ONE
 
     @property
     def group(self) -> Score | None:
@@ -94,11 +96,14 @@ class Leaderboard:
 
     release: dict[str, Any]
     metric: str
-    """What ranks: auc where every entry has one, else accuracy."""
+    """What ranks: auc or accuracy, whichever more entries have; auc where both are as many."""
     places: tuple[Place, ...]
     tests: int
     """Paired tests made, which p-values are corrected for."""
     asked: Gradings | None
+    rules: Rules
+    is_owners: bool = False
+    """Whether it has all scores, and not only what a submitter may see."""
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -106,30 +111,44 @@ class Leaderboard:
         return {key: value for key, value in asdict(self).items() if key != "notes"}
 
 
-def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None) -> Leaderboard:
-    """The board of the graded entries in a folder; those of other releases are passed over, with a note."""
+def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owner: bool = False) -> Leaderboard:
+    """The board of the graded entries in a folder; those of other releases are passed over, with a note.
+
+    With `owner`, entries have every score of the record beside the hidden labels: not for publication.
+    """
     entries, notes = _entries(release, folder)
-    metric = AUC if all(entry.find(CURVE, AUC) for entry in entries) else ACCURACY
-    if metric == ACCURACY and any(entry.find(CURVE, AUC) for entry in entries):
-        notes.append("ranked by accuracy at the largest size: not every entry has predictions for all training sizes")
-    ranked = sorted(entries, key=lambda entry: (-_main(entry, metric).value, _name(entry), entry.submission))
-    values = [_main(entry, metric).value for entry in ranked]
-    places = [
-        Place(1 + values.index(value), entry, _main(entry, metric)) for entry, value in zip(ranked, values, strict=True)
-    ]
     labels = _labels(release, hidden)
+    if owner and labels is None:
+        raise BadInput(f"{hidden_folder(release)}: no hidden labels there, and the owner's record is with them")
     if labels is None:
         notes.append("no paired tests: the hidden labels are not at hand")
-    tested = list(_tested(places, labels, metric)) if labels is not None else []
-    tests = sum(len(one) for one in tested)
+    elif owner:
+        entries = [owner_record(entry, labels.folder) for entry in entries]
+    having = {kind: sum(_main(entry, kind) is not None for entry in entries) for kind in (AUC, ACCURACY)}
+    metric = AUC if having[AUC] >= max(1, having[ACCURACY]) else ACCURACY
+    places = list(_ranked(entries, metric))
+    if any(place.rank is None and place.entry.scores for place in places):
+        notes.append(f"ranked by {metric}: entries for which that is not shown have no rank")
+    tested = list(_tested(places, labels, metric, owner)) if labels is not None else []
     return Leaderboard(
         release=entries[0].release,
         metric=metric,
-        places=tuple(_with_tests(places, tested)),
-        tests=tests,
+        places=tuple(_with_tests(places, tested, owner)),
+        tests=sum(map(len, tested)),
         asked=gradings(labels.folder) if labels is not None else None,
+        rules=entries[-1].rules,
+        is_owners=owner,
         notes=tuple(notes),
     )
+
+
+def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[Place]:
+    """The entries by the score that ranks, those for which none is shown last."""
+    mains = [(entry, _main(entry, metric)) for entry in entries]
+    mains.sort(key=lambda pair: (-pair[1].value if pair[1] else 1.0, _name(pair[0]), pair[0].submission))
+    values = [main.value for _, main in mains if main is not None]
+    for entry, main in mains:
+        yield Place(None if main is None else 1 + values.index(main.value), entry, main)
 
 
 def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
@@ -162,30 +181,42 @@ def _name(entry: Graded) -> str:
     return entry.statement.name if entry.statement else ""
 
 
-def _main(entry: Graded, metric: str) -> Score:
-    if metric == AUC:
-        return entry.main
-    return [score for score in entry.scores if score.metric == ACCURACY][-1]
+def _main(entry: Graded, metric: str) -> Score | None:
+    scores = [score for score in entry.scores if score.metric == metric]
+    return scores[-1] if scores else None
 
 
 Values = tuple[FloatArray, FloatArray | None]
 """What an entry is worth on each problem, and on each group."""
 
 
-def _tested(places: Sequence[Place], labels: Hidden, metric: str) -> Iterator[dict[str, Ahead]]:
-    """For each entry but the last, the tests against the next one, not corrected yet."""
+@dataclass(frozen=True)
+class _Test:
+    """A paired test before correction."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def _tested(places: Sequence[Place], labels: Hidden, metric: str, owner: bool) -> Iterator[dict[str, _Test]]:
+    """For each entry but the last, the tests against the next one.
+
+    Of two that share a rank the order is nobody's to know but the owner's.
+    """
     worth = [_worth(place, labels, metric) for place in places]
-    for first, second in pairwise(worth):
+    for (place, first), (after, second) in pairwise(zip(places, worth, strict=True)):
         made = {}
-        if first is not None and second is not None:
-            made["ahead"] = _ahead(first[0], second[0], labels.groups)
+        if first is not None and second is not None and (owner or place.rank != after.rank):
+            made["ahead"] = _test(first[0], second[0], labels.groups)
             if first[1] is not None and second[1] is not None:
-                made["group_ahead"] = _ahead(first[1], second[1], range(len(first[1])))
+                made["group_ahead"] = _test(first[1], second[1], range(len(first[1])))
         yield made
 
 
 def _worth(place: Place, labels: Hidden, metric: str) -> Values | None:
-    outcome = kept_outcome(labels.folder, place.entry.submission)
+    outcome = kept_outcome(labels.folder, place.entry.submission) if place.rank is not None else None
     if outcome is None or not outcome.keys() >= {place.largest, *place.entry.sizes}:
         return None
     if any(len(flags) != len(labels) for flags in outcome.values()):
@@ -198,20 +229,28 @@ def _worth(place: Place, labels: Hidden, metric: str) -> Values | None:
     return np.column_stack([outcome[size] for size in sizes]) @ curve_weights(list(sizes.values())), whole
 
 
-def _ahead(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> Ahead:
+def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> _Test:
     interval = paired_interval(first, second, list(groups), DRAWS)
-    p = p_paired(first, second, list(groups), DRAWS)
-    difference = float(first.mean() - second.mean())
-    return Ahead(rounded(difference), rounded(interval.low), rounded(interval.high), p, p)
+    return _Test(
+        float(first.mean() - second.mean()), interval.low, interval.high, p_paired(first, second, list(groups), DRAWS)
+    )
 
 
-def _with_tests(places: Sequence[Place], tested: Sequence[dict[str, Ahead]]) -> Iterator[Place]:
+def _with_tests(places: Sequence[Place], tested: Sequence[dict[str, _Test]], owner: bool) -> Iterator[Place]:
     """The places with their tests, p-values corrected over all of them."""
     keys = [(at, name) for at, made in enumerate(tested) for name in made]
     corrected = dict(zip(keys, holm([tested[at][name].p for at, name in keys]), strict=True))
     for at, place in enumerate(places):
-        made = {
-            name: Ahead(one.difference, one.low, one.high, rounded(one.p), rounded(corrected[at, name]))
-            for name, one in (tested[at] if at < len(tested) else {}).items()
-        }
-        yield Place(place.rank, place.entry, place.main, made.get("ahead"), made.get("group_ahead"))
+        made = {}
+        for name, test in (tested[at] if at < len(tested) else {}).items():
+            p = corrected[at, name]
+            numbers = [rounded(number) for number in (p, test.low, test.high)] if owner else []
+            difference = test.difference if owner else _shown_difference(place, places[at + 1], name)
+            made[name] = Ahead(rounded(difference), p < SMALL and test.difference > 0, *numbers)
+        yield replace(place, ahead=made.get("ahead"), group_ahead=made.get("group_ahead"))
+
+
+def _shown_difference(place: Place, after: Place, name: str) -> float:
+    """The difference of two scores as they are shown."""
+    first, second = (one.main if name == "ahead" else one.group for one in (place, after))
+    return first.value - second.value if first is not None and second is not None else 0.0

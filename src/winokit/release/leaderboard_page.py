@@ -49,6 +49,8 @@ def write_board(board: Leaderboard, path: Path) -> None:
             ),
             script=(files("winokit.release") / "templates" / "leaderboard.js").read_text("utf-8"),
             size=(WIDTH, HEIGHT),
+            small=SMALL,
+            has_curves=any(place.curve for place in board.places),
         )
     )
     write_whole(path, text.encode("utf-8", "replace"))
@@ -86,6 +88,9 @@ def _height(value: float) -> float:
 
 def _sentences(board: Leaderboard) -> Iterator[str]:
     """What may be said of the order, and what not."""
+    hidden = sum(place.main is None for place in board.places)
+    if hidden:
+        yield f"For {hidden} of them no score is shown: see below."
     tested = [place for place in board.places if place.ahead is not None]
     if not tested:
         return
@@ -94,3 +99,5 @@ def _sentences(board: Leaderboard) -> Iterator[str]:
         f"Of {plural(len(tested), 'pair')} of neighbours, {apart} can be told apart in the main score (p below {SMALL} "
         f"after Holm's correction for {plural(board.tests, 'paired test')}); the order of the others may be chance."
     )
+    if board.places[0].ahead is None or not board.places[0].ahead.told_apart:
+        yield "That the first is better than the second is not shown."

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
-from winokit.release.build import Extras, Release, Step, release
+from winokit.release.build import Extras, Release, Step, release, release_secret
+from winokit.release.draws import SECRET, Draws, read_secret
 from winokit.release.evolve import Evolution, EvolveSettings
 from winokit.release.evolve_page import write_evolution
 from winokit.release.evolve_run import Models, evolved
+from winokit.release.hidden import COMMITMENT, TEST, hidden_folder
 from winokit.release.inputs import read_inputs
 from winokit.release.licences import NOT_STATED
 from winokit.release.manifest import read_manifest
@@ -19,6 +22,11 @@ from winokit.release.settings import Settings
 from winokit.scoring import Cache
 
 Progress = Callable[[int, int], None]
+BEFORE_SECRETS = (
+    "Version {version} was drawn without a secret: the order of its test can check guesses of the answers. Here the "
+    "order is drawn anew, from a new secret; what {version} told of the problems that both have stays told."
+)
+"""For the card of a release that follows one made before there were secrets."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +74,12 @@ def release_next(
     licence = None if manifest.get("licence") == NOT_STATED else manifest.get("licence")
     settings = replace(settings, name=settings.name or str(manifest.get("name")), licence=settings.licence or licence)
     offered, gone = _offered(kept, removed, Card(str(settings.name)), as_, lenient)
+    extras, secret = _with_secret(before, manifest, extras or Extras(), Path(out))
     evolution = evolved(
         before.folder,
         offered,
         before.models,
-        EvolveSettings(settings.version, before.majority, before.alpha, settings.seed),
+        EvolveSettings(settings.version, before.majority, before.alpha, secret=Draws(secret)),
         removed=gone,
         hidden=before.hidden,
         bring_back=before.bring_back,
@@ -87,8 +96,22 @@ def release_next(
         lineage=evolution.placed,
         step=step,
     )
-    page = write_evolution(evolution, made.folder)
-    return Successor(replace(made, notes=(*evolution.notes, *made.notes)), evolution, page)
+    page = write_evolution(evolution, made.folder, made.hidden)
+    return Successor(replace(made, notes=(*evolution.notes, *evolution.findings, *made.notes)), evolution, page)
+
+
+def _with_secret(before: Predecessor, manifest: Mapping[str, Any], extras: Extras, out: Path) -> tuple[Extras, bytes]:
+    """The extras with a secret, and it: the one given, the previous release's, or a new one where that has none.
+
+    With the same secret what two versions share stands in the same order, so that their difference tells nothing.
+    """
+    given, notes = extras.secret, extras.notes
+    if given is None and COMMITMENT in manifest:
+        given = read_secret((before.hidden or hidden_folder(before.folder)) / SECRET)
+    elif COMMITMENT not in manifest and (before.folder / TEST).is_file():
+        notes = (*notes, BEFORE_SECRETS.format(version=manifest.get("version")))
+    secret = release_secret(extras.hidden or hidden_folder(out), given)
+    return replace(extras, secret=secret, notes=notes), secret
 
 
 def _offered(

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from random import Random
 
 from winokit.errors import BadInput
+from winokit.release.draws import Draws
 from winokit.release.settings import Settings
 from winokit.release.units import Key, Unit, blocks_of
 
@@ -53,7 +53,7 @@ def split_units(
     units: Sequence[Unit],
     keys: Sequence[set[Key]],
     settings: Settings,
-    random: Random,
+    draws: Draws,
     fixed: Mapping[str, str] | None = None,
 ) -> Split:
     """Draw test and dev from the kept problems; the rest is for training. `fixed` has the splits of some ids."""
@@ -67,12 +67,11 @@ def split_units(
     drawing.settle(fixed or {})
     blocks = [block for block in blocks_of(keys) if not any(drawing.is_placed(place) for place in block)]
     drawing.split.largest_block = max(map(len, blocks), default=1)
-    random.shuffle(blocks)
+    blocks = draws.ordered("blocks of the split", blocks, lambda block: min(units[place].name for place in block))
     left = [block for block in blocks if not drawing.place_block(block, SMALL_BLOCKS)]
     left = [block for block in left if not drawing.place_block(block, MOST_BLOCKS)]
     places = [place for block in left for place in block]
-    random.shuffle(places)
-    for place in places:
+    for place in draws.ordered("units of the split", places, lambda place: units[place].name):
         drawing.place_unit(place)
     drawing.finish()
     return drawing.split

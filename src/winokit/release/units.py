@@ -1,8 +1,8 @@
 """What a split may not cut: the members of a group, and blocks of groups that would tell on each other.
 
-A unit is a group, kept and removed members together, or a problem alone. Units that share a key (a near-duplicate text
-or, in a knowledge split, a special word with a candidate) may not stand in different splits; units tied by keys,
-directly or over others, are a block.
+A unit is a group, kept and removed members together, or a problem alone. Units that share a key (a near-duplicate text,
+a possible twin that nothing names, or, in a knowledge split, a special word with a candidate) may not stand in
+different splits; units tied by keys, directly or over others, are a block.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from winokit.checks.duplicates import find_duplicates
+from winokit.checks.groups import possible_twins
 from winokit.checks.nearest_fact import fact_pairs
 from winokit.problem import Dataset, Problem
 
@@ -25,6 +26,11 @@ class Unit:
 
     members: tuple[Problem, ...]
     kept_ids: frozenset[str]
+
+    @cached_property
+    def name(self) -> str:
+        """A name for draws that says nothing of order or answers: the least id of a member."""
+        return min(member.id for member in self.members)
 
     @property
     def is_group(self) -> bool:
@@ -64,6 +70,16 @@ def duplicate_keys(units: Sequence[Unit]) -> list[set[Key]]:
         if one != other:
             keys[one].add(("text", number))
             keys[other].add(("text", number))
+    return keys
+
+
+def twin_keys(units: Sequence[Unit]) -> list[set[Key]]:
+    """For each problem alone a key for the one that is perhaps its twin, by content: each would tell the other."""
+    alone = [number for number, unit in enumerate(units) if not unit.is_group]
+    keys: list[set[Key]] = [set() for _ in units]
+    for pair in possible_twins([units[number].members[0] for number in alone]):
+        for row in pair:
+            keys[alone[row]].add(("twins", *pair))
     return keys
 
 
