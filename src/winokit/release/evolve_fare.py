@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.metrics import Draws, all_right, chance, complete_groups, group_accuracy_chance, share_interval
+from winokit.metrics import all_right, chance, complete_groups, group_accuracy_chance, share_interval
 from winokit.problem import Dataset
 from winokit.release.evolve_answers import Answers
 from winokit.release.evolve_pool import Pool
@@ -60,13 +60,13 @@ def _fares(problems: Dataset, answers: Answers, version: str, *, against: bool) 
     right = np.array([answers.right[p.id] for p in problems], np.bool_)
     groups = [p.group for p in problems]
     sizes = [len(p.candidates) for p in problems]
-    found = share_interval(right, groups, Draws())
+    found = share_interval(right, problems.clusters)
     value = float(right.mean())
     yield Fare(version, answers.model, against, ACCURACY, value, found.low, found.high, len(right), chance(sizes))
     if complete_groups(groups):
         whole = all_right(right, groups)
-        found = share_interval(whole, list(range(len(whole))), Draws())
-        by_chance = group_accuracy_chance(sizes, groups)
+        found = share_interval(whole, range(len(whole)))
+        by_chance = group_accuracy_chance([1 / size for size in sizes], groups)
         value, n = float(whole.mean()), len(whole)
         yield Fare(version, answers.model, against, GROUP_ACCURACY, value, found.low, found.high, n, by_chance)
 

@@ -24,14 +24,12 @@ from numpy.typing import NDArray
 from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.metrics import (
-    Draws,
     Interval,
     all_right,
     clusters,
     complete_groups,
     group_accuracy_chance,
     leaderboard_auc,
-    mean_interval,
     share_interval,
 )
 from winokit.metrics.arrays import FloatArray, IntArray
@@ -187,7 +185,7 @@ def _coarse(score: Score, value: float, steps: int, units: int, trials: int | No
 
 def _share_of_units(share: float, units: int) -> Interval:
     """The interval of so many right of so many units."""
-    return share_interval(np.arange(units) < round(share * units), np.arange(units), Draws())
+    return share_interval(np.arange(units) < round(share * units), np.arange(units))
 
 
 def _why_hidden(score: Score, rules: Rules, best: float) -> str | None:
@@ -281,7 +279,7 @@ def _scores(
     trials = statement.trials if statement else None
     units = clusters(labels.groups)
     pairs = complete_groups(labels.groups)
-    chance = group_accuracy_chance([2] * len(right), labels.groups) if pairs else 0.0
+    chance = group_accuracy_chance([COIN] * len(right), labels.groups) if pairs else 0.0
     for size, column in zip(columns, right.T, strict=True):
         yield _score(size, ACCURACY, column.astype(np.float64), units, COIN, trials)
         if pairs:
@@ -292,10 +290,9 @@ def _scores(
 
 
 def _score(size: str, metric: str, values: FloatArray, groups: IntArray, chance: float, trials: int | None) -> Score:
-    """One score with its interval; groups are drawn whole."""
+    """One score with its interval over groups."""
     values = np.clip(values, 0.0, 1.0)
-    find = share_interval if len(np.unique(values)) < 3 else mean_interval
-    found, value = find(values, groups, Draws()), float(values.mean())
+    found, value = share_interval(values, groups), float(values.mean())
     spread = (found.high - found.low) / (2 * NORMAL)
     corrected = None if trials is None else rounded(luck_corrected(value, spread, trials, chance))
     ends = rounded(found.low), rounded(found.high)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.metrics import Draws, all_right, complete_groups, holm, p_paired, paired_interval
+from winokit.metrics import all_right, complete_groups, holm, p_paired, paired_interval
 from winokit.metrics.arrays import FloatArray
 from winokit.release.grading import (
     ACCURACY,
@@ -42,7 +42,6 @@ from winokit.release.manifest import manifest_hash, read_manifest
 from winokit.release.submissions import ONE
 
 SMALL = 0.05
-DRAWS = Draws(draws=4000)
 Outcome = Mapping[str, NDArray[np.bool_]]
 
 
@@ -230,9 +229,9 @@ def _worth(place: Place, labels: Hidden, metric: str) -> Values | None:
 
 
 def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> _Test:
-    interval = paired_interval(first, second, list(groups), DRAWS)
+    interval = paired_interval(first, second, list(groups))
     return _Test(
-        float(first.mean() - second.mean()), interval.low, interval.high, p_paired(first, second, list(groups), DRAWS)
+        float(first.mean() - second.mean()), interval.low, interval.high, p_paired(first, second, list(groups))
     )
 
 
