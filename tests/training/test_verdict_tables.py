@@ -143,16 +143,19 @@ def test_a_curves_page_never_contradicts_itself(growth, end, kind):
 
 
 @pytest.mark.parametrize("gap", [ABOVE, AT, BELOW, None])
-def test_a_transfers_page_never_contradicts_itself(gap):
+@pytest.mark.parametrize("warnings", [(), ("a loss that did not fall",)])
+def test_a_transfers_page_never_contradicts_itself(gap, warnings):
     gaps = [] if gap is None else [row(gap, "female", "delta", "gender")]
-    for places in product(ENDS, repeat=3):
+    for *places, whole in product(ENDS, repeat=4):
         named = zip((("a", "x"), ("b", "x"), ("a", "y")), places, strict=True)
         cells = [Cell(arm, test, (row(place, "all"), *gaps)) for (arm, test), place in named]
-        found = SimpleNamespace(cells=cells, tests=[SimpleNamespace(name="x"), SimpleNamespace(name="y")])
+        cells[0] = Cell("a", "x", (*cells[0].rows, row(whole, "complete", "group_accuracy", "groups")))
+        tests = [SimpleNamespace(name="x"), SimpleNamespace(name="y")]
+        found = SimpleNamespace(cells=cells, tests=tests, warnings=warnings)
         verdict, state = transfer_verdict.verdict_of_transfer(found), transfer_verdict.state_of(found)
-        assert verdict.word == transfer_verdict.TRANSFER.decide(state).word
         assert ("gender" in verdict.word) == (gap in (ABOVE, BELOW))
-        claimed = {"x/cells": together(places[:2]), "y/cells": places[2]}
+        assert verdict.tone != GOOD or (whole in (ABOVE, UNKNOWN) and not warnings and gap in (AT, None))
+        claimed = {"x/cells": together(places[:2]), "y/cells": places[2], "x/groups": whole}
         for point in verdict.points:
             ((fact, value),) = point.claims.items()
             assert value == {**claimed, **state}[fact]

@@ -88,7 +88,7 @@ def _points(findings: Findings, state: dict[str, str]) -> Iterator[Point]:
         yield Point(
             f"Were all trials as good as the middle one, the best would reach {percent(lucky.equal)}; the best here "
             f"{ahead} (p {'' if lucky.p_equal < 0.001 else '= '}{probability(lucky.p_equal)}).",
-            GOOD if state[EQUALS] == ABOVE else PLAIN,
+            PLAIN,
             {EQUALS: state[EQUALS]},
         )
     yield from _formalizations(findings)
