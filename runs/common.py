@@ -12,7 +12,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -191,7 +191,7 @@ def short(spec: str) -> str:
 
 def rows_of(run: Run) -> list[dict[str, Any]]:
     """An audit's rows as results.json has them."""
-    return [asdict(row) for row in run.metrics]
+    return rows_to_json(run.metrics)
 
 
 def row(dataset: str, model: str, protocol: str, subset: str, metric: str, value: float, n: int) -> dict[str, Any]:

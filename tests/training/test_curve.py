@@ -203,7 +203,7 @@ def test_an_interval_is_wider_where_restarts_differ_more():
 
 
 def test_intervals_of_three_restarts_hold_what_all_restarts_and_all_test_sets_would_give():
-    # Three restarts drawn with replacement and points scattered around a line held it 74 and 59 times in a hundred.
+    # Three restarts drawn with replacement, and points scattered around a line, hold it in 70 to 76 of a hundred.
     found = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "curve_bands.py"))
     covered = found["covered"](found["World"](restarts=3, pairs=600, restart=0.3), 40)
     assert min(covered.values()) >= 0.88
