@@ -207,7 +207,9 @@ def stages(choices: Choices) -> Iterator[Stages]:
 
 
 def _say(found: Filtering, folder: Path, page: Path) -> None:
-    """The outcome for a person: sizes, what was scaled to the data, the table of arms, where to look."""
+    """The outcome for a person: sizes, what was scaled to the data, the table of arms, the verdict, where to look."""
+    from winokit.report.debias_verdict import verdict_of
+
     kept, n = int(found.chosen.keep.sum()), len(found.dataset)
     phases = len(found.chosen.history)
     in_phases = f" in {phases} {'phase' if phases == 1 else 'phases'}" if phases else ""
@@ -219,6 +221,7 @@ def _say(found: Filtering, folder: Path, page: Path) -> None:
             f"ensemble {chosen['ensemble_size']}, twins {chosen['twins']}, {chosen['backend']}"
         )
     console().print(arms_table(found))
+    typer.echo(verdict_of(found).word)
     tell(found.warnings)
     typer.echo(f"{folder / 'kept.jsonl'}, removed.jsonl, debias.json; page: {page}")
 

@@ -48,7 +48,7 @@ TABLE = DecisionTable(
         Case({"before": (AT, BELOW)}, "A linear probe found nothing to remove", PLAIN),
         # From here on there was linear bias, and what is left is at chance or above it.
         Case({"after": ABOVE, "random": (WITHIN, UNDECIDED, NOT_RUN)}, "The linear bias is still there", BAD),
-        Case({"random": WITHIN}, "Random removal does as much", BAD),
+        Case({"random": WITHIN}, "Not told from random removal", BAD),
         Case({"random": NOT_RUN}, "Not compared with random removal", PLAIN),
         Case({"random": UNDECIDED}, "Undecided: too few random removals to compare with", PLAIN),
         # And less of it is left than at random.
