@@ -87,7 +87,7 @@ def test_the_options_reach_the_filter(planted):
     chosen = json.loads(result.stdout)
     settings = chosen["run"]["methods"]["aflite"]
     assert {name: settings[name] for name in wanted} == wanted
-    assert {row["subset"] for row in chosen["metrics"]} == {"all", "aflite"}
+    assert {row["subset"] for row in chosen["metrics"]} == {"all", "aflite", "aflite.seed4", "aflite.seed5"}
 
 
 def test_random_needs_no_model_when_nothing_is_assessed(planted):

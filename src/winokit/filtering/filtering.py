@@ -295,10 +295,10 @@ def _warnings(found: Filtering) -> Iterator[str]:
     rank, by_chance = found.find(found.method, "p_null"), found.find(found.method, "n_removed_by_chance")
     outcome = Rank(rank.value, rank.n).outcome if rank else None
     if by_chance and outcome == WITHIN:
-        least = min(int((~arm.keep).sum()) for arm in (found.seeds if found.settings["majority"] else (found.chosen,)))
+        went = min(int((~arm.keep).sum()) for arm in (found.seeds if found.settings["majority"] else (found.chosen,)))
         yield (
-            f"no more than chance: {least:,} problems were removed, and relabelled runs remove "
-            f"{by_chance.low:,.0f} to {by_chance.high:,.0f}"
+            f"no more than chance: {went:,} problems were removed{' by a seed' if found.settings['majority'] else ''}, "
+            f"and relabelled runs remove {by_chance.low:,.0f} to {by_chance.high:,.0f}"
         )
     if rank and outcome == UNDECIDED:
         yield (

@@ -36,8 +36,8 @@ TABLE = DecisionTable(
         Case({"seeds": DIFFER}, "It depends on the seed", BAD),
         Case({"removed": NONE, "before": ABOVE}, "Nothing was removed, and linear bias is there", BAD),
         Case({"removed": NONE}, "Nothing was removed", PLAIN),
-        Case({"after": BELOW, "before": (ABOVE, AT, UNKNOWN)}, "Over-filtered: what is left is below chance", BAD),
         Case({"relabelled": WITHIN}, "No more was removed than chance removes", BAD),
+        Case({"after": BELOW, "before": (ABOVE, AT, UNKNOWN)}, "Over-filtered: what is left is below chance", BAD),
         Case({"before": UNKNOWN}, "Reduced, and not assessed", PLAIN),
         Case({"after": UNKNOWN}, "Reduced, and not assessed", PLAIN),
         Case(
@@ -155,10 +155,13 @@ def _chance(filtering: Filtering, state: State) -> Iterator[Point]:
         UNDECIDED: ("So few runs cannot tell that from chance", PLAIN),
     }
     said, tone = says[state["relabelled"]]
-    least = " of the least sure seed" if filtering.settings["majority"] else ""
-    went = plural(int((~filtering.chosen.keep).sum()), "problem")
+    tone = tone if state["removed"] == SOME else PLAIN
+    went, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} went", ""
+    if filtering.settings["majority"]:
+        each = [int((~arm.keep).sum()) for arm in filtering.seeds]
+        went, least = f"Each seed removes {min(each):,} to {max(each):,}", " of the least sure seed"
     yield Point(
-        f"{went} went; from relabelled problems, where there is nothing to find, {by_chance.low:,.0f} to "
+        f"{went}; from relabelled problems, where there is nothing to find, {by_chance.low:,.0f} to "
         f"{by_chance.high:,.0f} go. {said} ({plural(row.n, 'run')}, p = {probability(row.value)}{least}).",
         tone,
         {"relabelled": state["relabelled"]},
@@ -196,14 +199,16 @@ def _seeds(filtering: Filtering, state: State) -> Iterator[Point]:
     kept, removed = (filtering.find(filtering.method, f"{name}_overlap") for name in ("kept", "removed"))
     if kept is None or removed is None:
         return
-    says = {AGREE: "The verdict is the same with each.", DIFFER: "The verdict is not the same with each."}
-    yield Point(
+    shared = (
         f"Two of {len(filtering.seeds)} seeds share {percent(kept.value)} of what either keeps (by chance "
         f"{percent(kept.chance)}) and {percent(removed.value)} of what either removes (by chance "
-        f"{percent(removed.chance)}). {says[state['seeds']]}",
-        PLAIN if state["seeds"] == AGREE else BAD,
-        {"seeds": state["seeds"]},
+        f"{percent(removed.chance)})."
     )
+    if kept.value == 1:
+        shared = f"All {len(filtering.seeds)} seeds keep the same problems."
+    says = {AGREE: "The verdict is the same with each.", DIFFER: "The verdict is not the same with each."}
+    tone = PLAIN if state["seeds"] == AGREE else BAD
+    yield Point(f"{shared} {says[state['seeds']]}", tone, {"seeds": state["seeds"]})
 
 
 def _divergence(filtering: Filtering) -> Iterator[Point]:
