@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import winokit
 from winokit.errors import BadInput, WinokitError
+from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
     from winokit.auditing import Metric, Run

@@ -39,7 +39,7 @@ def experiment(options: Options) -> Outcome:
         tables += list(found.warnings)
         lines, more = trained_on(options, spec, found)
         tables.append(table(["trained on", "problems", "dev, %", "pairs, %"], lines))
-        rows += [*found.metrics, *more]
+        rows += [*rows_to_json(found.metrics), *more]
     return Outcome(tables, rows, {"seeds": options.more.seeds})
 
 
@@ -63,7 +63,7 @@ def filtered(options: Options, spec: str) -> Filtering:
 def figure_line(found: Filtering, arm: str) -> list[object]:
     """An arm's line of the table."""
     rows = [found.find(arm, name) for name in METRICS]
-    kept, probe, *divergences = (None if one is None else one["value"] for one in rows)
+    kept, probe, *divergences = (None if one is None else one.value for one in rows)
     told = ["" if one is None else f"{one:.3f}" for one in divergences]
     return [arm, f"{kept:,.0f}", percent(probe), *told, WINOGRANDE_KL.get(arm)]
 

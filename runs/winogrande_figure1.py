@@ -25,6 +25,7 @@ from winokit.debias.probe import linear_probe
 from winokit.debias.random_reduction import random_reduction
 from winokit.filtering import Choices, Features, Filtering, embedded, filter_problems, read_features, save
 from winokit.problem import Dataset
+from winokit.results import rows_to_json
 
 HEADER = ("problems", "kept", "twins parted", "linear probe, %", "KL: histogram", "neighbours", "normal", "paper")
 METRICS = ("n_kept", "n_groups_split", "probe_accuracy", "kl_histogram", "kl_knn", "kl_gaussian")
@@ -38,12 +39,12 @@ def experiment(options: Options) -> Outcome:
         features = features_of(data, spec, options)
         found = filtered(data, features, options)
         save(found, options.out / "filtered")
-        arms = {arm.name: {name: found.find(arm.name, name) for name in METRICS} for arm in found.arms}
+        arms = {arm.name: {name: found.rows[arm.name, name].to_json() for name in METRICS} for arm in found.arms}
         lines = [line(name, some) for name, some in arms.items()]
         authors = released(data, features, found, options)
         lines += [line(name, some) for name, some in authors.items()]
         tables += [f"{short(features.model)}, {features.kind}:", table(HEADER, lines), *by_chance(found)]
-        rows += [*found.metrics, *(one for some in authors.values() for one in some.values())]
+        rows += [*rows_to_json(found.metrics), *(one for some in authors.values() for one in some.values())]
     return Outcome(tables, rows, {"aflite": found.settings["methods"].get("aflite")})
 
 
@@ -97,7 +98,7 @@ def by_chance(found: Filtering) -> list[str]:
     """What relabelled runs remove, and what must not be overlooked."""
     if found.null is None:
         return list(found.warnings)
-    low, high = found.null.interval
+    low, high = min(found.null.null_removed), max(found.null.null_removed)
     usual = f"{found.null.expected:,.0f} ({low:,.0f} to {high:,.0f})"
     told = f"{found.null.removed:,} removed; relabelled runs remove {usual}."
     return [told, *found.warnings]
@@ -105,7 +106,7 @@ def by_chance(found: Filtering) -> list[str]:
 
 def line(name: str, some: dict[str, Any]) -> list[object]:
     """A line of the table."""
-    value = {metric: found["value"] for metric, found in some.items() if found is not None}
+    value = {metric: found["value"] for metric, found in some.items()}
     cells = [f"{value['n_kept']:,.0f}", f"{value['n_groups_split']:,.0f}" if "n_groups_split" in value else ""]
     cells.append(f"{100 * value['probe_accuracy']:.1f}")
     cells += [f"{value[metric]:.3f}" for metric in METRICS[3:]]
@@ -117,7 +118,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--features", type=Path, metavar="X.npy", help="instead of embedding now")
     parser.add_argument("--kind", default="concat", help="concat, difference or single (default: concat)")
     parser.add_argument("--pooling", default="first", help="first, mean or span (default: first)")
-    parser.add_argument("--null-runs", type=int, default=5, metavar="N", help="relabelled runs (default: 5)")
+    parser.add_argument("--null-runs", type=int, default=39, metavar="N", help="relabelled runs at most (default: 39)")
     parser.add_argument("--backend", default="auto", help="of AFLite: auto, numpy, torch:cuda")
     parser.add_argument("--seed", type=int, default=0)
 

@@ -50,6 +50,22 @@ def test_aflite_writes_what_it_kept_what_it_removed_and_a_page(planted):
     assert (out / "report" / "index.html").is_file()
 
 
+def test_several_seeds_share_a_folder_and_a_majority_can_decide(planted):
+    arguments = ("aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--null-runs", 0, "--no-assess")
+    kept = {}
+    for name, more in (("first", ()), ("majority", ("--majority",)), ("alone", ("--seeds", 1))):
+        result = run(
+            *arguments, "--ensemble-size", 8, "--cutoff", 40, "--compare", "none", "--out", planted / name, *more
+        )
+        assert result.exit_code == 0, result.output
+        kept[name] = read(planted / name / "kept.jsonl")
+    shares = {p.id: p.labels["kept_share"] for n in ("kept", "removed") for p in read(planted / "first" / f"{n}.jsonl")}
+    assert set(shares.values()) <= {0.0, 0.333333, 0.666667, 1.0}
+    assert {p.id for p in kept["majority"]} == {name for name, share in shares.items() if share > 0.5}
+    assert [p.id for p in kept["first"]] == [p.id for p in kept["alone"]]
+    assert "kept_share" not in kept["alone"][0].labels
+
+
 def test_json_has_settings_rows_and_places(planted):
     arguments = ("pmi", planted / "twins.jsonl", "--size", 200, "--features", planted / "X.npy", "--out", planted / "o")
     result = json.loads(run(*arguments, "--variant", "absolute", "--json").stdout)
@@ -71,7 +87,7 @@ def test_the_options_reach_the_filter(planted):
     chosen = json.loads(result.stdout)
     settings = chosen["run"]["methods"]["aflite"]
     assert {name: settings[name] for name in wanted} == wanted
-    assert {row["subset"] for row in chosen["metrics"]} == {"all", "aflite"}
+    assert {row["subset"] for row in chosen["metrics"]} == {"all", "aflite", "aflite.seed4", "aflite.seed5"}
 
 
 def test_random_needs_no_model_when_nothing_is_assessed(planted):
@@ -92,7 +108,7 @@ def test_the_built_in_model_embeds_by_default(tmp_path):
 def test_a_killed_run_goes_on_to_the_same_result(planted):
     """Killed without warning in the middle, then run again: the same problems are kept as by a run left alone."""
     common = ["aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--null-runs", 0, "--no-assess"]
-    common += ["--compare", "none"]
+    common += ["--compare", "none", "--seeds", 2]
     run(*common, "--out", planted / "alone")
     program = (
         "import os, signal, sys; from winokit.debias import checkpoint; from winokit.cli.debias import app\n"
@@ -132,7 +148,7 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         (["pmi", "open", "--size", 9, "--model", "random", "--bins", 999], BadInput, "no more bins than the 428"),
         (["pmi", "open", "--size", 9, "--model", "random", "--folds", 999], BadInput, "no more folds than the 214"),
         (["aflite", "open", "--model", "random", "--workers", 2], BadInput, "--workers: an option of --engine ray"),
-        (["aflite", "open", "--model", "random", "--null-runs", 1], BadInput, "at least 2 relabelled runs"),
+        (["aflite", "open", "--model", "random", "--seeds", 1, "--majority"], BadInput, "2 seeds or more expected"),
     ],
 )
 def test_bad_input_is_one_clear_line(arguments, error, says, tmp_path, monkeypatch):

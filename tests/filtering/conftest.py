@@ -37,6 +37,6 @@ def planted() -> Planted:
 
 @pytest.fixture(scope="session")
 def filtering(planted: Planted) -> Filtering:
-    """AFLite on them, with its baselines and relabelled runs."""
-    choices = Choices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=3)
+    """AFLite on them with two seeds, its baselines and relabelled runs."""
+    choices = Choices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=19, seeds=2)
     return filter_problems(planted.data, "aflite", features=planted.features, choices=choices)

@@ -7,14 +7,9 @@ from winokit.errors import BadInput, UnknownName
 from winokit.filtering import Assessment, Choices, Features, Watch, filter_problems
 from winokit.problem import Dataset, Problem
 
-METRIC_KEYS = [
-    *("dataset", "model", "scoring", "formalization", "protocol", "subset", "metric", "value", "n"),
-    *("low", "high", "chance", "note"),
-]
-
 
 def value(filtering, subset, metric="kl_histogram"):
-    return filtering.find(subset, metric)["value"]
+    return filtering.find(subset, metric).value
 
 
 @pytest.mark.parametrize("metric", ["kl_histogram", "kl_knn", "kl_gaussian", "kl_histogram_reverse"])
@@ -41,20 +36,16 @@ def test_all_arms_have_the_same_size(filtering):
 
 def test_the_probe_is_above_chance_before_and_not_after(filtering):
     before, after = filtering.find("all", "probe_accuracy"), filtering.find("aflite", "probe_accuracy")
-    assert before["low"] > 0.6
-    assert after["value"] < 0.52
-    assert before["chance"] == after["chance"] == 0.5
-    assert (before["n"], after["n"]) == (1600, int(filtering.chosen.keep.sum()))
+    assert before.low > 0.6
+    assert after.value < 0.52
+    assert before.chance == after.chance == 0.5
+    assert (before.n, after.n) == (1600, int(filtering.chosen.keep.sum()))
 
 
-def test_rows_are_those_of_an_audit(filtering):
-    from winokit.results import Metric
-
-    assert all(list(row) == METRIC_KEYS for row in filtering.metrics)
-    assert {row["protocol"] for row in filtering.metrics} == {"debias"}
-    names = {(row["subset"], row["metric"]) for row in filtering.metrics}
-    assert len(names) == len(filtering.metrics)
-    assert Metric(**filtering.metrics[0]).dataset == "synthetic-800"
+def test_rows_have_names_of_their_own(filtering):
+    assert {row.protocol for row in filtering.metrics} == {"debias"}
+    assert len(filtering.rows) == len(filtering.metrics)
+    assert filtering.metrics[0].dataset == "synthetic-800"
 
 
 def test_components_found_anew_are_the_same_for_all_problems_and_differ_for_the_rest(filtering):
@@ -64,28 +55,105 @@ def test_components_found_anew_are_the_same_for_all_problems_and_differ_for_the_
 
 def test_a_divergence_is_given_with_what_chance_would_give(filtering):
     row = filtering.find("all", "kl_histogram")
-    assert row["low"] < row["value"] < row["high"]
-    assert 0 < row["chance"] < 0.05
+    assert row.low < row.value < row.high
+    assert 0 < row.chance < 0.05
 
 
 def test_removals_beyond_chance_are_counted(filtering):
     removed, chance = filtering.find("aflite", "n_removed"), filtering.find("aflite", "n_removed_by_chance")
-    assert removed["value"] == 1600 - filtering.chosen.keep.sum()
-    assert removed["value"] > chance["high"]
-    assert not any("no more than chance" in warning for warning in filtering.warnings)
+    assert removed.value == 1600 - filtering.chosen.keep.sum()
+    assert removed.value > chance.high
+    assert (filtering.find("aflite", "p_null").value, filtering.find("aflite", "p_null").n) == (1 / 20, 19)
+    assert not any("than chance" in warning for warning in filtering.warnings)
 
 
 def test_noise_is_said_to_lose_no_more_than_chance(planted):
-    noise = np.random.default_rng(5).normal(size=planted.features.rows.shape)
-    choices = Choices(aflite=AFLite(ensemble_size=32), null_runs=4, compare=())
+    noise = np.random.default_rng(5).normal(size=planted.features.rows.shape).astype(np.float32)
+    choices = Choices(aflite=AFLite(ensemble_size=32, cutoff=100), null_runs=19, compare=())
     found = filter_problems(planted.data, "aflite", features=Features(noise, "noise", "single"), choices=choices)
     assert any(warning.startswith("no more than chance") for warning in found.warnings)
 
 
+def test_too_few_relabelled_runs_are_said_to_decide_nothing(planted):
+    choices = Choices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=2, compare=())
+    found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, assessment=None)
+    assert found.warnings == (
+        "undecided: 2 relabelled runs are too few to tell what was removed from chance; 19 are enough (--null-runs)",
+    )
+
+
+def test_the_probe_of_what_is_kept_is_ranked_among_as_many_at_random(filtering):
+    after, drawn = filtering.find("aflite", "probe_accuracy"), filtering.find("aflite", "random_probe_accuracy")
+    assert after.value < drawn.low <= drawn.value <= drawn.high
+    assert drawn.n == after.n
+    assert filtering.find("aflite", "p_random_removal").value == 1 / 20
+
+
+def test_a_filter_that_does_no_better_than_random_removal_is_seen_through(planted):
+    """Words say nothing of these features, so that PMI is as good as drawing pairs."""
+    noise = np.random.default_rng(5).normal(size=(len(planted.data), 20)).astype(np.float32)
+    features, choices = Features(noise, "noise", "single"), Choices(size=1500, compare=())
+    found = filter_problems(planted.data, "pmi", features=features, choices=choices)
+    assert found.find("pmi", "p_random_removal").value > 0.05
+
+
+def test_random_reduction_is_not_compared_with_itself(planted):
+    found = filter_problems(planted.data, "random", features=planted.features, choices=Choices(size=1500, compare=()))
+    assert found.find("random", "probe_accuracy") is not None
+    assert found.find("random", "p_random_removal") is None
+
+
+def test_another_seed_has_rows_of_its_own_and_the_first_decides(filtering, planted):
+    first, second = filtering.seeds
+    assert first is filtering.chosen
+    assert (first.settings["seed"], second.settings["seed"]) == (0, 1)
+    assert filtering.find("aflite.seed1", "n_kept").value == second.keep.sum()
+    assert (first.keep != second.keep).any()
+    assert {"p_null", "probe_accuracy", "p_random_removal"} <= {m for s, m in filtering.rows if s == "aflite.seed1"}
+    assert filtering.find("all.seed1", "probe_accuracy").n == len(planted.data)
+    alone = AFLite(ensemble_size=32, cutoff=40, seed=1).fit(
+        planted.features.rows,
+        np.array([problem.answer for problem in planted.data]),
+    )
+    assert (second.keep == alone.keep_).all()
+
+
+def test_the_overlap_of_seeds_is_their_jaccard_index(filtering):
+    first, second = (arm.keep for arm in filtering.seeds)
+    kept, removed = (filtering.find("aflite", f"{name}_overlap") for name in ("kept", "removed"))
+    assert kept.value == (first & second).sum() / (first | second).sum()
+    assert removed.value == (~first & ~second).sum() / (~first | ~second).sum()
+    assert kept.chance < kept.value
+    assert any(warning.startswith("what is kept depends on the seed") for warning in filtering.warnings)
+
+
+def test_problems_say_how_many_seeds_keep_them(filtering):
+    shares = {p.id: p.labels["kept_share"] for p in (*filtering.kept, *filtering.removed)}
+    wanted = np.mean([arm.keep for arm in filtering.seeds], axis=0)
+    assert [shares[p.id] for p in filtering.dataset] == wanted.tolist()
+    assert set(wanted) == {0.0, 0.5, 1.0}
+
+
+def test_a_majority_keeps_what_more_than_half_of_the_seeds_keep(planted):
+    choices = Choices(aflite=AFLite(ensemble_size=8, cutoff=100), seeds=3, majority=True, null_runs=19, compare=())
+    found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, assessment=None)
+    votes = np.sum([arm.keep for arm in found.seeds], axis=0)
+    assert (found.chosen.keep == (votes >= 2)).all()
+    assert [arm.name for arm in found.seeds] == ["aflite.seed0", "aflite.seed1", "aflite.seed2"]
+    least_sure = max(found.find(arm.name, "p_null").value for arm in found.seeds)
+    assert found.find("aflite", "p_null").value == least_sure
+    first_keeps = [p for p in found.removed if "removed_in_phase" not in p.labels]
+    assert {p.id for p in first_keeps} == {
+        p.id
+        for p, stays, first in zip(found.dataset, found.chosen.keep, found.seeds[0].keep, strict=True)
+        if first > stays
+    }
+
+
 def test_over_filtering_is_pointed_out(filtering):
     after = filtering.find("aflite", "probe_accuracy")
-    assert any(w.startswith("over-filtered") for w in filtering.warnings) == (after["high"] < 0.5)
-    assert after["high"] < 0.5
+    assert any(w.startswith("over-filtered") for w in filtering.warnings) == (after.high < 0.5)
+    assert after.high < 0.5
 
 
 def test_removed_problems_say_when_and_why(filtering, planted):
@@ -117,7 +185,7 @@ def test_everything_is_recorded(filtering):
     assert settings["features"]["features"] == "difference"
     assert len(settings["features"]["sha256"]) == 64
     assert settings["assessment"]["bins"] == bins_for(int(filtering.chosen.keep.sum()))
-    assert {"aflite", "null", "probe", "divergence"} <= set(settings["seconds"])
+    assert {"aflite", "seeds", "null", "probe", "removals", "divergence"} <= set(settings["seconds"])
 
 
 def test_the_same_call_gives_the_same_rows(planted):
@@ -132,7 +200,7 @@ def test_pmi_and_random_need_no_features(planted):
         assert found.kept.problems
         assert found.pictures is None
         assert found.find(method, "probe_accuracy") is None
-        assert found.find(method, "n_kept")["value"] == 400
+        assert found.find(method, "n_kept").value == 400
 
 
 def test_features_can_go_unassessed(planted):
@@ -152,9 +220,9 @@ def test_aflite_beside_a_baseline_gives_back_what_left_last(planted):
 
 def test_twins_can_stay_together_at_random(planted):
     found = filter_problems(planted.data, "random", choices=Choices(size=400, twins="together", compare=()))
-    assert found.find("random", "n_groups_split")["value"] == 0
+    assert found.find("random", "n_groups_split").value == 0
     apart = filter_problems(planted.data, "random", choices=Choices(size=400, compare=()))
-    assert apart.find("random", "n_groups_split")["value"] > 50
+    assert apart.find("random", "n_groups_split").value > 50
 
 
 def test_where_nothing_is_removed_nothing_is_compared(planted):
@@ -170,7 +238,7 @@ def test_what_begins_is_told(planted):
     choices = Choices(aflite=AFLite(ensemble_size=8), compare=("random",))
     watch = Watch(step=steps.append, phase=phases.append)
     found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, watch=watch)
-    assert steps == ["aflite", "random", "probe", "divergence", "words"]
+    assert steps == ["aflite", "random", "probe", "removals", "divergence", "words"]
     assert len(phases) == len(found.chosen.history)
 
 
@@ -187,6 +255,8 @@ def twin(answer, candidates=("Ann", "Bea"), word="one"):
         (lambda p: filter_problems(p.data, "pmi", choices=Choices(size=9999)), BadInput, "a size from 1 to 1600"),
         (lambda p: Choices(compare=("al",)), UnknownName, "No method of debiasing named 'al'"),
         (lambda p: Choices(twins="apartt"), UnknownName, "Did you mean 'apart'"),
+        (lambda p: Choices(seeds=0), BadInput, "1 seed or more expected"),
+        (lambda p: Choices(majority=True), BadInput, "2 seeds or more expected for a majority"),
         (
             lambda p: filter_problems(Dataset([twin(0), twin(None, word="b")]), "random"),
             BadInput,
@@ -218,5 +288,5 @@ def test_pmi_keeps_whole_pairs_of_winogrande_and_removes_comparatives(real_file)
     data = winokit.load(real_file("winogrande/train_l.jsonl"))
     found = filter_problems(data, "pmi", choices=Choices(size=6000, compare=()))
     assert len(found.kept) == 6000
-    assert found.find("pmi", "n_groups_split")["value"] == 0
+    assert found.find("pmi", "n_groups_split").value == 0
     assert {"more", "less"} & {one.trait for one in found.overused.words[:5]}

@@ -5,6 +5,7 @@ import pytest
 
 from winokit.filtering import Choices, filter_problems, read_features, save
 from winokit.formats import read
+from winokit.results import CONTRACT, Metric
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +19,7 @@ def test_the_problems_can_be_read_again(filtering, folder):
     kept, removed = (read(folder / f"{name}.jsonl") for name in ("kept", "removed"))
     assert [p.id for p in kept] == [p.id for p in filtering.kept]
     assert [p.labels for p in removed] == [p.labels for p in filtering.removed]
+    assert {p.labels["kept_share"] for p in kept} <= {0.5, 1.0}
     assert kept.card == filtering.dataset.card
 
 
@@ -27,7 +29,8 @@ def test_the_record_has_settings_history_null_and_rows(filtering, folder):
     assert len(record["history"]) == len(filtering.chosen.history)
     assert {"number", "rows", "removed", "at_threshold", "accuracy", "seconds"} <= set(record["history"][0])
     assert record["null"]["removed"] == record["problems"] - record["kept"]
-    assert record["metrics"] == filtering.metrics
+    assert [Metric.from_json(row) for row in record["metrics"]] == filtering.metrics
+    assert all(list(row) == list(CONTRACT) for row in record["metrics"])
     assert record["content_hash"] == filtering.dataset.content_hash
 
 

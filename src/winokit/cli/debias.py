@@ -71,8 +71,15 @@ def aflite(
         float | None, typer.Option(help="Stop when the ensemble's held-out accuracy falls below this; 0.5 is chance.")
     ] = None,
     null_runs: Annotated[
-        int, typer.Option(help="Runs on relabelled problems, to know what goes by chance; 0 for none.", min=0)
-    ] = 5,
+        int,
+        typer.Option(
+            help="Most runs on relabelled problems, to know what goes by chance: 19 can tell, 0 for none.", min=0
+        ),
+    ] = 39,
+    seeds: Annotated[
+        int, typer.Option(help="Seeds to run, from --seed on: how often is a problem kept? The first decides.", min=1)
+    ] = 3,
+    majority: Annotated[bool, typer.Option("--majority", help="Keep what more than half of the seeds keep.")] = False,
     tolerance: Annotated[float | None, typer.Option(help="How exactly to solve. Default: by precision.")] = None,
     max_steps: Annotated[int, typer.Option(help="Most steps of the solver.", min=1)] = 300,
     engine: Annotated[
@@ -123,7 +130,16 @@ def aflite(
         workers=workers,
         address=address,
     )
-    run(common, Choices(seed=seed, twins=twins, aflite=chosen, null_runs=null_runs, compare=common.compared))
+    choices = Choices(
+        seed=seed,
+        twins=twins,
+        aflite=chosen,
+        null_runs=null_runs,
+        seeds=seeds,
+        majority=majority,
+        compare=common.compared,
+    )
+    run(common, choices)
 
 
 @app.command()

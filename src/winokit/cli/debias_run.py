@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from winokit.filtering import Choices, Features, Filtering, Watch
     from winokit.problem import Dataset
 
-CHECKPOINT = "checkpoint.npz"
+CHECKPOINT, CHECKPOINTS = "checkpoint.npz", "checkpoint*.npz"
+"""Of the first seed, and of all."""
 STAGES = {
     "aflite": "AFLite",
     "pmi": "PMI",
     "random": "random reduction",
+    "seeds": "other seeds",
     "null": "relabelled runs",
     "probe": "linear probe",
+    "removals": "random removals",
     "divergence": "divergence",
     "words": "words",
 }
@@ -96,6 +99,7 @@ def run(common: Common, choices: Choices) -> None:
     from winokit.filtering.save import REPORT, check_folder
     from winokit.loading import load
     from winokit.report.debias_page import write_debias_page
+    from winokit.results import rows_to_json
 
     if common.features is not None and common.model is not None:
         raise BadInput("features come from a file (--features) or from a model (--model), not from both")
@@ -124,9 +128,10 @@ def run(common: Common, choices: Choices) -> None:
     tell(note for note in found.notes if note not in dataset.notes)
     save(found, folder)
     page = write_debias_page(found, folder / REPORT)
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+    for checkpoint in folder.glob(CHECKPOINTS):
+        checkpoint.unlink()
     if common.json:
-        said = {"run": found.settings, "warnings": found.warnings, "metrics": found.metrics}
+        said = {"run": found.settings, "warnings": found.warnings, "metrics": rows_to_json(found.metrics)}
         print_json({**said, "out": str(folder), "report": str(page)})
         return
     _say(found, folder, page)
@@ -202,7 +207,9 @@ def stages(choices: Choices) -> Iterator[Stages]:
 
 
 def _say(found: Filtering, folder: Path, page: Path) -> None:
-    """The outcome for a person: sizes, what was scaled to the data, the table of arms, where to look."""
+    """The outcome for a person: sizes, what was scaled to the data, the table of arms, the verdict, where to look."""
+    from winokit.report.debias_verdict import verdict_of
+
     kept, n = int(found.chosen.keep.sum()), len(found.dataset)
     phases = len(found.chosen.history)
     in_phases = f" in {phases} {'phase' if phases == 1 else 'phases'}" if phases else ""
@@ -214,6 +221,7 @@ def _say(found: Filtering, folder: Path, page: Path) -> None:
             f"ensemble {chosen['ensemble_size']}, twins {chosen['twins']}, {chosen['backend']}"
         )
     console().print(arms_table(found))
+    typer.echo(verdict_of(found).word)
     tell(found.warnings)
     typer.echo(f"{folder / 'kept.jsonl'}, removed.jsonl, debias.json; page: {page}")
 
@@ -221,6 +229,8 @@ def _say(found: Filtering, folder: Path, page: Path) -> None:
 def arms_table(found: Filtering) -> Table:
     """Each method beside all problems: how many are kept, the probe, and the divergence with what chance gives."""
     from rich.table import Table
+
+    from winokit.report.wording import say_interval
 
     assessed = found.find("all", "probe_accuracy") is not None
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -233,9 +243,9 @@ def arms_table(found: Filtering) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for arm in found.arms:
         split, probe, kl = (found.find(arm.name, name) for name in ("n_groups_split", "probe_accuracy", "kl_histogram"))
-        cells = [f"{int(arm.keep.sum()):,}", f"{split['value']:,}" if split else ""]
+        cells = [f"{int(arm.keep.sum()):,}", f"{split.value:,}" if split else ""]
         if probe and kl:
-            cells.append(rf"{probe['value']:.1%} \[{100 * probe['low']:.1f}, {100 * probe['high']:.1f}]")
-            cells += [f"{kl['value']:.3f}", f"{kl['chance']:.3f}"]
+            cells.append(rf"{probe.value:.1%} \{say_interval(probe)}")
+            cells += [f"{kl.value:.3f}", f"{kl.chance:.3f}"]
         table.add_row(arm.name, *cells)
     return table

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,13 @@ class AFLite:
         self.scores_, self.first_scores_ = run.scores, run.first_scores
         self.history_ = [Phase(**phase) for phase in run.history]
         return self
+
+    def again(self, seed: int) -> AFLite:
+        """The same filter with another seed and no file of its own, its choices those made for this fitted run."""
+        other = copy(self)
+        other.seed, other.checkpoint = seed, None
+        other.train_size, other.cutoff = self.settings_["train_size"], self.settings_["cutoff"]
+        return other
 
     def _phase(self, run: Run, rows: Rows, ensemble: Ensemble, units: Ints) -> Phase:
         """Draw, fit, predict, and let the best-predicted rows go."""

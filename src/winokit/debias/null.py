@@ -5,25 +5,31 @@ threshold. A run therefore means something only beside runs on the same features
 groups are flipped, each with probability one half: twins keep opposite answers, as they have nearly the same features;
 a plain permutation would give many of them equal ones, a regularity that the ensemble finds and removes.
 
+Numbers of removals are skewed, so that the real one is ranked among the relabelled ones (`sequential.py`): a Student
+interval of them would be exceeded by chance three times as often as it says.
+
 A row's q-value estimates the share of chance among all rows that score at least as well in the first phase, the one
 phase in which all rows take part: the mean number of such rows in relabelled runs over their number in the real one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from winokit.debias.aflite import AFLite
 from winokit.debias.inputs import checked_answers, checked_features, unit_numbers
 from winokit.debias.rows import Ints
+from winokit.debias.sequential import Rank, rank
 from winokit.errors import BadInput
+
+SEEDS_APART = 1_000_003
+"""How far the seeds of relabelled runs are from those of real ones, which may be several in a row."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,7 @@ class Null:
     """Relabelled runs, and the real run beside them."""
 
     removed: int  # by the real run
+    ranks: tuple[Rank, ...]  # of the real run and of its other seeds, by how many they remove
     null_removed: tuple[int, ...]
     at_threshold: int  # rows at or over the threshold in the real run's first phase
     null_at_threshold: tuple[int, ...]
@@ -38,31 +45,13 @@ class Null:
 
     @property
     def expected(self) -> float:
-        """Removals that chance accounts for."""
+        """Removals that chance accounts for; somewhat many where draws stopped at one that reached the real run."""
         return float(np.mean(self.null_removed))
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Where another relabelled run would fall, 95 in 100: Student's prediction interval."""
-        runs = len(self.null_removed)
-        reach = stats.t.ppf(0.975, runs - 1) * np.std(self.null_removed, ddof=1) * np.sqrt(1 + 1 / runs)
-        return max(0.0, self.expected - reach), self.expected + reach
 
     @property
     def excess(self) -> float:
         """Removals beyond what chance accounts for."""
         return self.removed - self.expected
-
-    @property
-    def p_value(self) -> float:
-        """How often relabelled runs remove as much, the real one counted in."""
-        return (1 + sum(count >= self.removed for count in self.null_removed)) / (1 + len(self.null_removed))
-
-
-def check_runs(runs: int) -> None:
-    """Refuse so few runs that nothing is known of how they vary."""
-    if runs < 2:
-        raise BadInput(f"a null needs at least 2 relabelled runs; found {runs}")
 
 
 def null_runs(
@@ -71,29 +60,48 @@ def null_runs(
     y: npt.ArrayLike,
     groups: Sequence[Any] | npt.NDArray[Any] | None = None,
     *,
-    runs: int = 10,
+    others: Sequence[AFLite] = (),
+    runs: int = 39,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Null:
-    """Repeat a fitted run on relabelled rows, `runs` times."""
-    check_runs(runs)
+    """Repeat a fitted run on relabelled rows, at most `runs` times.
+
+    `others`, fitted with other seeds, are ranked among the same relabelled runs: those differ in their seeds too.
+    """
+    if runs < 1:
+        raise BadInput(f"1 relabelled run or more expected; found {runs}")
     X = checked_features(X)
     y = checked_answers(y, len(X))
     units = unit_numbers(groups, len(X))
-    removed, scores = [], []
-    for number in range(runs):
-        found = _again(real, seed + number + 1).fit(X, relabelled(y, units, seed=seed + number), groups)
-        removed.append(int((~found.keep_).sum()))
-        scores.append(found.first_scores_)
-        if progress:
-            progress(number + 1)
+    removed: list[int] = []
+    scores: list[npt.NDArray[np.float64]] = []
+
+    def relabelled_removals() -> Iterator[int]:
+        """Removals of one relabelled run after the other, those made for an earlier rank first."""
+        for number in count():
+            if number == len(removed):
+                again = real.again(real.seed + SEEDS_APART + seed + number)
+                again.fit(X, relabelled(y, units, seed=seed + number), groups)
+                removed.append(_removals(again))
+                scores.append(again.first_scores_)
+                if progress:
+                    progress(len(removed))
+            yield removed[number]
+
+    ranks = [rank((drawn >= _removals(fitted) for drawn in relabelled_removals()), runs) for fitted in (real, *others)]
     return Null(
-        removed=int((~real.keep_).sum()),
+        removed=_removals(real),
+        ranks=tuple(ranks),
         null_removed=tuple(removed),
         at_threshold=int((real.first_scores_ >= real.threshold).sum()),
         null_at_threshold=tuple(int((found >= real.threshold).sum()) for found in scores),
         q_values=q_values(real.first_scores_, scores),
     )
+
+
+def _removals(fitted: AFLite) -> int:
+    return int((~fitted.keep_).sum())
 
 
 def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
@@ -129,11 +137,3 @@ def _at_least(levels: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) 
     """How many scores reach each level."""
     known = np.sort(scores[~np.isnan(scores)])
     return len(known) - np.searchsorted(known, levels, side="left")
-
-
-def _again(real: AFLite, seed: int) -> AFLite:
-    """The same filter with another seed and no file of its own, its choices those made for the real run."""
-    other = copy(real)
-    other.seed, other.checkpoint = real.seed + seed, None
-    other.train_size, other.cutoff = real.settings_["train_size"], real.settings_["cutoff"]
-    return other

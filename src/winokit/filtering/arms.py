@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from winokit.debias.aflite import AFLite, Phase
 from winokit.debias.components import Matrix
-from winokit.debias.null import Null, check_runs, null_runs
+from winokit.debias.null import Null, null_runs
 from winokit.debias.pmi import PMIFilter
 from winokit.debias.random_reduction import random_reduction
 from winokit.debias.whole_groups import check_seed
@@ -35,7 +35,11 @@ class Choices:
     pmi: PMIFilter | None = None
     """Its settings; the size is set as needed."""
     null_runs: int = 0
-    """How often AFLite is run on relabelled problems, to know what it removes by chance."""
+    """How often AFLite is run on relabelled problems at most, to know what it removes by chance; 19 can tell."""
+    seeds: int = 1
+    """How many seeds AFLite is run with, to know how much of what it keeps is the seed's; the first one decides."""
+    majority: bool = False
+    """Whether the kept are those that more than half of the seeds keep, instead."""
     compare: Sequence[str] = (RANDOM, PMI)
     """Other methods to show beside the chosen one."""
 
@@ -45,8 +49,9 @@ class Choices:
                 raise UnknownName("method of debiasing", name, METHODS)
         if self.twins not in TWINS:
             raise UnknownName("treatment of twins", self.twins, TWINS)
-        if self.null_runs:
-            check_runs(self.null_runs)
+        if self.seeds < 1 or (self.majority and self.seeds == 1):
+            wanted = "2 seeds or more expected for a majority" if self.majority else "1 seed or more expected"
+            raise BadInput(f"{wanted} (--seeds); found {self.seeds}")
         check_seed(self.seed)
 
 
@@ -115,12 +120,42 @@ def run_method(name: str, rows: Rows, choices: Choices, size: int | None, watch:
     return arm
 
 
-def null_of(arm: Arm, rows: Rows, choices: Choices, watch: Watch) -> Null:
-    """The runs on relabelled problems, of an arm that AFLite made."""
+def other_seeds(first: Arm, rows: Rows, choices: Choices) -> tuple[Arm, ...]:
+    """AFLite on the same problems with the seeds that follow the first run's."""
+    fitted, found = _fitted(first), []
+    for number in range(1, choices.seeds):
+        other = fitted.again(fitted.seed + number)
+        if fitted.checkpoint is not None:
+            other.checkpoint = fitted.checkpoint.with_stem(f"{fitted.checkpoint.stem}-{number}")
+        found.append(_arm_of(other.fit(rows.x, rows.y, rows.groups), of_seed(AFLITE, other.seed)))
+    return tuple(found)
+
+
+def of_seed(name: str, seed: int) -> str:
+    """The name of an arm as another seed makes it: a subset of its own in the rows."""
+    return f"{name}.seed{seed}"
+
+
+def by_majority(seeds: tuple[Arm, ...]) -> Arm:
+    """What more than half of the seeds keep; phases and scores are those of the first."""
+    keep = np.mean([arm.keep for arm in seeds], axis=0) > 0.5
+    if not keep.any():
+        raise BadInput(
+            f"no problem is kept by more than half of {len(seeds)} seeds: the first one's are (no --majority)"
+        )
+    return replace(seeds[0], keep=keep, settings={**seeds[0].settings, "majority_of_seeds": len(seeds)})
+
+
+def null_of(seeds: tuple[Arm, ...], rows: Rows, choices: Choices, watch: Watch) -> Null:
+    """The runs on relabelled problems, and where the seeds of AFLite stand among them."""
+    first, *others = (_fitted(arm) for arm in seeds)
+    how: dict[str, Any] = {"runs": choices.null_runs, "seed": choices.seed, "progress": watch.null}
+    return null_runs(first, rows.x, rows.y, rows.groups, others=others, **how)
+
+
+def _fitted(arm: Arm) -> AFLite:
     assert arm.fitted is not None
-    assert rows.x is not None
-    runs, seed = choices.null_runs, choices.seed
-    return null_runs(arm.fitted, rows.x, rows.y, rows.groups, runs=runs, seed=seed, progress=watch.null)
+    return arm.fitted
 
 
 def _random(rows: Rows, choices: Choices, size: int) -> Arm:
@@ -141,11 +176,15 @@ def _aflite(rows: Rows, choices: Choices, size: int | None, watch: Watch) -> Arm
         raise BadInput("AFLite needs features: name a model (--model) or a file (--features)")
     chosen = choices.aflite or AFLite(seed=choices.seed)
     found = chosen.fit(rows.x, rows.y, rows.groups, progress=watch.phase)
-    history = tuple(asdict(phase) for phase in found.history_)
-    arm = Arm(AFLITE, found.keep_, dict(found.settings_), found.scores_, found.phase_, history, found)
+    arm = _arm_of(found, AFLITE)
     missing = 0 if size is None else size - int(arm.keep.sum())
     if missing <= 0:
         return arm
     keep = arm.keep.copy()
     keep[arm.removal_order[len(arm.removal_order) - missing :]] = True
     return replace(arm, keep=keep, settings={**arm.settings, "cut_back_to": size})
+
+
+def _arm_of(found: AFLite, name: str) -> Arm:
+    history = tuple(asdict(phase) for phase in found.history_)
+    return Arm(name, found.keep_, dict(found.settings_), found.scores_, found.phase_, history, found)

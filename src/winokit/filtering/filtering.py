@@ -7,15 +7,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from winokit import __version__
 from winokit.debias.components import principal_components
 from winokit.debias.null import Null
 from winokit.debias.overuse import Overuse, Sides, overused_lengths, overused_polarity, overused_words
+from winokit.debias.sequential import UNDECIDED, WITHIN, Rank
 from winokit.errors import BadInput, UnknownName
 from winokit.filtering.arms import (
     AFLITE,
@@ -27,28 +30,32 @@ from winokit.filtering.arms import (
     Choices,
     Rows,
     Watch,
+    by_majority,
     everything,
     null_of,
+    of_seed,
+    other_seeds,
     run_method,
 )
 from winokit.filtering.assessment import (
     Assessment,
     Header,
-    Row,
     bins_of,
     check_assessment,
     divergence_rows,
     null_rows,
-    probe_arm,
     probe_row,
+    rank_row,
+    removal_rows,
+    seed_rows,
     size_rows,
 )
 from winokit.filtering.features import Features
 from winokit.filtering.pictures import Pictures, pictures_of
 from winokit.filtering.words import words_of
 from winokit.problem import Dataset
+from winokit.results import BELOW, Metric, stands
 
-COIN = 0.5
 _USUAL = Assessment()
 
 
@@ -69,7 +76,7 @@ class Filtering:
     dataset: Dataset
     method: str
     arms: tuple[Arm, ...]
-    metrics: list[Row]
+    metrics: list[Metric]
     overused: Overused
     pictures: Pictures | None
     settings: dict[str, Any]
@@ -80,6 +87,8 @@ class Filtering:
     """What a reader of the outcome must not overlook."""
     null: Null | None = None
     """What AFLite removes from relabelled problems, where that was asked for."""
+    seeds: tuple[Arm, ...] = ()
+    """What each seed of AFLite keeps: the chosen arm first, unless that is the majority of them."""
 
     @property
     def chosen(self) -> Arm:
@@ -88,9 +97,9 @@ class Filtering:
 
     @property
     def kept(self) -> Dataset:
-        """The problems that stay."""
-        keep = self.chosen.keep
-        return self.dataset.with_problems(p for p, stays in zip(self.dataset, keep, strict=True) if stays)
+        """The problems that stay, with the share of seeds that keep each as a label, where there are several."""
+        rows = np.flatnonzero(self.chosen.keep).tolist()
+        return self.dataset.with_problems(self.dataset[row].with_labels(**self._kept_share(row)) for row in rows)
 
     @property
     def removed(self) -> Dataset:
@@ -99,18 +108,33 @@ class Filtering:
         problems = []
         for row in np.flatnonzero(~arm.keep).tolist():
             labels: dict[str, Any] = {"removed_by": arm.name}
-            if arm.phase is not None:
+            if arm.phase is not None and arm.phase[row] > 0:  # a majority removes what the first seed may keep
                 labels["removed_in_phase"] = int(arm.phase[row])
             if arm.scores is not None and np.isfinite(arm.scores[row]):
                 labels["removed_score"] = round(float(arm.scores[row]), 6)
             if self.null is not None:
                 labels["removed_q"] = round(float(self.null.q_values[row]), 6)
-            problems.append(self.dataset[row].with_labels(**labels))
+            problems.append(self.dataset[row].with_labels(**labels, **self._kept_share(row)))
         return self.dataset.with_problems(problems)
 
-    def find(self, subset: str, metric: str) -> Row | None:
+    @cached_property
+    def seeds_keeping(self) -> NDArray[np.int64]:
+        """For each problem the number of seeds that keep it."""
+        found: NDArray[np.int64] = np.sum([arm.keep for arm in self.seeds], axis=0, dtype=np.int64)
+        return found
+
+    def _kept_share(self, row: int) -> dict[str, float]:
+        many = len(self.seeds)
+        return {"kept_share": round(int(self.seeds_keeping[row]) / many, 6)} if many > 1 else {}
+
+    @cached_property
+    def rows(self) -> dict[tuple[str, str], Metric]:
+        """The rows by subset and metric."""
+        return {(row.subset, row.metric): row for row in self.metrics}
+
+    def find(self, subset: str, metric: str) -> Metric | None:
         """The row of that name."""
-        return next((row for row in self.metrics if (row["subset"], row["metric"]) == (subset, metric)), None)
+        return self.rows.get((subset, metric))
 
 
 @dataclass
@@ -152,29 +176,47 @@ def filter_problems(
     size = None if method == AFLITE else choices.size
     with clock.timed(method):
         chosen = run_method(method, rows, choices, size, watch)
+    seeds: tuple[Arm, ...] = (chosen,)
+    if method == AFLITE and choices.seeds > 1:
+        with clock.timed("seeds"):
+            seeds = (chosen, *other_seeds(chosen, rows, choices))
+        if choices.majority:
+            first = replace(chosen, name=of_seed(AFLITE, chosen.settings["seed"]))
+            chosen, seeds = by_majority(seeds), (first, *seeds[1:])
     null = None
     if method == AFLITE and choices.null_runs:
         with clock.timed("null"):
-            null = null_of(chosen, rows, choices, watch)
+            null = null_of(seeds, rows, choices, watch)
     arms = _arms(chosen, rows, choices, clock)
+    others = tuple(arm for arm in seeds if arm is not chosen)
     header = Header(dataset.card.name, features.model if features else "none", features.kind if features else "words")
-    metrics = [row for arm in arms for row in size_rows(arm, rows, header)]
-    metrics += null_rows(chosen, null, header)
+    metrics = [row for arm in (*arms, *others) for row in size_rows(arm, rows, header)]
+    if len(seeds) > 1:
+        metrics += seed_rows(chosen, seeds, header)
+    if null is not None:
+        metrics += null_rows(chosen, null, header)
+        metrics += [rank_row(name, "p_null", found, header) for name, found in _ranks(chosen, seeds, null).items()]
     settings = _settings(dataset, method, features, choices)
     pictures = None
     if features is not None and assessment is not None:
         how = replace(assessment, bins=bins_of(arms, assessment))
         settings["assessment"] = asdict(how)
-        found, pictures = _assessed(arms, rows, how, header, clock)
-        metrics += found
+        assessed, pictures = _assessed(arms, chosen, others, rows, how, header, clock)
+        metrics += assessed
     with clock.timed("words"):
         overused = overused_of(chosen, rows)
-    settings["null_runs"] = choices.null_runs
+    settings["null_runs"], settings["seeds"] = choices.null_runs, len(seeds)
     settings["methods"] = {arm.name: arm.settings for arm in arms if arm.settings}
     settings["seconds"] = clock.seconds
     notes = (*dataset.notes, *(features.notes if features else ()))
-    warnings = tuple(_warnings(chosen, null, metrics))
-    return Filtering(dataset, method, arms, metrics, overused, pictures, settings, notes, warnings, null)
+    found = Filtering(dataset, method, arms, metrics, overused, pictures, settings, notes, null=null, seeds=seeds)
+    return replace(found, warnings=tuple(_warnings(found)))
+
+
+def _ranks(chosen: Arm, seeds: tuple[Arm, ...], null: Null) -> dict[str, Rank]:
+    """Where each seed's removals stand among those of relabelled runs; a majority is as sure as its least sure seed."""
+    ranks = dict(zip((arm.name for arm in seeds), null.ranks, strict=True))
+    return {chosen.name: max(null.ranks, key=lambda found: found.p_value)} | ranks
 
 
 def rows_of(dataset: Dataset, features: Features | None = None) -> Rows:
@@ -209,13 +251,26 @@ def _arms(chosen: Arm, rows: Rows, choices: Choices, clock: _Clock) -> tuple[Arm
 
 
 def _assessed(
-    arms: tuple[Arm, ...], rows: Rows, how: Assessment, header: Header, clock: _Clock
-) -> tuple[list[Row], Pictures]:
-    """The rows of every arm in features, and the picture."""
+    arms: tuple[Arm, ...],
+    chosen: Arm,
+    others: tuple[Arm, ...],
+    rows: Rows,
+    how: Assessment,
+    header: Header,
+    clock: _Clock,
+) -> tuple[list[Metric], Pictures]:
+    """The rows of every arm in features, and the picture; of other seeds the probes alone, in folds of their own."""
     assert rows.x is not None
-    metrics: list[Row] = []
+    probes: dict[str, Metric] = {}
+    seeds = [(arm, replace(how, seed=arm.settings["seed"])) for arm in others]
     with clock.timed("probe"):
-        metrics += [probe_row(arm, probe_arm(arm, rows, how), rows, how, header) for arm in arms]
+        before = [(replace(everything(rows), name=of_seed(ALL, its.seed)), its) for _, its in seeds]
+        for arm, its in (*((arm, how) for arm in arms), *before, *seeds):
+            probes[arm.name] = probe_row(arm, rows, its, header)
+    metrics = list(probes.values())
+    with clock.timed("removals"):
+        for arm, its in ((chosen, how), *seeds):
+            metrics += removal_rows(arm, probes[arm.name], rows, its, header)
     with clock.timed("divergence"):
         components = principal_components(rows.x)
         for arm in arms:
@@ -235,23 +290,33 @@ def overused_of(arm: Arm, rows: Rows) -> Overused:
     )
 
 
-def _warnings(chosen: Arm, null: Null | None, metrics: list[Row]) -> Iterator[str]:
+def _warnings(found: Filtering) -> Iterator[str]:
     """What a reader must not overlook."""
-    if null is not None and null.removed <= null.interval[1]:
+    rank, by_chance = found.find(found.method, "p_null"), found.find(found.method, "n_removed_by_chance")
+    outcome = Rank(rank.value, rank.n).outcome if rank else None
+    if by_chance and outcome == WITHIN:
+        went = min(int((~arm.keep).sum()) for arm in (found.seeds if found.settings["majority"] else (found.chosen,)))
         yield (
-            f"no more than chance: {null.removed:,} problems were removed, and relabelled runs remove "
-            f"{null.interval[0]:,.0f} to {null.interval[1]:,.0f}"
+            f"no more than chance: {went:,} problems were removed{' by a seed' if found.settings['majority'] else ''}, "
+            f"and relabelled runs remove {by_chance.low:,.0f} to {by_chance.high:,.0f}"
         )
-    before, after = (_probe(name, metrics) for name in (ALL, chosen.name))
-    if before and after and after["high"] < COIN <= before["high"]:
+    if rank and outcome == UNDECIDED:
         yield (
-            f"over-filtered: a linear probe gets {after['value']:.1%} of what is kept, below chance; "
+            f"undecided: {rank.n} relabelled runs are too few to tell what was removed from chance; "
+            "19 are enough (--null-runs)"
+        )
+    before, after = (found.find(name, "probe_accuracy") for name in (ALL, found.method))
+    if before and after and stands(after) == BELOW != stands(before):
+        yield (
+            f"over-filtered: a linear probe gets {after.value:.1%} of what is kept, below chance; "
             "problems were removed that chance got right"
         )
-
-
-def _probe(name: str, metrics: list[Row]) -> Row | None:
-    return next((row for row in metrics if (row["subset"], row["metric"]) == (name, "probe_accuracy")), None)
+    kept, removed = (found.find(found.method, f"{name}_overlap") for name in ("kept", "removed"))
+    if kept and removed and kept.value < 1:
+        yield (
+            f"what is kept depends on the seed: of {len(found.seeds)} seeds, two share {kept.value:.0%} of what either "
+            f"keeps and {removed.value:.0%} of what either removes"
+        )
 
 
 def _settings(dataset: Dataset, method: str, features: Features | None, choices: Choices) -> dict[str, Any]:
@@ -264,6 +329,7 @@ def _settings(dataset: Dataset, method: str, features: Features | None, choices:
         "content_hash": dataset.content_hash,
         "method": method,
         "seed": choices.seed,
+        "majority": choices.majority,
         "features": features.settings if features else None,
         "assessment": None,
         "words": "lower-cased Penn-Treebank-like tokens of the text, without the blank",

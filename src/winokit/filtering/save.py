@@ -14,6 +14,7 @@ from winokit.debias.overuse import Overuse
 from winokit.files import check_own_folder, write_whole
 from winokit.filtering.filtering import Filtering
 from winokit.formats import write
+from winokit.results import rows_to_json
 
 KEPT, REMOVED, DEBIAS, RESULTS = "kept.jsonl", "removed.jsonl", "debias.json", "results.json"
 REPORT = "report"
@@ -30,7 +31,7 @@ def save(filtering: Filtering, folder: Path | str) -> None:
     """
     folder = Path(folder)
     check_folder(folder)
-    results = {"run": filtering.settings, "metrics": filtering.metrics}
+    results = {"run": filtering.settings, "metrics": rows_to_json(filtering.metrics)}
     for name, content in ((DEBIAS, record(filtering)), (RESULTS, results)):
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=_plain)
         write_whole(folder / name, (text + "\n").encode())
@@ -62,15 +63,16 @@ def record(filtering: Filtering) -> dict[str, Any]:
             "lengths": [_overuse(one, filtering) for one in filtering.overused.lengths],
             "polarity": [_overuse(one, filtering) for one in filtering.overused.polarity],
         },
-        "metrics": filtering.metrics,
+        "metrics": rows_to_json(filtering.metrics),
     }
 
 
 def _null(null: Null | None) -> dict[str, Any] | None:
     if null is None:
         return None
-    low, high = null.interval
-    known = {"expected": null.expected, "low": low, "high": high, "excess": null.excess, "p_value": null.p_value}
+    low, high = min(null.null_removed), max(null.null_removed)
+    rank = {"excess": null.excess, "p_value": null.ranks[0].p_value}
+    known = {"expected": null.expected, "low": low, "high": high, **rank}
     return {key: value for key, value in asdict(null).items() if key != "q_values"} | known
 
 

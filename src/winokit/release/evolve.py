@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from winokit.debias.aflite import AFLite
+from winokit.debias.sequential import BEYOND
 from winokit.errors import BadInput
 from winokit.filtering import Choices, Features, filter_problems
 from winokit.problem import Dataset, Problem
@@ -46,8 +47,8 @@ class EvolveSettings:
     """Share of chance allowed among the problems that AFLite has retired: their largest q-value."""
     secret: Draws = field(default_factory=Draws.fresh)
     """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
-    null_runs: int = 10
-    """Relabelled runs of AFLite, to know what it removes by chance."""
+    null_runs: int = 39
+    """Relabelled runs of AFLite at most, to know what it removes by chance."""
 
     def __post_init__(self) -> None:
         check_limits(self.majority, self.alpha)
@@ -155,12 +156,12 @@ def _aflite(asked: Dataset, features: Features, settings: EvolveSettings) -> tup
     found = filter_problems(asked, features=features, choices=choices, assessment=None)
     null = found.null
     if null is None:
-        raise BadInput("AFLite needs two relabelled runs or more, to know what it removes by chance")
+        raise BadInput("AFLite needs relabelled runs, to know what it removes by chance")
     gone = {p.id for p, keep in zip(asked, found.chosen.keep, strict=True) if not keep}
     sure = {p.id for p, q in zip(asked, null.q_values, strict=True) if q <= settings.chance_share}
     groups = {p.group for p in asked if p.id in gone & sure and p.group is not None}
     names = {p.id for p in asked if p.id in gone and (p.id in sure or p.group in groups)}
-    if null.removed <= null.interval[1]:
+    if null.ranks[0].outcome != BEYOND:
         names = set()
     return Filtered(features.model, len(gone), null.expected, len(names)), names
 

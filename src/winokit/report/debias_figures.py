@@ -10,7 +10,7 @@ import numpy as np
 from winokit.filtering.filtering import Filtering
 from winokit.filtering.pictures import Pictures
 from winokit.report.charts import Chart
-from winokit.report.debias_plots import ARMS, axes_of, metrics_of, mixed, nats
+from winokit.report.debias_plots import ARMS, axes_of, mixed, nats
 from winokit.report.figures import COLOURS, GREY, Figure, draw_forest, forest_height, whole_ticks
 from winokit.report.plots import Forest
 
@@ -42,7 +42,6 @@ def draw_panels(ax: Axes, filtering: Filtering, pictures: Pictures) -> None:
     assert place is not None
     ax.set_axis_off()
     grid = place.subgridspec(2, len(pictures.arms), height_ratios=(3, 2), hspace=0.02)
-    rows = metrics_of(filtering)
     colours = np.array([to_rgb(FIRST), to_rgb(SECOND)])
     fullest = max(float(one.plane.sum(axis=0).max()) / one.n for one in pictures.arms)
     highest = max(float(one.line.max()) / one.n for one in pictures.arms)
@@ -65,7 +64,7 @@ def draw_panels(ax: Axes, filtering: Filtering, pictures: Pictures) -> None:
         below.set_ylim(0, 1.05 * highest)
         below.set_xlim(*pictures.first)
         below.set_yticks([])
-        divergence = rows.get((one.arm, "kl_histogram"))
+        divergence = filtering.find(one.arm, "kl_histogram")
         if divergence is not None:
             chance = "" if divergence.chance is None else f" (by chance {nats(divergence.chance)})"
             below.set_title(f"KL {nats(divergence.value)}{chance}", fontsize=8)

@@ -20,13 +20,12 @@ from winokit.report.debias_plots import (
     SAID,
     Panel,
     axes_of,
-    metrics_of,
     nats,
     panels,
     phase_charts,
     probe_forest,
 )
-from winokit.report.debias_verdict import verdict_of
+from winokit.report.debias_verdict import before_of, verdict_of, word_of
 from winokit.report.decision import Verdict
 from winokit.report.figures import write_figures
 from winokit.report.pages import flat
@@ -41,6 +40,7 @@ FOUND = 0.05
 """The q-value up to which a word is called over-used."""
 MOST_WORDS, FEWEST_WORDS = 20, 5
 MOST_EXAMPLES = 8
+OVERLAPS = {"keeps": "kept_overlap", "removes": "removed_overlap"}
 SCORES = {"aflite": "Score", "pmi": "PMI"}
 GURURANGAN = Source(
     "Gururangan et al., 2018",
@@ -65,6 +65,20 @@ class Apart:
 
     title: str
     rows: tuple[tuple[Metric, Metric], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedLine:
+    """What one seed of AFLite kept, where it stands, and its verdict."""
+
+    seed: int
+    kept: int
+    removed: int
+    before: Metric | None
+    after: Metric | None
+    p_null: Metric | None
+    p_random: Metric | None
+    word: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +121,13 @@ class DebiasPage:
     """Whether phases may have trained on a problem's twin."""
     score: str
     """What the score of a removed problem is called; empty where there is none."""
+    seeds: tuple[SeedLine, ...]
+    keeping: tuple[tuple[int, int], ...]
+    """How many problems are kept by so many of the seeds: all of them first."""
+    overlaps: tuple[tuple[str, Metric], ...]
+    majority: bool
     null: Null | None
+    p_null: Metric | None
     sure: int
     traits: tuple[tuple[str, str, tuple[Trait, ...]], ...]
     """Tables of words, lengths and negations, each with a sentence that says how to read it."""
@@ -129,7 +149,7 @@ def write_debias_page(filtering: Filtering, folder: Path) -> Path:
 
 def debias_page(filtering: Filtering) -> DebiasPage:
     """Everything the page of a filtering shows."""
-    rows, chosen, null = metrics_of(filtering), filtering.chosen, filtering.null
+    chosen, null = filtering.chosen, filtering.null
     traits = _traits(filtering)
     return DebiasPage(
         card=filtering.dataset.card,
@@ -137,42 +157,78 @@ def debias_page(filtering: Filtering) -> DebiasPage:
         n=len(filtering.dataset),
         kept=int(chosen.keep.sum()),
         verdict=verdict_of(filtering),
-        tiles=tuple(_tiles(filtering, rows)),
+        tiles=tuple(_tiles(filtering)),
         panels=panels(filtering),
         axes=("", "") if filtering.pictures is None else axes_of(filtering.pictures),
-        fixed=tuple(_apart(filtering, rows, "")),
-        refit=tuple(_apart(filtering, rows, ".refit")),
+        fixed=tuple(_apart(filtering, "")),
+        refit=tuple(_apart(filtering, ".refit")),
         probe=probe_forest(filtering),
         charts=phase_charts(chosen.history, chosen.settings),
         history=chosen.history,
         apart=bool(chosen.history) and chosen.settings.get("twins") == "apart" and bool(filtering.dataset.groups),
         score=SCORES.get(filtering.method, ""),
+        seeds=_seeds(filtering),
+        keeping=_keeping(filtering),
+        overlaps=tuple(
+            (name, row) for name in ("keeps", "removes") if (row := filtering.find(filtering.method, OVERLAPS[name]))
+        ),
+        majority=filtering.settings["majority"],
         null=null,
+        p_null=filtering.find(filtering.method, "p_null"),
         sure=0 if null is None else int((null.q_values[~chosen.keep] <= FOUND).sum()),
         traits=traits,
         scale=_scale([trait.found for _, _, some in traits for trait in some]),
         removed=tuple(_examples(filtering)),
-        numbers=tuple(_numbered(row) for row in rows.values()),
+        numbers=tuple(_numbered(row) for row in filtering.metrics),
         settings=tuple(flat(filtering.settings)),
         notes=filtering.notes,
         sources=(SAKAGUCHI_FIRST, SAKAGUCHI, GURURANGAN),
     )
 
 
-def _tiles(filtering: Filtering, rows: dict[tuple[str, str], Metric]) -> Iterator[Tile]:
+def _tiles(filtering: Filtering) -> Iterator[Tile]:
     """Kept, probe and divergence before and after, and removals beyond chance."""
     chosen, n = filtering.chosen, len(filtering.dataset)
     kept = int(chosen.keep.sum())
     yield Tile("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
     for label, metric in (("Linear probe", "probe_accuracy"), ("Divergence (KL)", "kl_histogram")):
-        before, after = rows.get(("all", metric)), rows.get((filtering.method, metric))
+        before, after = filtering.find("all", metric), filtering.find(filtering.method, metric)
         if before is not None and after is not None:
             yield Tile(label, _say(after), f"before {_say(before)}, chance {_say(after, after.chance)}")
-    if filtering.null is not None:
-        yield Tile("Removed", f"{filtering.null.removed:,}", f"by chance {filtering.null.expected:,.0f}")
+    removed = filtering.find(filtering.method, "n_removed")
+    if removed is not None:
+        yield Tile("Removed", _say(removed), f"by chance {_say(removed, removed.chance)}")
 
 
-def _apart(filtering: Filtering, rows: dict[tuple[str, str], Metric], suffix: str) -> Iterator[Apart]:
+def _seeds(filtering: Filtering) -> tuple[SeedLine, ...]:
+    """A line for each seed; none where there was one."""
+    if len(filtering.seeds) < 2:
+        return ()
+    return tuple(
+        SeedLine(
+            seed=arm.settings["seed"],
+            kept=int(arm.keep.sum()),
+            removed=int((~arm.keep).sum()),
+            before=before_of(filtering, arm),
+            after=filtering.find(arm.name, "probe_accuracy"),
+            p_null=filtering.find(arm.name, "p_null"),
+            p_random=filtering.find(arm.name, "p_random_removal"),
+            word=word_of(filtering, arm),
+        )
+        for arm in filtering.seeds
+    )
+
+
+def _keeping(filtering: Filtering) -> tuple[tuple[int, int], ...]:
+    """From all of the seeds down to none: how many problems are kept by so many."""
+    if len(filtering.seeds) < 2:
+        return ()
+    counts = np.bincount(filtering.seeds_keeping, minlength=len(filtering.seeds) + 1).tolist()
+    return tuple(enumerate(counts))[::-1]
+
+
+def _apart(filtering: Filtering, suffix: str) -> Iterator[Apart]:
+    rows = filtering.rows
     for arm in filtering.arms:
         subset = arm.name + suffix
         if (subset, "kl_histogram") in rows:

@@ -51,7 +51,6 @@ def panels(filtering: Filtering) -> tuple[Panel, ...]:
     found = filtering.pictures
     if found is None:
         return ()
-    rows = metrics_of(filtering)
     fullest = max(float(one.plane.sum(axis=0).max()) / one.n for one in found.arms)
     highest = max(float(one.line.max()) / one.n for one in found.arms)
     return tuple(
@@ -62,15 +61,10 @@ def panels(filtering: Filtering) -> tuple[Panel, ...]:
             one.plane.shape[1],
             _shades(one, fullest),
             (_outline(one.line[0] / one.n / highest), _outline(one.line[1] / one.n / highest)),
-            rows.get((one.arm, "kl_histogram")),
+            filtering.find(one.arm, "kl_histogram"),
         )
         for one in found.arms
     )
-
-
-def metrics_of(filtering: Filtering) -> dict[tuple[str, str], Metric]:
-    """The rows by subset and metric."""
-    return {(row["subset"], row["metric"]): Metric(**row) for row in filtering.metrics}
 
 
 def mixed(picture: Picture, fullest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -104,8 +98,7 @@ def _outline(heights: NDArray[np.float64]) -> str:
 
 def probe_forest(filtering: Filtering) -> Forest:
     """The probe before and after, on an axis around chance that holds every interval."""
-    rows = metrics_of(filtering)
-    probes = [(name, rows[name, "probe_accuracy"]) for name in ARMS if (name, "probe_accuracy") in rows]
+    probes = [(name, row) for name in ARMS if (row := filtering.find(name, "probe_accuracy"))]
     lines = tuple(Line(ARMS[name], (Mark(0, row, stands(row)),)) for name, row in probes)
     ends = [abs(end - 0.5) for _, row in probes for end in (row.value, row.low, row.high) if end is not None]
     reach = next((reach for reach in (0.05, 0.1, 0.25) if max(ends, default=0.0) <= reach), 0.5)
