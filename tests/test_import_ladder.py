@@ -12,6 +12,7 @@ LADDER = [
     {"catalogue", "planted"},
     {"formats", "transforms", "metrics", "debias", "models"},
     {"scoring", "hunting", "formalizations"},
+    {"overlap"},
     {"checks"},
     {"loading"},
     {"predictions"},
