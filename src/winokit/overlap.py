@@ -9,7 +9,7 @@
   two fifths of it) or has three fifths of its words in order; or a member of the same group. Whoever knows one twin's
   answer knows the other's.
 
-Of WinoGrande's 20,199 pairs all are found when one twin stands here and the other there, of DPR's 943 pairs 924.
+Of WinoGrande's 20,199 pairs all are found when one twin stands here and the other there, of DPR's 943 pairs 925.
 Every pair of texts that is near is found, and 40,000 texts take seconds: texts with so many words in common share one
 of their rarest pairs of neighbouring words (the prefix filter of Chaudhuri et al., 2006), and only those are compared.
 """
