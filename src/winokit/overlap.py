@@ -40,6 +40,9 @@ TWIN = 0.6
 """The same as `NEAR`, for twins that differ in several stretches."""
 SHORT = 12
 """Words below which such shares say little: of "John chose Bill because _ was hungry" most is anybody's."""
+MANY = 400
+"""Problems of one dataset with the same candidates beyond which twins are not sought among them; `find_groups` does
+so, and templates with two names have millions."""
 _WORD = re.compile(r"[^\W_]+|_")
 
 
@@ -94,35 +97,27 @@ def overlap(given: Dataset, held: Dataset) -> Overlap:
 
 
 def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False) -> list[Match]:
-    """Every two problems of different datasets that give each other away, in order of place.
-
-    With `within` those of one dataset too, without twins whose texts are not near: that is what `find_groups` is for.
-    """
+    """Every two problems of different datasets that give each other away, in order of place; of one too if `within`."""
     codes: dict[str, str] = {}
     sets = [[_Text(problem, codes) for problem in dataset] for dataset in datasets]
     common = Counter(pair for texts in sets[0 if within else 1 :] for text in texts for pair in text.pairs)
-    alike: dict[str, list[Place]] = defaultdict(list)
-    named: dict[Hashable, list[Place]] = defaultdict(list)
+    where: dict[Hashable, list[Place]] = defaultdict(list)
     found = []
     for at in reversed(range(len(sets))):  # the last first: a test set is looked up in, a training set is not
         for row, text in enumerate(sets[at]):
-            keys = text.rarest(common)
-            others = {other for key in keys if key in alike for other in alike[key]}
-            others |= {other for kin in text.kin(sought=True) if kin in named for other in named[kin]}
+            alike = text.rarest(common)
+            others = {other for key in alike if key in where for other in where[key]}
+            for shelf in (where[key] for key in text.kin(sought=True) if key in where):
+                others.update(other for other in shelf if other[0] != at or len(shelf) <= MANY)
             for other in others:
-                kind, similarity = _compare(text, sets[other[0]][other[1]], across=other[0] != at)
-                if kind is not None:
-                    first, second = sorted([(at, row), other])
-                    found.append(Match(kind, first, second, similarity))
-            if within:
-                for key in keys:
-                    alike[key].append((at, row))
-        if at:
-            for row, text in enumerate(sets[at]):
-                for kin in text.kin(sought=False):
-                    named[kin].append((at, row))
-                for key in () if within else text.rarest(common):
-                    alike[key].append((at, row))
+                if within or other[0] != at:
+                    kind, similarity = _compare(text, sets[other[0]][other[1]])
+                    if kind is not None:
+                        first, second = sorted([(at, row), other])
+                        found.append(Match(kind, first, second, similarity))
+            if within or at:
+                for key in (*alike, *text.kin(sought=False)):
+                    where[key].append((at, row))
     return sorted(found, key=lambda match: (match.first, match.second))
 
 
@@ -141,7 +136,7 @@ class _Text:
         self.pairs = {self.coded[i : i + 2] for i in range(len(words) - 1)}
         self.names = frozenset(map(_name, problem.candidates if problem.query is None else (problem.query,)))
 
-    def rarest(self, common: Counter[str]) -> list[str]:
+    def rarest(self, common: Counter[str]) -> set[str]:
         """Its letters, and so many of its rarest pairs of neighbouring words that any near text has one of them.
 
         A near text is at most a quarter longer, so at most a quarter of the words are edited, and an edit takes away
@@ -150,7 +145,7 @@ class _Text:
         edits = len(self.coded) // 4
         in_one_order = sorted(self.pairs)  # pairs that are equally rare must come in the same order everywhere
         rare = sorted(in_one_order, key=common.__getitem__)[: 2 * edits + 1]
-        return list({self.letters, self.sentence, *rare})
+        return {self.letters, self.sentence, *rare}
 
     def kin(self, *, sought: bool) -> list[Hashable]:
         """What its twins are sought under, or itself is put under: its candidates, and its group.
@@ -169,7 +164,7 @@ class _Text:
         return problem.answer == 1 if problem.query is not None else _name(problem.right) == name
 
 
-def _compare(a: _Text, b: _Text, *, across: bool) -> tuple[str | None, float]:
+def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
     """What two problems are to each other, None for nothing, and how similar their texts are."""
     p, q = a.problem, b.problem
     similarity = _similarity(a.coded, b.coded, NEAR)
@@ -181,8 +176,6 @@ def _compare(a: _Text, b: _Text, *, across: bool) -> tuple[str | None, float]:
     shared = a.names & b.names
     if min(len(a.coded), len(b.coded)) < SHORT and not shared:
         similarity = 0.0
-    if not (similarity or across):
-        return None, 0.0
     related = a.names == b.names or (shared and (p.query is None) != (q.query is None))
     twins = not similarity and bool(shared) and p.group is not None and p.group == q.group
     if related and one_pronoun and not twins:

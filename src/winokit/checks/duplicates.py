@@ -1,7 +1,7 @@
 """Problems that stand in more than one place: what `overlap` finds, less what is so by design.
 
 Within one file the twins of a group are nearly the same by design, and one sentence may be asked about twice; neither
-counts.
+counts. Nor do possible twins there whose texts are not near: `find_groups` has looked at those.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from winokit.overlap import Match, find_matches, letters
+from winokit.overlap import NEAR, Match, find_matches, letters
 from winokit.problem import Dataset, Problem
 from winokit.words import bare
 
@@ -39,5 +39,5 @@ def _kind(match: Match, a: Problem, b: Problem) -> str | None:
         return "contradiction" if differ else "same"
     if match.across:
         return match.kind
-    twins = a.group is not None and a.group == b.group
-    return None if twins or letters(a.sentence) == letters(b.sentence) else match.kind
+    by_design = (a.group is not None and a.group == b.group) or match.similarity < NEAR
+    return None if by_design or letters(a.sentence) == letters(b.sentence) else match.kind

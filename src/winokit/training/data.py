@@ -109,7 +109,7 @@ def _units(dataset: Dataset) -> list[int]:
         for shared in (("text", letters(problem.sentence)), ("group", problem.group)):
             if shared[1] is not None:
                 unit[root(index)] = root(first.setdefault(shared, index))
-    for match in find_matches([dataset, dataset]):
+    for match in find_matches([dataset], within=True):
         one, other = root(match.first[1]), root(match.second[1])
         unit[max(one, other)] = min(one, other)
     return [root(index) for index in range(len(dataset))]
