@@ -79,7 +79,7 @@ def trained_on(options: Options, spec: str, found: Filtering) -> tuple[list[list
         for name, train in sets.items():
             settings = replace(settings_of(options, PAPER), seed=seed)
             out = options.out / short(spec).replace(":", "-") / f"{name.replace(' ', '-')}-{seed}"
-            outcome = finetune(Data(train, None, (dev,)), out, spec, settings, save=False)
+            outcome = finetune(Data(train, None, (dev,)).checked(drop_overlap=True), out, spec, settings, save=False)
             both = tuple(
                 next(one.value for one in outcome.metrics if one.metric == metric)
                 for metric in ("accuracy", "group_accuracy")

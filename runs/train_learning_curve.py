@@ -32,10 +32,13 @@ def curve(options: Options, spec: str, out: Path) -> Curve:
     settings = settings_of(options, PAPER)
     files = [options.load(f"winogrande/train_{size}.jsonl") for size in SIZES]
     growing = [files[0], *(large for small, large in pairwise(files) if len(large) > len(small))]
-    data = Data(growing[-1], options.load("winogrande/dev.jsonl"))
+    dev = options.load("winogrande/dev.jsonl")
+    apart = [Data(file, dev).checked(drop_overlap=True) for file in growing]
     design = Design((settings.formalization,), restarts=options.more.seeds)
     with progress_bar("learning curve") as told:
-        return learning_curve(Growth.of_files(growing), data, out, spec, settings, design, progress=told)
+        return learning_curve(
+            Growth.of_files([data.train for data in apart]), apart[-1], out, spec, settings, design, progress=told
+        )
 
 
 if __name__ == "__main__":

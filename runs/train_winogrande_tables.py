@@ -2,7 +2,7 @@
 
 Arms: WSC, DPR, WinoGrande debiased, all of WinoGrande, DPR and then all of it (BERT-seqft). Every arm is tested on
 WinoGrande's dev set (Table 4), on WSC273, PDP, SuperGLUE-WSC, DPR, COPA and KnowRef (Table 5) and on Winogender
-(Table 6), with its last weights: one setting, nothing chosen. Problems that a test set has too are left out of
+(Table 6), with its last weights: one setting, nothing chosen. Problems that overlap a test set are left out of
 training, unless they are most of it: then that cell stays empty. Local context (Table 4): trained and tested on two
 words before the blank and what follows, on the debiased problems and on as many drawn at random.
 """
@@ -80,7 +80,8 @@ def local_contexts(options: Options, spec: str, settings: Settings) -> dict[str,
         some: dict[str, Dataset] = {"random": nested(whole, [len(debiased)], seed)[0], "debiased": debiased}
         for name, train in some.items():
             out = options.out / short(spec).replace(":", "-") / f"local-context-{name}-{seed}"
-            outcome = finetune(Data(train, None, (dev,), arm), out, spec, replace(settings, seed=seed), save=False)
+            data = Data(train, None, (dev,), arm).checked(drop_overlap=True)
+            outcome = finetune(data, out, spec, replace(settings, seed=seed), save=False)
             own = next(row for row in outcome.metrics if row.metric == "accuracy")
             found.setdefault(name, []).append(own.value)
             found["rows"].append({**own.to_json(), "arm": f"local context, {name}", "seed": seed})

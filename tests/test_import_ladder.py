@@ -14,6 +14,7 @@ LADDER = [
     {"formats", "transforms", "metrics", "debias", "models"},
     {"measuring"},
     {"scoring", "hunting", "formalizations"},
+    {"overlap"},
     {"checks"},
     {"loading"},
     {"predictions"},

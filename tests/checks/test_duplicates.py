@@ -1,3 +1,5 @@
+from collections import Counter
+
 from winokit.checks import find_duplicates
 from winokit.loading import load
 from winokit.problem import Dataset
@@ -41,10 +43,16 @@ def test_two_blanks_of_one_sentence_are_left_alone(real_file):
     assert kinds(load(real_file("pdp/PDPChallenge2016.xml"))) == []
 
 
-def test_no_twin_crosses_winogrande_train_and_dev(real_file):
+def test_questions_about_one_blank_repeat_each_other_across_files_only(real_file):
+    judged = load(real_file("superglue-wsc/train.jsonl"))
+    assert "same" in {d.kind for d in find_duplicates([judged, load(f"wsc273:{real_file('wsc/WSCollection.xml')}")])}
+    assert [d.kind for d in find_duplicates([judged])].count("same") == 2
+
+
+def test_winogrande_train_and_dev_share_no_problem(real_file):
     train, dev = load(real_file("winogrande/train_xl.jsonl")), load(real_file("winogrande/dev.jsonl"))
-    across = [d for d in find_duplicates([train, dev]) if d.across]
-    assert {d.kind for d in across} == {"near"}
-    within = [d.kind for d in find_duplicates([train])]
+    found = find_duplicates([train, dev])
+    assert Counter(d.kind for d in found if d.across) == {"near": 16, "twin": 5}
+    within = [d.kind for d in found if not d.across]
     assert within.count("same") == 2
     assert within.count("contradiction") == 2

@@ -96,7 +96,7 @@ def test_the_published_line_is_told_with_what_is_said_of_it():
     ("arguments", "said"),
     [
         (("large",), "needs a set to score"),
-        (("large", "--test", "large"), "are in large too"),
+        (("large", "--test", "large"), "large, to train on, overlaps large: 60 same"),
         (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 is asked for"),
         (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
         (("large", "--test", "test", "--seed", "-1"), "seed: 0 or more expected, found -1"),

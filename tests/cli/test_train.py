@@ -10,6 +10,7 @@ pytest.importorskip("transformers")
 from winokit.auditing import audit
 from winokit.cli import train as verb
 from winokit.cli import training_options
+from winokit.cli.main import main
 from winokit.cli.report import report
 from winokit.errors import MissingExtra, WinokitError
 from winokit.formats import write
@@ -117,8 +118,11 @@ def test_a_run_goes_on_and_says_so(bert, parts, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--dev", "dev", "--test", "dev"), "weights must not be chosen on the set they are tested on"),
-        (("--dev", "train"), "all of the 40 problems of train, a dev or test set, are in train too"),
+        (
+            ("--dev", "dev", "--test", "dev"),
+            "dev, to choose on, overlaps dev: 20 same, 0 near, 0 twin of its 20 problems",
+        ),
+        (("--dev", "train"), "train, to train on, overlaps train: 40 same, 0 near, 0 twin"),
         (("--dev", "dev", "--holdout", "5"), "one dev set is enough"),
         (("--holdout", "40"), "40 problems, of which 40 cannot be held out"),
         (("--formalization", "mc-mln"), "Did you mean 'mc-mlm'"),
@@ -145,6 +149,38 @@ def test_hidden_answers_and_empty_files_are_refused(bert, parts, tmp_path):
         run(hidden, "--model", bert, "--out", tmp_path / "out")
     with pytest.raises(WinokitError, match="no problem to train on once those of train are left out"):
         run(parts["train"], "--model", bert, "--test", parts["train"], "--drop-overlap", "--out", tmp_path / "out")
+
+
+@pytest.mark.parametrize("verb", ["train", "search", "curve"])
+def test_every_verb_refuses_a_twin_in_training_in_one_line_with_counts(bert, tmp_path, capsys, monkeypatch, verb):
+    data = load("open")
+    pairs = [[p.replace(group=None) for p in pair] for pair in data.groups.values()][:6]
+    sides = {"train": [a for a, _ in pairs], "test": [b for _, b in pairs], "dev": list(data[100:108])}
+    for name, problems in sides.items():
+        write(Dataset(problems, Card(name)), tmp_path / f"{name}.jsonl", "jsonl")
+    train, test, dev, out = (str(tmp_path / name) for name in ("train.jsonl", "test.jsonl", "dev.jsonl", "out"))
+    given = ["winokit", verb, train, "--test", test, "--dev", dev, "--model", bert, "--out", out]
+    monkeypatch.setattr("sys.argv", given)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith("winokit: train, to train on, overlaps test: 0 same, 0 near, 6 twin of its 6 problems")
+    assert told.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_was_dropped_is_counted_in_results_and_json(bert, tmp_path):
+    data = load("open")
+    twin = data[40].replace(group=None)
+    write(Dataset([*data[:8], twin], Card("train")), tmp_path / "train.jsonl", "jsonl")
+    write(Dataset([data[41]], Card("test")), tmp_path / "test.jsonl", "jsonl")
+    given = [tmp_path / "train.jsonl", "--test", tmp_path / "test.jsonl", "--drop-overlap", "--json", *QUICK]
+    result = run(*given, "--model", bert, "--out", tmp_path / "out")
+    dropped = {"train for test": {"same": 0, "near": 0, "twin": 1}}
+    assert "train: left out for test: 0 same, 0 near, 1 twin" in result.output
+    for told in (json.loads(result.stdout), json.loads((tmp_path / "out" / "results.json").read_text())):
+        assert told["run"]["dropped"] == dropped
 
 
 def test_without_torch_the_extra_is_named(parts, monkeypatch):

@@ -38,14 +38,19 @@ def bert(tiny, tmp_path_factory) -> str:
 
 
 def easy(n: int, seed: int, name: str) -> Dataset:
-    """Problems that a tiny model learns at once: Jim and Bill are always meant, Kevin and the book never."""
+    """Problems that a tiny model learns at once: Jim and Bill are always meant, Kevin and the book never.
+
+    Each has words of its own at both ends, so that none is nearly the same as another.
+    """
     rng = np.random.default_rng(seed)
     verbs, ends = ("lent", "asked", "sold", "hid", "thanked"), ("was upset", "had left", "knew it", "was glad")
     problems = []
     for number in range(n):
         right, wrong = ("Jim", "Bill")[rng.integers(2)], ("Kevin", "the book")[rng.integers(2)]
         pair = (right, wrong) if number % 2 else (wrong, right)
-        text = f"{pair[0]} {verbs[rng.integers(5)]} {pair[1]} {name} {number} because ", f" {ends[rng.integers(4)]}."
+        start, end = (" ".join(f"{name}{number}{letter}" for letter in letters) for letters in ("abc", "def"))
+        before = f"{start} {pair[0]} {verbs[rng.integers(5)]} {pair[1]} because "
+        text = before, f" {ends[rng.integers(4)]} {end}."
         problems.append(Problem(*text, pair, pair.index(right), "he", group=f"{name}{number // 2}"))
     return Dataset(problems, Card(name))
 

@@ -16,6 +16,7 @@ from winokit.training.transfer import transfer  # noqa: E402
 from winokit.training.transfer_plan import Plan, TrainingArm, grid_of  # noqa: E402
 
 QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
+TRAINED_ON_IT = "trained on what overlaps 20 of its 20 problems: 20 same, 0 near, 0 twin"
 
 
 def named(name, dataset, card=None):
@@ -70,7 +71,7 @@ def test_an_arm_that_trained_on_what_is_chosen_on_has_an_empty_cell_that_says_wh
     found, _ = made
     cell = found.cell("choice", "target")
     assert cell.rows == ()
-    assert cell.why == "would be chosen on choice, and was trained on 20 of its problems"
+    assert cell.why == f"would be chosen on choice, and was {TRAINED_ON_IT}"
 
 
 def test_a_sequence_trains_one_set_after_the_other(made):
@@ -119,7 +120,7 @@ def test_tables_have_the_shape_of_the_papers(made):
     assert [line.heads for line in five.lines] == [("planted",), ("choice",), ("both>planted",)]
     assert five.columns == groups.columns == ("target",)
     assert five.lines[1].cells[0].foot == "a"
-    assert five.feet == ("a choice on target: would be chosen on choice, and was trained on 20 of its problems.",)
+    assert five.feet == (f"a choice on target: would be chosen on choice, and was {TRAINED_ON_IT}.",)
     assert six.columns == ("female", "male", "neutral", "ΔF", "ΔM")
     assert [line.heads for line in six.lines[:3]] == [("planted", "all"), ("", "no"), ("", "yes")]
     text = markdown([five, six])
@@ -171,8 +172,11 @@ def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unse
 def test_choosing_on_what_is_tested_is_refused(unseen, planted):
     target = named("target", unseen)
     cases = (
-        (named("same", unseen), "target: nothing may be chosen on the set it is tested on .same."),
-        (named("some", [*unseen[:3], *planted]), "target: 3 of its 40 problems are in some too, and nothing may"),
+        (named("same", unseen), "overlaps .*: 40 same, 0 near, 0 twin of its 40 problems .*; all of it does"),
+        (
+            named("some", [*unseen[:3], *planted]),
+            "overlaps .*: 3 same, 0 near, 1 twin of its 40 problems .*--drop-overlap leaves 3 out",
+        ),
         (named("hidden", [p.replace(answer=None) for p in planted]), "hidden: 64 of 64 problems have no answer"),
     )
     for choice, said in cases:
@@ -208,22 +212,25 @@ def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
         "winogender": load(real_file("winogender/all_sentences.tsv")),
     }
     pool = [load(real_file(name)) for name in ("dpr/train.c.txt", "copa/copa-dev.xml", "winogrande/dev.jsonl")]
-    found = with_choices(
-        [Named(name, data) for name, data in sets.items()],
-        own={},
-        pool=[Named(data.card.name, data) for data in pool],
-        by_rule=True,
-    )
+    named_sets = [Named(name, data) for name, data in sets.items()]
+    known = [Named(data.card.name, data) for data in pool]
+    with pytest.raises(BadInput, match="dpr/train, to choose on, overlaps dpr/test: 0 same, 1 near, 0 twin"):
+        with_choices(named_sets, own={}, pool=known, by_rule=True)
+    found = with_choices(named_sets, own={}, pool=known, by_rule=True, drop_overlap=True)
     assert {one.name: one.chosen_on.name for one in found} == {
         "wsc": "pdp",
         "pdp": "wsc",
-        "dpr": "dpr/train",
+        "dpr": "dpr/train without dpr",
         "copa": "copa/copa-dev",
         "knowref": "winogrande/dev",
         "winogender": "winogrande/dev",
     }
+    assert found[2].dropped == {"same": 0, "near": 1, "twin": 0}
+    assert len(found[2].chosen_on.data) == 1321
     superglue = Named("sg", load(real_file("superglue-wsc/train.jsonl")))
-    with pytest.raises(BadInput, match="wsc: 195 of its 273 problems are in sg too"):
+    with pytest.raises(
+        BadInput, match="superglue-wsc/train, to choose on, overlaps wsc273: 215 same, 5 near, 9 twin of its 273"
+    ):
         with_choices([Named("wsc", sets["wsc"])], own={}, pool=[superglue])
 
 
@@ -231,10 +238,11 @@ def test_training_problems_of_a_test_set_are_left_out_where_asked(bert, planted,
     mixed = Dataset([*planted, *unseen[:4]], Card("mixed"))
     tests = with_choices([named("unseen", unseen)], own={})
     empty = transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", Plan(bert, (QUICK,)))
-    assert empty.cell("mixed", "unseen").why == "trained on 4 of its 40 problems"
+    assert empty.cell("mixed", "unseen").why == "trained on what overlaps 4 of its 40 problems: 4 same, 0 near, 0 twin"
     found = transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "b", Plan(bert, (QUICK,)), drop_overlap=True)
     assert found.cell("mixed", "unseen").row("accuracy") is not None
-    assert "mixed: 4 problems of mixed left out that a held-out set has" in found.notes
+    assert "mixed: left out for unseen: 4 same, 0 near, 0 twin" in found.notes
+    assert found.run["dropped"] == {"mixed": {"mixed for unseen": {"same": 4, "near": 0, "twin": 0}}}
 
 
 def test_an_arm_that_is_a_test_set_keeps_its_problems_and_is_not_tested_on_it(planted, unseen):

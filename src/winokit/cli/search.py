@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from winokit.cli.common import DATA_HELP, As, Json, Lenient, print_json, progress_bar, tell
-from winokit.cli.training_options import FORMALIZATION_HELP, Variant
+from winokit.cli.training_options import FORMALIZATION_HELP, DropOverlap, Variant
 from winokit.errors import MissingExtra
 from winokit.results import Metric, rows_to_json
 
@@ -78,9 +78,7 @@ def search(
     human: Annotated[
         float | None, typer.Option(help="Per cent that people get right, where the dataset does not say.")
     ] = None,
-    drop_overlap: Annotated[
-        bool, typer.Option("--drop-overlap", help="Leave out training problems that a dev or test set has too.")
-    ] = False,
+    drop_overlap: DropOverlap = False,
     limit: Annotated[int | None, typer.Option(help="Train on the first N problems only.", min=1, metavar="N")] = None,
     as_: As = None,
     lenient: Lenient = False,

@@ -34,7 +34,11 @@ CheckpointEvery = Annotated[
     int | None, typer.Option(help="Steps between checkpoints; 0: none. Default: every two minutes.", min=0)
 ]
 DropOverlap = Annotated[
-    bool, typer.Option("--drop-overlap", help="Leave out training problems that a dev or test set has too.")
+    bool,
+    typer.Option(
+        "--drop-overlap",
+        help="Leave out what gives held-out problems away (the same, near, or a twin); without it they are refused.",
+    ),
 ]
 Variant = Annotated[
     str | None,

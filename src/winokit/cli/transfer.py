@@ -91,7 +91,7 @@ def transfer(
 ) -> None:
     """Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.
 
-    Choosing on what is tested, or on what shares problems with it, is refused. The same command goes on where it was
+    Choosing on what is tested, or on what overlaps it, is refused. The same command goes on where it was
     interrupted.
     """
     need_training("transfer")
@@ -120,7 +120,7 @@ def transfer(
         batch_size=batch_size or (16,),
         seed=seed or (0,),
     )
-    tests = _tests(test, choose or [], as_, lenient)
+    tests = _tests(test, choose or [], (as_, lenient, drop_overlap))
     arms = [_arm(one, as_, lenient) for one in train]
     plan = Plan(model, grid, device, save)
     with progress_bar("transfer") as told:
@@ -142,9 +142,10 @@ def _arm(text: str, as_: str | None, lenient: bool) -> TrainingArm:
     return TrainingArm(name or ARROW.join(stage.card.name for stage in stages), stages)
 
 
-def _tests(tests: list[str], choices: list[str], as_: str | None, lenient: bool) -> tuple[Target, ...]:
+def _tests(tests: list[str], choices: list[str], how: tuple[str | None, bool, bool]) -> tuple[Target, ...]:
     from winokit.training.selection import with_choices
 
+    as_, lenient, drop_overlap = how
     named = [_set(one, as_, lenient) for one in tests]
     own: dict[str, Named] = {}
     pool: list[Named] = []
@@ -154,7 +155,7 @@ def _tests(tests: list[str], choices: list[str], as_: str | None, lenient: bool)
             own[for_test] = _set(data, as_, lenient)
         elif choice != PAPERS:
             pool.append(_set(data, as_, lenient))
-    return with_choices(named, own=own, pool=pool, by_rule=PAPERS in choices)
+    return with_choices(named, own=own, pool=pool, by_rule=PAPERS in choices, drop_overlap=drop_overlap)
 
 
 def _set(text: str, as_: str | None, lenient: bool) -> Named:

@@ -33,7 +33,7 @@ from winokit.debias.sequential import Rank, rank
 from winokit.debias.whole_groups import numbered
 from winokit.errors import BadInput
 from winokit.filtering.arms import PMI, RANDOM, Arm, Rows
-from winokit.metrics import Draws, share_interval
+from winokit.metrics import share_interval
 from winokit.results import Metric
 
 PROTOCOL = "debias"
@@ -147,9 +147,9 @@ def _groups(keep: NDArray[np.bool_], rows: Rows) -> list[str | None]:
 
 
 def probe_row(arm: Arm, rows: Rows, how: Assessment, header: Header) -> Metric:
-    """The probe's accuracy on what an arm keeps; the interval draws whole groups."""
+    """The probe's accuracy on what an arm keeps, with an interval over groups."""
     probe = probe_of(arm.keep, rows, how)
-    found = share_interval(probe.correct, _groups(arm.keep, rows), Draws(seed=how.seed))
+    found = share_interval(probe.correct, _groups(arm.keep, rows))
     more = {"low": found.low, "high": found.high, "chance": 0.5}
     return header.row(arm.name, "probe_accuracy", probe.accuracy, len(probe.correct), **more)
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from winokit.checks.duplicates import find_duplicates
 from winokit.checks.groups import possible_twins
 from winokit.checks.nearest_fact import fact_pairs
+from winokit.overlap import find_matches
 from winokit.problem import Dataset, Problem
 
 Key = Hashable
@@ -61,12 +61,15 @@ def units_of(problems: Dataset, kept: frozenset[str]) -> list[Unit]:
 
 
 def duplicate_keys(units: Sequence[Unit]) -> list[set[Key]]:
-    """For each unit a key for every text that stands in another unit too, or nearly does."""
+    """For each unit a key for every problem that one of another unit gives away.
+
+    Answers are not looked at: what is public of a release must not depend on those that are hidden.
+    """
     where = [number for number, unit in enumerate(units) for _ in unit.members]
-    together = Dataset([member for unit in units for member in unit.members])
+    together = [member.replace(answer=None) for unit in units for member in unit.members]
     keys: list[set[Key]] = [set() for _ in units]
-    for number, duplicate in enumerate(find_duplicates([together])):
-        one, other = where[duplicate.first[1]], where[duplicate.second[1]]
+    for number, match in enumerate(find_matches([together], within=True)):
+        one, other = where[match.first[1]], where[match.second[1]]
         if one != other:
             keys[one].add(("text", number))
             keys[other].add(("text", number))

@@ -164,6 +164,7 @@ def _told(growth: Growth, data: Data, model: str, settings: Settings, design: De
         "tests_content": [test.content_hash for test in data.tests],
         "trained_on": data.arm.trained_on,
         "tested_on": data.arm.tested_on,
+        "dropped": data.dropped,
         "formalizations": list(design.formalizations),
         "restarts": design.restarts,
         "seed": design.seed,

@@ -1,24 +1,21 @@
-"""What is trained on, chosen on and tested on, kept apart.
-
-Two problems are the same where the words around the blank are, whatever is asked about it: that finds the 195 problems
-of WSC273 that are in SuperGLUE-WSC's training set, and nothing between the public splits of one dataset.
-"""
+"""What is trained on, chosen on and tested on, kept apart: no problem of one gives away one of another (`overlap`)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.problem import Dataset, Problem
+from winokit.overlap import find_matches, overlap, said
+from winokit.problem import Dataset
 from winokit.training.arms import Arm, make_variant
-from winokit.words import WORD
+from winokit.words import letters
 
-Key: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+MORE = 10
+"""The part of a holdout by which it may be larger than asked for, so that what hangs together stays together."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +27,14 @@ class Data:
     tests: tuple[Dataset, ...] = ()
     arm: Arm = field(default_factory=Arm)
 
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By what was dropped from what ("train for wsc273"), how many problems by kind of overlap."""
+
     def checked(self, *, drop_overlap: bool = False) -> Data:
         """The same data, after a look for what nobody could learn from or be fairly tested on.
 
-        With `drop_overlap` training problems that are also in a dev or test set are left out, and noted.
+        With `drop_overlap` problems of the training set that overlap a dev or test set are left out, and problems of
+        the dev set that overlap a test set; `dropped` and the notes say how many. Without it they are refused.
         """
         _some(self.train, "train on")
         _answered(self.train, "train on")
@@ -42,15 +43,14 @@ class Data:
             _answered(self.dev, "choose on")
         for test in self.tests:
             _some(test, "test on")
-            if self.dev is not None:
-                _apart(self.dev, "dev set", test, "weights must not be chosen on the set they are tested on")
-        found = self
-        for held in [*([self.dev] if self.dev is not None else []), *self.tests]:
-            if drop_overlap:
-                found = replace(found, train=_without(found.train, held))
-            else:
-                _apart(held, "dev or test set", self.train, "leave them out of the training set with --drop-overlap")
-        return found
+        train, dev, counts = self.train, self.dev, {}
+        for test in self.tests:
+            if dev is not None:
+                dev, counts[f"dev for {test.card.name}"] = apart(dev, test, "choose on", drop_overlap)
+        for held in (*([] if dev is None else [dev]), *self.tests):
+            train, counts[f"train for {held.card.name}"] = apart(train, held, "train on", drop_overlap)
+        dropped = {**self.dropped, **{name: some for name, some in counts.items() if some}}
+        return replace(self, train=train, dev=dev, dropped=dropped)
 
     @property
     def notes(self) -> list[str]:
@@ -70,7 +70,11 @@ class Data:
 
 
 def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Dataset]:
-    """The dataset without about `count` problems, and these, drawn by `seed`; twins stay together."""
+    """The dataset without about `count` problems, and these, drawn by `seed`; what overlaps stays together.
+
+    So neither part gives away problems of the other. Problems that hang together and are too many to be held out are
+    kept.
+    """
     if not 0 < count < len(dataset):
         raise BadInput(f"{dataset.card.name}: has {len(dataset):,} problems, of which {count:,} cannot be held out")
     units = _units(dataset)
@@ -81,16 +85,19 @@ def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Data
     for index in np.random.default_rng([seed, count]).permutation(len(names)):
         if taken >= count:
             break
-        held.add(names[index])
-        taken += sizes[names[index]]
+        if taken + sizes[names[index]] <= count + max(1, count // MORE):
+            held.add(names[index])
+            taken += sizes[names[index]]
     kept = dataset.with_problems(problem for problem, unit in zip(dataset, units, strict=True) if unit not in held)
     out = [problem for problem, unit in zip(dataset, units, strict=True) if unit in held]
     _some(kept, "train on once problems are held out")
+    if not out:
+        raise BadInput(f"{dataset.card.name}: {count:,} cannot be held out: its problems overlap, in larger clusters")
     return kept, Dataset(out, replace(dataset.card, name=f"{dataset.card.name}, held out"))
 
 
 def _units(dataset: Dataset) -> list[int]:
-    """Of each problem what it must not be torn from, as a number: its group, and whatever has the same sentence."""
+    """Of each problem what it must not be torn from, as a number: its group, its sentence, and whatever overlaps it."""
     first: dict[object, int] = {}
     unit = list(range(len(dataset)))
 
@@ -100,21 +107,39 @@ def _units(dataset: Dataset) -> list[int]:
         return index
 
     for index, problem in enumerate(dataset):
-        words = tuple(WORD.findall(problem.sentence.casefold()))
-        for shared in (words, problem.group):
-            if shared is not None:
+        for shared in (("text", letters(problem.sentence)), ("group", problem.group)):
+            if shared[1] is not None:
                 unit[root(index)] = root(first.setdefault(shared, index))
+    for match in find_matches([dataset], within=True):
+        one, other = root(match.first[1]), root(match.second[1])
+        unit[max(one, other)] = min(one, other)
     return [root(index) for index in range(len(dataset))]
 
 
-def key(problem: Problem) -> Key:
-    """The words before and after the blank, whatever their case and punctuation."""
-    before, after = (tuple(WORD.findall(part.casefold())) for part in (problem.before, problem.after))
-    return before, after
+def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[Dataset, Mapping[str, int]]:
+    """A set to train or choose on without what overlaps a held-out set, and how many that were, by kind.
 
-
-def _keys(problems: Iterable[Problem]) -> set[Key]:
-    return {key(problem) for problem in problems}
+    Raises
+    ------
+    BadInput
+        Where something overlaps and is not to be dropped, or nothing is left.
+    """
+    found = overlap(given, held)
+    if not found.given:
+        return given, {}
+    if not drop_overlap:
+        first, count = held[min(found.held)].text, len(found.given)
+        way_out = f"--drop-overlap leaves {count:,} out of it" if count < len(given) else "all of it does"
+        raise BadInput(
+            f"{given.card.name}, to {use}, overlaps {held.card.name}: {found.said} of its {len(held):,} problems (the "
+            f"first: {first[:60]!r}); {way_out}"
+        )
+    kept = given.with_problems(
+        (problem for row, problem in enumerate(given) if row not in found.given),
+        [f"{given.card.name}: left out for {held.card.name}: {said(found.dropped)}"],
+    )
+    _some(kept, f"{use} once those of {held.card.name} are left out")
+    return kept, found.dropped
 
 
 def _some(dataset: Dataset, what: str) -> None:
@@ -126,25 +151,3 @@ def _answered(dataset: Dataset, what: str) -> None:
     hidden = sum(problem.answer is None for problem in dataset)
     if hidden:
         raise BadInput(f"{dataset.card.name}: {hidden:,} of {len(dataset):,} problems have no answer to {what}")
-
-
-def _apart(one: Dataset, called: str, other: Dataset, advice: str) -> None:
-    known = _keys(other)
-    both = [problem for problem in one if key(problem) in known]
-    if both:
-        all_of_it = "all" if len(both) == len(one) else f"{len(both):,}"
-        raise BadInput(
-            f"{all_of_it} of the {len(one):,} problems of {one.card.name}, a {called}, are in {other.card.name} too "
-            f"(the first: {both[0].text[:60]!r}): {advice}"
-        )
-
-
-def _without(train: Dataset, held: Sequence[Problem]) -> Dataset:
-    known = _keys(held)
-    kept = train.filter(lambda problem: key(problem) not in known)
-    gone = len(train) - len(kept)
-    if not gone:
-        return train
-    name = held.card.name if isinstance(held, Dataset) else "a held-out set"
-    _some(kept, f"train on once those of {name} are left out")
-    return kept.with_problems(kept, [f"{train.card.name}: {gone:,} problems left out that are in {name} too"])

@@ -117,7 +117,8 @@ def finetune(
         notes += more
         if save:
             save_network(network, out, {"winokit": winokit.__version__, "run": identity})
-    outcome = _tested(network, data, out, {**identity, "tests": tests}, notes, resumed)
+    run = {**identity, "tests": tests, "dropped": loaded.dropped}
+    outcome = _tested(network, data, out, run, notes, resumed)
     drop_checkpoint(out)
     return outcome
 

@@ -2,19 +2,19 @@
 
 Sakaguchi et al. (2019) choose hyper-parameters for WSC on PDP and the other way round, for DPR and COPA on their
 training sets, and for Winogender, which has a test set alone, on WinoGrande's dev set. Never on the evaluated set, nor
-on one that shares problems with it: SuperGLUE-WSC's training set has 195 of WSC273's problems. With nothing to choose
-on, nothing is chosen: one setting, its last weights.
+on one that overlaps it (`winokit.overlap`): SuperGLUE-WSC's training set has 215 of WSC273's problems. With nothing to
+choose on, nothing is chosen: one setting, its last weights.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from winokit.errors import BadInput
 from winokit.problem import Dataset
-from winokit.training.data import key
+from winokit.training.data import apart
 
 RULES: tuple[tuple[str, str, str], ...] = (
     (r"wsc(273)?", r"pdp", "PDP"),
@@ -44,10 +44,17 @@ class Target:
     name: str
     data: Dataset
     chosen_on: Named | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """How many problems were left out of what is chosen on, by kind of overlap with the test set."""
 
 
 def with_choices(
-    tests: Sequence[Named], *, own: Mapping[str, Named], pool: Sequence[Named] = (), by_rule: bool = False
+    tests: Sequence[Named],
+    *,
+    own: Mapping[str, Named],
+    pool: Sequence[Named] = (),
+    by_rule: bool = False,
+    drop_overlap: bool = False,
 ) -> tuple[Target, ...]:
     """Each test set with what is chosen on for it, after a look for what would be cheating.
 
@@ -57,6 +64,8 @@ def with_choices(
         By a test set's name, what was given for it.
     pool
         What may be chosen on for any: one set, or by the papers' rules several, test sets among them.
+    drop_overlap
+        Leave what overlaps a test set out of what is chosen on for it, under a name that says so.
     """
     for name in own:
         if name not in {test.name for test in tests}:
@@ -68,14 +77,15 @@ def with_choices(
         )
     found = []
     for test in tests:
+        dropped: Mapping[str, int] = {}
         chosen_on = own.get(test.name)
         if chosen_on is None and by_rule:
             chosen_on = _by_rule(test, [*pool, *tests])
         elif chosen_on is None and pool:
             chosen_on = pool[0]
         if chosen_on is not None:
-            check_choice(chosen_on, test)
-        found.append(Target(test.name, test.data, chosen_on))
+            chosen_on, dropped = _choice(chosen_on, test, drop_overlap)
+        found.append(Target(test.name, test.data, chosen_on, dropped))
     return tuple(found)
 
 
@@ -90,22 +100,10 @@ def _by_rule(test: Named, known: Sequence[Named]) -> Named:
     raise BadInput(f"{test.name}: the papers have no rule for {test.data.card.name}; say --choose {test.name}=DATA")
 
 
-def check_choice(chosen_on: Named, test: Named | Target) -> None:
-    """Refuse to choose on what is evaluated, or on what has some of its problems."""
+def _choice(chosen_on: Named, test: Named, drop_overlap: bool) -> tuple[Named, Mapping[str, int]]:
+    """What is chosen on for a test set, apart from it, and what was left out; choosing on what is tested is refused."""
     hidden = sum(problem.answer is None for problem in chosen_on.data)
     if hidden:
         raise BadInput(f"{chosen_on.name}: {hidden:,} of {len(chosen_on.data):,} problems have no answer to choose on")
-    shared = overlap(chosen_on.data, test.data)
-    if shared == len(test.data):
-        raise BadInput(f"{test.name}: nothing may be chosen on the set it is tested on ({chosen_on.name})")
-    if shared:
-        raise BadInput(
-            f"{test.name}: {shared:,} of its {len(test.data):,} problems are in {chosen_on.name} too, and nothing may "
-            "be chosen on what is tested; choose on another set"
-        )
-
-
-def overlap(one: Dataset, other: Dataset) -> int:
-    """How many problems of `other` are in `one` too: those with the same words around the blank."""
-    known = {key(problem) for problem in one}
-    return sum(key(problem) in known for problem in other)
+    kept, counts = apart(chosen_on.data, test.data, "choose on", drop_overlap)
+    return (Named(f"{chosen_on.name} without {test.name}", kept) if counts else chosen_on), counts

@@ -21,6 +21,7 @@ from typing import Any
 import winokit
 from winokit.files import write_whole
 from winokit.formalizations import Formalization
+from winokit.overlap import said
 from winokit.problem import Dataset
 from winokit.results import Metric, rows_to_json
 from winokit.training.data import Data
@@ -75,7 +76,7 @@ def transfer(
 ) -> Transfer:
     """Train every arm with every setting, choose for each test set where it says, and test.
 
-    With `drop_overlap` training problems that are in a test set or a set to choose on are left out, unless they are
+    With `drop_overlap` training problems that overlap a test set or a set to choose on are left out, unless they are
     half of an arm or more.
     """
     plan = plan or Plan()
@@ -86,6 +87,9 @@ def transfer(
     if drop_overlap:
         arms = [arm.without([one.data for one in sets]) for arm in arms]
     notes = [note for arm in arms for stage in arm.stages for note in stage.notes]
+    notes += [
+        f"{test.chosen_on.name}: left out: {said(test.dropped)}" for test in tests if test.chosen_on and test.dropped
+    ]
     runs = iter(_parts_of(progress, len(arms) * len(plan.grid)))
     cells: list[Cell] = []
     warnings: list[str] = []
@@ -184,5 +188,9 @@ def _told(arms: Sequence[TrainingArm], tests: Sequence[Target], cards: dict[str,
         "tests": cards,
         "tests_content": {test.name: test.data.content_hash for test in tests},
         "chosen_on": {test.name: test.chosen_on.name if test.chosen_on else None for test in tests},
+        "dropped": {
+            **{arm.name: arm.dropped for arm in arms},
+            **{test.chosen_on.name: test.dropped for test in tests if test.chosen_on and test.dropped},
+        },
         "settings": [settings.identity() for settings in plan.grid],
     }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 from winokit.errors import BadInput
+from winokit.overlap import overlap
 from winokit.problem import Dataset
-from winokit.training.data import Data, key
-from winokit.training.selection import Named, Target, overlap
+from winokit.training.data import Data, apart
+from winokit.training.selection import Named, Target
 from winokit.training.settings import Settings
 
 
@@ -20,6 +21,8 @@ class TrainingArm:
 
     name: str
     stages: tuple[Dataset, ...]
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """As of `Data`: by what was dropped for what, how many problems by kind of overlap."""
 
     @property
     def problems(self) -> Dataset:
@@ -27,22 +30,21 @@ class TrainingArm:
         return Dataset([problem for stage in self.stages for problem in stage])
 
     def without(self, held: Sequence[Dataset]) -> TrainingArm:
-        """The same without problems that held-out sets have.
+        """The same without problems that overlap held-out sets.
 
-        A set that has half of a stage or more is let be: the arm was meant to train on it, and is not tested on it.
+        A set that overlaps half of a stage or more is let be: the arm was meant to train on it, and is not tested
+        on it.
         """
-        return replace(self, stages=tuple(self._stage_without(stage, held) for stage in self.stages))
-
-    def _stage_without(self, stage: Dataset, held: Sequence[Dataset]) -> Dataset:
-        known = [{key(problem) for problem in dataset} for dataset in held]
-        own = [key(problem) for problem in stage]
-        small = [keys for keys in known if sum(one in keys for one in own) < len(stage) / 2]
-        kept = [problem for problem, one in zip(stage, own, strict=True) if not any(one in keys for keys in small)]
-        gone = len(stage) - len(kept)
-        if not kept:
-            raise BadInput(f"{self.name}: no problem of {stage.card.name} is left once held-out ones are dropped")
-        told = f"{self.name}: {gone:,} problems of {stage.card.name} left out that a held-out set has"
-        return stage.with_problems(kept, [told] if gone else [])
+        stages, dropped = [], dict(self.dropped)
+        for stage in self.stages:
+            kept = stage
+            for dataset in held:
+                if len(overlap(stage, dataset).given) < len(stage) / 2:
+                    kept, counts = apart(kept, dataset, "train on", True)
+                    if counts:
+                        dropped[f"{stage.card.name} for {dataset.card.name}"] = counts
+            stages.append(kept)
+        return replace(self, stages=tuple(stages), dropped=dropped)
 
 
 @dataclass(frozen=True)
@@ -103,11 +105,13 @@ def held_sets(tests: Sequence[Target]) -> list[Named]:
 
 def why_not(arm: TrainingArm, test: Target) -> str | None:
     """Why an arm is not tested on a set; None where it is."""
-    shared = overlap(arm.problems, test.data)
-    if shared:
-        return f"trained on {shared:,} of its {len(test.data):,} problems"
-    if test.chosen_on is not None:
-        shared = overlap(arm.problems, test.chosen_on.data)
-        if shared:
-            return f"would be chosen on {test.chosen_on.name}, and was trained on {shared:,} of its problems"
+    found = overlap(arm.problems, test.data)
+    if found.held:
+        return f"trained on what overlaps {len(found.held):,} of its {len(test.data):,} problems: {found.said}"
+    chosen_on = test.chosen_on
+    if chosen_on is not None:
+        found = overlap(arm.problems, chosen_on.data)
+        if found.held:
+            trained = f"trained on what overlaps {len(found.held):,} of its {len(chosen_on.data):,} problems"
+            return f"would be chosen on {chosen_on.name}, and was {trained}: {found.said}"
     return None

@@ -108,6 +108,7 @@ def search(
             bar.ended(task)
         ended_trials = {name: book.trials(name, trials) for name in names}
     run = {"winokit": winokit.__version__, **identity, "formalizations": names, "trials": trials}
+    run["dropped"] = checked.dropped
     found = _findings(run, checked.in_arm(), out, space, ended_trials)
     if human is not None:
         found = replace(found, human=human / 100)
