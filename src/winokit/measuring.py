@@ -30,8 +30,8 @@ def original_id(problem: Problem) -> str:
 
 
 def clusters_by_id(dataset: Dataset) -> dict[str, int]:
-    """For each problem's id, the number of what it hangs together with."""
-    return dict(zip((problem.id for problem in dataset), dataset.clusters, strict=True))
+    """For each problem's id, or its original's, the number of what it hangs together with."""
+    return dict(zip(map(original_id, dataset), dataset.clusters, strict=True))
 
 
 class Columns:

@@ -89,6 +89,8 @@ def test_a_model_that_asks_the_device_on_the_way_is_launched_and_said_so():
             stepper.move(1e-4)
     assert ["cannot be recorded" in note for note in stepper.notes] == [True]
     assert stepper.running.item() > 0
+    dropped = torch.nn.functional.dropout(torch.ones(1000, device="cuda"))  # the broken-off recording left no trace
+    assert 0 < (dropped == 0).float().mean().item() < 1
 
 
 @needs_gpu

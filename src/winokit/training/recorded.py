@@ -136,6 +136,9 @@ class RecordedStepper(Stepper):
                 raise
             self.records = False
             torch.cuda.synchronize(self.network.device)
+            # A recording that broke off leaves the generator as if it went on, and the next dropout would fail.
+            generator = torch.cuda.default_generators[torch.cuda.current_device()]
+            generator.graphsafe_set_state(generator.clone_state())
             said = str(error).strip().splitlines()[0]
             self.notes.append(f"steps were launched one operation at a time: this model cannot be recorded ({said})")
             return None
