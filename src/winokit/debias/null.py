@@ -5,8 +5,8 @@ threshold. A run therefore means something only beside runs on the same features
 groups are flipped, each with probability one half: twins keep opposite answers, as they have nearly the same features;
 a plain permutation would give many of them equal ones, a regularity that the ensemble finds and removes.
 
-Numbers of removals are skewed, so that the real one is ranked among the relabelled ones (`sequential.py`): a Student
-interval of them would be exceeded by chance three times as often as it says.
+Numbers of removals are right-skewed, so that the real one is ranked among the relabelled ones (`sequential.py`): a
+Student interval of them would be exceeded by chance more often than it says.
 
 A row's q-value estimates the share of chance among all rows that score at least as well in the first phase, the one
 phase in which all rows take part: the mean number of such rows in relabelled runs over their number in the real one.

@@ -186,9 +186,9 @@ def _difference(filtering: Filtering, state: State) -> Iterator[Point]:
             WITHIN: "What is kept is not told from that",
             UNDECIDED: "So few draws cannot tell what is kept from that",
         }
-        low, high = percent(drawn.low), percent(drawn.high)
+        ends = " to ".join(dict.fromkeys((percent(drawn.low), percent(drawn.high))))
         text += (
-            f" Of as many as are kept, drawn at random, it gets {low} to {high}. {says[state['random']]} "
+            f" Of as many as are kept, drawn at random, it gets {ends}. {says[state['random']]} "
             f"({plural(row.n, 'draw')}, p = {probability(row.value)})."
         )
     yield Point(text, PLAIN, claims)
