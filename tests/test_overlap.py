@@ -116,6 +116,11 @@ def test_twins_that_differ_in_a_whole_clause_are_found_nearly_always(real_file):
     assert overlap(*dpr).said == "0 same, 1 near, 0 twin"
 
 
+def test_a_short_judgement_is_near_whatever_it_asks_about():
+    girl = Problem("Stretching ", " back, the woman smiled.", ("no", "yes"), 0, "her", query="the girl")
+    assert kinds(girl, girl.replace(before="Patting ", query="the woman")) == ["near"]
+
+
 def test_short_premises_alike_are_not_near_where_the_alternatives_are_others(real_file):
     dev, test = (load(real_file(f"copa/copa-{part}.xml")) for part in ("dev", "test"))
     assert overlap(dev, test).given == {}
