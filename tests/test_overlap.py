@@ -71,6 +71,9 @@ def test_every_near_pair_is_found_that_comparing_all_with_all_finds():
     for text in list(texts):  # and copies with a few words changed, so that about half are near
         copy = [str(rng.choice(words)) if rng.random() < 0.15 else word for word in text]
         texts.append(copy[: len(copy) - rng.integers(0, 2)] or copy)
+    for n in range(0, 60, 2):  # every fifth word another, the last gone: of equally rare pairs all must choose alike
+        texts[n] = [f"own{n}x{at}" for at in range(19)]
+        texts[60 + n] = [word if at % 5 else f"other{n}x{at}" for at, word in enumerate(texts[n], 1)][:-1]
     problems = [Problem("", " " + " ".join(text), ("a", "b"), 0) for text in texts]
     split = [problems[:60], problems[60:]]
     near = {
@@ -114,6 +117,11 @@ def test_twins_that_differ_in_a_whole_clause_are_found_nearly_always(real_file):
     assert len(pairs) == 943
     dpr = [load(real_file(f"dpr/{part}.c.txt")) for part in ("train", "test")]
     assert overlap(*dpr).said == "0 same, 1 near, 0 twin"
+
+
+def test_a_short_judgement_is_near_whatever_it_asks_about():
+    girl = Problem("Stretching ", " back, the woman smiled.", ("no", "yes"), 0, "her", query="the girl")
+    assert kinds(girl, girl.replace(before="Patting ", query="the woman")) == ["near"]
 
 
 def test_short_premises_alike_are_not_near_where_the_alternatives_are_others(real_file):

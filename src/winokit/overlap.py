@@ -166,23 +166,25 @@ class _Text:
 
 def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
     """What two problems are to each other, None for nothing, and how similar their texts are."""
-    p, q = a.problem, b.problem
     similarity = _similarity(a.coded, b.coded, NEAR)
+    if not similarity and a.names.isdisjoint(b.names) and a.sentence != b.sentence and a.letters != b.letters:
+        return None, 0.0  # most are nothing to each other: 40,000 problems ask this a million times
+    p, q = a.problem, b.problem
     one_pronoun = p.pronoun is None or q.pronoun is None or p.pronoun.casefold() == q.pronoun.casefold()
     if a.letters == b.letters and one_pronoun:
         return "same", 1.0
     if a.sentence == b.sentence or a.letters == b.letters:  # another pronoun of it, or "him self" for "himself"
         return "near", similarity or 1.0
     shared = a.names & b.names
-    if min(len(a.coded), len(b.coded)) < SHORT and not shared:
+    if min(len(a.coded), len(b.coded)) < SHORT and not shared and p.query is None and q.query is None:
         similarity = 0.0
     related = a.names == b.names or (shared and (p.query is None) != (q.query is None))
     twins = not similarity and bool(shared) and p.group is not None and p.group == q.group
-    if related and one_pronoun and not twins:
+    if related and one_pronoun and not twins and (similarity or _twin_texts(a, b)):
         answers = [(a.holds(name), b.holds(name)) for name in shared]
         known = all(None not in pair for pair in answers)
         differ = not known or any(one != other for one, other in answers)
-        twins = known and differ if similarity else differ and _twin_texts(a, b)
+        twins = differ and (known or not similarity)
     kind = "twin" if twins else "near" if similarity else None
     return kind, similarity or (_similarity(a.coded, b.coded, 0) if twins else 0.0)
 
