@@ -21,7 +21,8 @@ def experiment(options: Options) -> Outcome:
     lines, rows = [], []
     for name, n in SIZES.items():
         enough = math.floor(SHARE * n) + 1
-        once, best = p_chance(enough, n), p_best_of(TRIES, enough, n)
+        once = p_chance(enough, n)
+        best = p_best_of(TRIES, once)
         paper = TRICHELAIR_LUCK.values() if n == SIZES["WSC273"] else (None, None)
         lines.append((name, n, f"{once:.3f}", f"{best:.3f}", *paper))
         rows.append(row(name, "random", "luck", "all", "p_more_than_55", once, n))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from common import Options, Outcome, judged, named, percent, predicted, row, rows_of, run, short, table
 
-from winokit.metrics import expected_accuracy, expected_consistency
+from winokit.metrics import consistency, expected_accuracy
 from winokit.problem import Dataset, Problem
 from winokit.report.protocols import TRICHELAIR
 from winokit.report.published import published
@@ -63,7 +63,7 @@ def measured(wsc: Dataset, chosen: dict[str, int | None], spec: str, options: Op
         pairs = [(chosen[problem.id], after[problem.id]) for problem in before]
         found.setdefault("unswitched", expected(before, chosen))
         found[f"switched{suffix}"] = expected(switched, after)
-        kept = expected_consistency([one for one, _ in pairs], [other for _, other in pairs])
+        kept = consistency([one for one, _ in pairs], [other for _, other in pairs])
         found[f"consistency{suffix}"] = kept, len(pairs)
     for name, wanted in zip(ASSOCIATION, (True, False), strict=True):
         found[name] = expected([problem for problem in wsc if problem.labels["associative"] is wanted], chosen)

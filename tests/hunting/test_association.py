@@ -107,7 +107,7 @@ def test_an_audit_takes_the_estimate(bound):
     from winokit.auditing import Settings, audit
 
     labelled, _ = with_associations(Dataset([ROOF, ROOF.replace(after=" painted.", answer=0)]), bound)
-    run = audit(labelled, "random", settings=Settings(draws=20, protocols=("association",)))
+    run = audit(labelled, "random", settings=Settings(protocols=("association",)))
     assert run.find("association", "associative", "accuracy").n == 1
     assert run.find("association", "non_associative", "accuracy").n == 1
 
@@ -128,8 +128,8 @@ def test_auc_is_the_share_of_pairs_in_order():
 def test_an_interval_of_auc_draws_groups_and_is_seeded():
     scores, labels = [0.9, 0.8, 0.3, 0.4, 0.7, 0.1] * 5, [True, True, False, False, True, False] * 5
     groups = [number // 2 for number in range(30)]
-    interval = auc_interval(scores, labels, groups, draws=200)
-    assert interval == auc_interval(scores, labels, groups, draws=200)
+    interval = auc_interval(scores, labels, groups)
+    assert interval == auc_interval(scores, labels, groups)
     assert interval.low <= auc(scores, labels) <= interval.high
 
 

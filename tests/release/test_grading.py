@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput
-from winokit.metrics import group_accuracy, p_best_of
+from winokit.metrics import group_accuracy
 from winokit.release.grading import curve_weights, grade, kept_outcome, read_graded, release_sizes, write_graded
-from winokit.release.grading_luck import expected_best, luck_corrected, p_best_guess
+from winokit.release.grading_luck import expected_best, luck_corrected
 from winokit.release.grading_statement import Statement, missing_options
 from winokit.release.hidden import hidden_folder, read_hidden
 
@@ -139,13 +139,6 @@ def test_equal_trials_corrected_for_luck_come_out_at_their_true_accuracy():
 def test_luck_never_takes_a_score_from_above_chance_to_below():
     assert luck_corrected(0.52, 0.05, 100, 0.5) == 0.5
     assert luck_corrected(0.45, 0.05, 100, 0.5) == 0.45
-
-
-@pytest.mark.parametrize(
-    ("right", "n", "trials"), [(151, 273, 1), (151, 273, 10), (900, 1767, 60), (0, 5, 3), (5, 5, 2)]
-)
-def test_the_luck_of_coins_is_that_of_the_metrics(right, n, trials):
-    assert p_best_guess(right, n, trials) == pytest.approx(p_best_of(trials, right, n), rel=1e-9)
 
 
 def test_every_grading_is_logged_and_the_same_files_count_once(release, one, five):

@@ -150,8 +150,22 @@ def _alone(problem: Problem) -> Problem:
 
 
 def _published(name: str, problems: Iterable[Problem]) -> Dataset:
-    """The problems of a file without their provenance, of which nothing is published one by one."""
-    return Dataset((problem.replace(provenance={}) for problem in problems), Card(name))
+    """The problems of a file without their provenance, of which nothing is published one by one.
+
+    Exact repetitions stand in the order of their numbers, since whoever reads the file counts them so.
+    """
+    made = [problem.replace(provenance={}) for problem in problems]
+    places: dict[str, list[int]] = {}
+    for place, problem in enumerate(made):
+        places.setdefault(problem.replace(occurrence=1).id, []).append(place)
+    for own in places.values():
+        for place, problem in zip(own, sorted((made[at] for at in own), key=_occurrence), strict=True):
+            made[place] = problem
+    return Dataset(made, Card(name))
+
+
+def _occurrence(problem: Problem) -> int:
+    return problem.occurrence
 
 
 def _check_files(files: dict[str, list[Problem]], split: Split) -> None:

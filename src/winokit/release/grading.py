@@ -30,12 +30,14 @@ from winokit.metrics import (
     complete_groups,
     group_accuracy_chance,
     leaderboard_auc,
+    p_best_of,
+    p_chance,
     share_interval,
 )
 from winokit.metrics.arrays import FloatArray, IntArray
 from winokit.release.grading_ladder import GUESSED, Rules, rules_of, steps_of, to_step
 from winokit.release.grading_log import LOG, Gradings, best_shown, check_budget, log_grading, log_rows
-from winokit.release.grading_luck import luck_corrected, p_best_guess
+from winokit.release.grading_luck import luck_corrected
 from winokit.release.grading_statement import Statement
 from winokit.release.hidden import MANIFEST_HASH, Hidden, read_hidden, write_private
 from winokit.release.manifest import manifest_hash, read_manifest
@@ -144,7 +146,7 @@ def grade(
         statement=statement,
         sizes={size: sizes[size] for size in submission.columns if size in sizes},
         scores=scores,
-        p_luck=rounded(p_best_guess(int(last.sum()), len(last), statement.trials)) if statement else None,
+        p_luck=rounded(p_best_of(statement.trials, p_chance(int(last.sum()), len(last)))) if statement else None,
         submission=submission.sha256,
         gradings=Gradings(0, 0, 0),
         rules=rules,

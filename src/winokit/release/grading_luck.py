@@ -46,18 +46,6 @@ def luck_corrected(score: float, spread: float, trials: int, chance: float) -> f
     return max(score - expected_best(trials) * spread, min(score, chance))
 
 
-def p_best_guess(right: int, n: int, trials: int) -> float:
-    """Probability that the best of so many coins gets at least as many right, exact.
-
-    >>> round(p_best_guess(151, 273, 1), 5), round(p_best_guess(151, 273, 10), 3)
-    (0.04498, 0.369)
-    """
-    if n < 1 or not 0 <= right <= n:
-        raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
-    once = min(1.0, float(coins(n)[right:].sum()))
-    return 1.0 if once >= 1 else -math.expm1(trials * math.log1p(-once))
-
-
 def coins(n: int) -> FloatArray:
     """Probability of each number of right answers among n coins."""
     logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n + 1)]

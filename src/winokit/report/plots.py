@@ -17,7 +17,7 @@ from winokit.scoring import Prediction
 
 SECONDARY = {
     *("expected_accuracy", "abstained", "one_right", "none_right", "independent_group_accuracy"),
-    *("majority", "majority_class", "expected_consistency"),
+    *("majority", "majority_class"),
 }
 """Shares that explain another row and would only crowd a plot of main results."""
 BINS = 20
