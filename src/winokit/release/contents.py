@@ -157,7 +157,7 @@ def _published(name: str, problems: Iterable[Problem]) -> Dataset:
     made = [problem.replace(provenance={}) for problem in problems]
     places: dict[str, list[int]] = {}
     for place, problem in enumerate(made):
-        places.setdefault(problem.replace(occurrence=1).id, []).append(place)
+        places.setdefault(problem.id.partition(".")[0], []).append(place)
     for own in places.values():
         for place, problem in zip(own, sorted((made[at] for at in own), key=_occurrence), strict=True):
             made[place] = problem
