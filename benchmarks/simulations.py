@@ -185,6 +185,49 @@ def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
         yield Measured("problems to tell two apart", setting, "0.80", hits / times)
 
 
+def searches(times: int = TIMES) -> Iterator[Measured]:
+    """The best of many trials against its equals (search_luck.py has more)."""
+    from search_luck import Search, rejected
+
+    many = max(times // 5, 20)
+    for trials, problems in ((10, 104), (60, 104), (60, 500)):
+        size = rejected(Search(trials, problems, shared=4.0), many)
+        power = rejected(Search(trials, problems, shared=4.0, ahead=0.15), many)
+        setting = f"{trials} trials, {problems} problems"
+        yield Measured("best of many trials", f"{setting}, all equal: size", "≤ 0.05", size)
+        yield Measured("best of many trials", f"{setting}, one 15 points better: power", "high", power)
+
+
+def curves(times: int = TIMES) -> Iterator[Measured]:
+    """Means over restarts and test groups, areas and slopes of learning curves (curve_bands.py has more)."""
+    from curve_bands import World, covered
+
+    for restarts, spread in ((3, 0.01), (3, 0.05), (5, 0.03)):
+        for name, share_kept in covered(World(restarts, 150, spread), max(times // 5, 20)).items():
+            setting = f"{name}, {restarts} restarts, spread {100 * spread:.0f} points"
+            yield Measured("learning curve", setting, "0.95", share_kept)
+
+
+def relabelled(times: int = TIMES) -> Iterator[Measured]:
+    """AFLite's removals among those from relabelled problems (relabelled.py has more)."""
+    from relabelled import size_of_relabelled_test
+
+    for bias in (0.0, 0.1):
+        beyond, _, runs = size_of_relabelled_test(max(times // 10, 20), share=bias)
+        what = "size" if bias == 0 else "power"
+        setting = f"bias in {bias:.0%} of 150 pairs, {runs:.0f} runs: {what}"
+        yield Measured("AFLite beyond chance", setting, "≤ 0.05" if bias == 0 else "high", beyond)
+
+
+def leaks(times: int = TIMES) -> Iterator[Measured]:
+    """False alarms of the leak checks, answers shuffled by group (leaks.py has more)."""
+    from leaks import SHAPES, leak_false_alarms
+
+    for shape in SHAPES:
+        alarms = leak_false_alarms(shape, max(times // 10, 20))
+        yield Measured("leak checks, any alarm", f"{shape}, 100 units", "≤ 0.05", alarms)
+
+
 SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "coverage": coverage,
     "accuracy": accuracy,
@@ -193,6 +236,10 @@ SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "gaps": gaps,
     "paired": paired,
     "sample-sizes": sample_sizes,
+    "searches": searches,
+    "curves": curves,
+    "relabelled": relabelled,
+    "leaks": leaks,
 }
 
 

@@ -254,14 +254,39 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
     return Cell(name, n, times, (times - bold - shy) / times, shy / times, bold / times, 0.0)
 
 
+BIASED = (
+    "Less linear bias",
+    "The linear bias is still there",
+    "Nothing was removed, and linear bias is there",
+    "More was removed than by chance",
+    "Over-filtered",
+)
+"""How words of debias begin that say there was something to remove."""
+
+
+def debiased(bias: float, times: int) -> Cell:
+    """AFLite on 300 problems with features that say nothing, or that give a share of the pairs away."""
+    from relabelled import words_of_debias
+
+    words = words_of_debias(times, share=bias)
+    claimed = sum(count for word, count in words.items() if word.startswith(BIASED))
+    open_ = sum(count for word, count in words.items() if word.startswith(("It depends", "Undecided", "Not ")))
+    name = "debias, noise" if bias == 0 else f"debias, bias in {bias:.0%} of pairs"
+    if bias == 0:
+        return Cell(name, 300, times, 1 - (claimed + open_) / times, open_ / times, claimed / times, 0.0)
+    return Cell(name, 300, times, claimed / times, 1 - claimed / times, 0.0, 0.0)
+
+
 def table(sizes: tuple[int, ...], times: int, seed: int = 0) -> Iterator[Cell]:
-    """Every scorer at every size, then the comparisons."""
+    """Every scorer at every size, then the comparisons, then debiasing."""
     for nature in NATURES:
         for n in sizes:
             yield judge(nature, n, times, seed)
     for better in (0.0, 0.02, 0.1):
         for n in sizes:
             yield compared(better, n, times, seed)
+    for bias in (0.0, 0.3):
+        yield debiased(bias, max(times // 8, 2))
 
 
 def main() -> None:
