@@ -1,6 +1,6 @@
 """How often is winokit's sentence right? Scorers of known nature, audited again and again.
 
-    python benchmarks/verdicts.py [--times 400] [--sizes 20 60 200 428 1267] [--json]
+    python benchmarks/verdicts.py [--times 400] [--sizes 20 60 200 428 1267] [--workers 2] [--json]
 
 Each scorer is simulated, so that what it really does is known: whether it is above chance on problems and on whole
 groups, reads artifacts, follows a switch, is helped by association, minds the place of the right candidate. Its
@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 
 import numpy as np
 
@@ -277,16 +280,20 @@ def debiased(bias: float, times: int) -> Cell:
     return Cell(name, 300, times, claimed / times, 1 - claimed / times, 0.0, 0.0)
 
 
-def table(sizes: tuple[int, ...], times: int, seed: int = 0) -> Iterator[Cell]:
+def table(sizes: tuple[int, ...], times: int, seed: int = 0, workers: int = 1) -> Iterator[Cell]:
     """Every scorer at every size, then the comparisons, then debiasing."""
-    for nature in NATURES:
-        for n in sizes:
-            yield judge(nature, n, times, seed)
-    for better in (0.0, 0.02, 0.1):
-        for n in sizes:
-            yield compared(better, n, times, seed)
-    for bias in (0.0, 0.3):
-        yield debiased(bias, max(times // 8, 2))
+    asked = [("judge", place, n) for place in range(len(NATURES)) for n in sizes]
+    asked += [("compared", better, n) for better in (0.0, 0.02, 0.1) for n in sizes]
+    asked += [("debiased", bias, max(times // 8, 2)) for bias in (0.0, 0.3)]
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(_cell, asked, repeat(times), repeat(seed))
+
+
+def _cell(asked: tuple[str, float, int], times: int, seed: int) -> Cell:
+    kind, what, n = asked
+    if kind == "judge":
+        return judge(NATURES[int(what)], n, times, seed)
+    return compared(what, n, times, seed) if kind == "compared" else debiased(what, n)
 
 
 def main() -> None:
@@ -294,12 +301,13 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=TIMES)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     cells = []
     if not asked.json:
         print(f"{'scorer':34} {'problems':>8} {'right':>7} {'shy':>7} {'bold':>7} {'findings':>9}")
-    for cell in table(tuple(asked.sizes), asked.times, asked.seed):
+    for cell in table(tuple(asked.sizes), asked.times, asked.seed, asked.workers):
         cells.append(cell)
         if not asked.json:
             shares = f"{cell.right:7.1%} {cell.shy:7.1%} {cell.bold:7.1%} {cell.findings:9.1%}"

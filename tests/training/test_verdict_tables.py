@@ -1,6 +1,7 @@
 """Every combination of facts has a case, and no headline or finding of a trained page says what another denies."""
 
 import re
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 
@@ -192,3 +193,12 @@ def test_a_searchs_page_never_contradicts_itself():
         text = " ".join(point.text for point in verdict.points)
         assert ("ahead by more than that" in text) == (state["equals"] == ABOVE)
         assert ("depends on settings and seed" in text) == (state["degenerate"] == "some")
+
+
+def test_rows_of_one_verdict_share_its_level():
+    row = Metric("d", "m", "s", "s", "accuracy", "all", "accuracy", 0.56, 500, 0.51, 0.61, 0.5, details={"p": 0.02})
+    assert standing(row) == "above"
+    assert standing(row, among=2) == "at"
+    assert standing(replace(row, value=0.44, details={"p": 0.001}), among=2) == "below"
+    # A yes/no set is held against its commonest answer.
+    assert standing(replace(row, details={"p": 0.001, "floor": 0.6})) == "below"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from winokit.report.curve_wording import NAMES, doubling, names_of, of_reach
-from winokit.report.decision import BAD, GOOD, PLAIN, Case, DecisionTable, Point, Verdict
+from winokit.report.decision import BAD, GOOD, PLAIN, SURE, Case, DecisionTable, Point, Verdict
 from winokit.report.standings import MIXED, SAID, SEVERAL, TONES, together
 from winokit.report.wording import percent
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
@@ -37,11 +37,11 @@ SENTENCES = {
 }
 
 
-def growth(series: Series) -> str:
-    """Whether a line rises (above), falls (below), may do either (at), or nobody knows."""
+def growth(series: Series, among: int = 1) -> str:
+    """Whether a line rises (above), falls (below), may do either (at), or nobody knows; as one of so many curves."""
     if series.fit is None or not series.sure:
         return UNKNOWN
-    interval = series.fit.slope_interval()
+    interval = series.fit.slope_interval(1 - SURE / among)
     return ABOVE if interval.low > 0 else BELOW if interval.high < 0 else AT
 
 
@@ -65,7 +65,7 @@ def state_of(series: Sequence[Series]) -> dict[str, str]:
     """The facts of all curves together."""
     kinds = {seeds(one) for one in series}
     return {
-        GROWTH: together(growth(one) for one in series),
+        GROWTH: together(growth(one, len(series)) for one in series),
         END: together(end(one) for one in series),
         SEEDS: next((kind for kind in (DISAGREE, ONE) if kind in kinds), AGREE),
     }
@@ -78,14 +78,14 @@ def verdict_of_curve(series: Sequence[Series]) -> Verdict:
     found = [
         point
         for name, one in zip(names_of(series), series, strict=True)
-        for point in _points(f"{name}, {NAMES[one.measure]}", one)
+        for point in _points(f"{name}, {NAMES[one.measure]}", one, len(series))
     ]
     return Verdict(case.word, case.tone, SENTENCES[state[SEEDS]], tuple(found))
 
 
-def _points(name: str, one: Series) -> Iterator[Point]:
+def _points(name: str, one: Series, among: int) -> Iterator[Point]:
     """What may be said of one curve."""
-    trained, rise = [level for level in one.levels if level.size > 0], growth(one)
+    trained, rise = [level for level in one.levels if level.size > 0], growth(one, among)
     tone = GOOD if rise == ABOVE else BAD if rise == BELOW else PLAIN
     if len(trained) > 1:
         first, last = trained[0], trained[-1]

@@ -15,6 +15,8 @@ GOOD, BAD, PLAIN = "good", "bad", "plain"
 """Whether a sentence speaks for the score, against it, or neither."""
 SMALL = 0.05
 """The usual level at which a probability counts as small."""
+SURE = 0.03
+"""The level of all tests of a verdict together: stricter than one in twenty, so that verdicts stay below that."""
 
 State = Mapping[str, str]
 """From each fact to what was found of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
-from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Point, State
+from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, SURE, Point, State
 from winokit.report.wording import join, percent, plural, points, probability
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 
@@ -14,8 +14,6 @@ WITHOUT = {
     "part-sent": "the clause of the blank alone (part-sent)",
     "local-context": "the words next to the blank (local-context)",
 }
-SURE = 0.03
-"""The level of a family of tests: stricter than the usual one in twenty, so that verdicts, measured, stay below it."""
 GENDER = {("female", "delta"): "ΔF", ("male", "delta"): "ΔM", ("all", "pro_minus_anti"): "pro − anti"}
 
 

@@ -46,7 +46,7 @@ def state_of(findings: Findings) -> dict[str, str]:
         GUESSERS: ABOVE if lucky.p_guessing < SMALL else AT,
         EQUALS: ABOVE if lucky.p_equal < SMALL else AT,
         CORRECTED: _corrected(lucky),
-        TEST: together(standing(row) for row in tests),
+        TEST: together(standing(row, len(tests)) for row in tests),
         DEGENERATE: NONE if not degenerate else ALL if degenerate == len(findings.trials) else SOME,
     }
 
@@ -145,5 +145,6 @@ def _tests(findings: Findings) -> Iterator[Point]:
         if row is None:
             yield Point(f"{dataset.card.name} has no answers; the ensembles' predictions for it are in ensembles/.")
             continue
-        text = f"On {dataset.card.name}, which had no say in the choice, the chosen trial has {said(row)}."
-        yield point_of(f"{name}/{TEST}", standing(row), text)
+        place = standing(row, len(findings.tests))
+        text = f"On {dataset.card.name}, which had no say in the choice, the chosen trial has {said(row, place)}."
+        yield point_of(f"{name}/{TEST}", place, text)

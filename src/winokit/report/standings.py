@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.report.decision import BAD, GOOD, PLAIN, Point
+from winokit.report.decision import BAD, GOOD, PLAIN, SURE, Point
 from winokit.report.wording import say
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 
@@ -28,9 +28,15 @@ def floor(row: Metric) -> float | None:
     return row.chance if level is None else float(level)
 
 
-def standing(row: Metric | None) -> str:
-    """Where a row stands; unknown where there is none."""
-    return UNKNOWN if row is None else stands(row, floor(row))
+def standing(row: Metric | None, among: int = 1) -> str:
+    """Where a row stands, as one of so many that share a verdict's level (Bonferroni); unknown where there is none."""
+    level = None if row is None else floor(row)
+    if row is None or level is None:
+        return UNKNOWN
+    p = row.details.get("p")
+    if p is None:
+        return stands(row, level)
+    return AT if float(p) * among >= SURE else ABOVE if row.value > level else BELOW
 
 
 def together(places: Iterable[str]) -> str:
@@ -43,10 +49,10 @@ def together(places: Iterable[str]) -> str:
     return BELOW if known == {BELOW} else AT
 
 
-def said(row: Metric, unit: str = "problems") -> str:
+def said(row: Metric, place: str, unit: str = "problems") -> str:
     """A row with what it was computed on and where it stands, as part of a sentence."""
     level = "the commonest answer" if "floor" in row.details else "guessing"
-    where = SAID[standing(row)].format(level=f"{level} ({say_level(row)})")
+    where = SAID[place].format(level=f"{level} ({say_level(row)})")
     return f"{say(row)} of {row.n:,} {unit}, {where}"
 
 

@@ -51,14 +51,20 @@ TRAIN = DecisionTable(
 
 def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
     """The facts of a run."""
+    among = len(judged(rows))
     tests = [row for row in rows if row.subset != DEV]
     dev = next((row for row in rows if row.subset == DEV and row.metric == "accuracy"), None)
     return {
-        TEST: together(standing(row) for row in tests if row.metric == "accuracy"),
-        GROUPS: together(standing(row) for row in tests if row.metric == "group_accuracy"),
-        DEV: standing(dev),
+        TEST: together(standing(row, among) for row in tests if row.metric == "accuracy"),
+        GROUPS: together(standing(row, among) for row in tests if row.metric == "group_accuracy"),
+        DEV: standing(dev, among),
         SIGNS: YES if warnings else NO,
     }
+
+
+def judged(rows: Sequence[Metric]) -> list[Metric]:
+    """The rows a verdict says something of: one family of tests."""
+    return [row for row in rows if row.metric in ("accuracy", "group_accuracy")]
 
 
 def verdict_of_training(
@@ -76,11 +82,10 @@ def verdict_of_training(
 
 def _points(rows: Sequence[Metric], warnings: Sequence[str]) -> Iterator[Point]:
     """Each set, problems and whole groups apart, since these are different populations; then what is wrong."""
-    for row in rows:
-        if row.metric in ("accuracy", "group_accuracy"):
-            whole = row.metric == "group_accuracy"
-            text = f"{where(row)}: {said(row, 'groups as a whole' if whole else 'problems')}."
-            yield point_of(f"{row.subset}/{row.metric}", standing(row), text)
+    family = judged(rows)
+    for row in family:
+        place, unit = standing(row, len(family)), "problems" if row.metric == "accuracy" else "groups as a whole"
+        yield point_of(f"{row.subset}/{row.metric}", place, f"{where(row)}: {said(row, place, unit)}.")
     for warning in warnings:
         yield Point(f"{warning[0].upper()}{warning[1:]}.", BAD, {SIGNS: YES})
 

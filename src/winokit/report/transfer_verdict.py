@@ -8,7 +8,7 @@ from itertools import product
 from winokit.report.decision import BAD, GOOD, PLAIN, Case, DecisionTable, Point, Verdict
 from winokit.report.standings import MIXED, SEVERAL, standing, together
 from winokit.report.wording import join, percent, plural, points
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.training.transfer import Transfer
 
 CELLS, GROUPS, GAP, SIGNS = "cells", "groups", "gap", "signs"
@@ -64,19 +64,25 @@ def _gaps(found: Transfer) -> list[tuple[str, str, Metric]]:
 
 def state_of(found: Transfer) -> dict[str, str]:
     """The facts of all cells together."""
-    moved = {stands(row) in (ABOVE, BELOW) for _, _, row in _gaps(found)}
+    among, gaps = _among(found), _gaps(found)
+    moved = {standing(row, len(gaps)) in (ABOVE, BELOW) for _, _, row in gaps}
     return {
-        **{fact: together(standing(row) for _, row in _rows(found, fact)) for fact in (CELLS, GROUPS)},
+        **{fact: together(standing(row, among) for _, row in _rows(found, fact)) for fact in (CELLS, GROUPS)},
         GAP: UNMEASURED if not moved else CLEAR if True in moved else UNCLEAR,
         SIGNS: YES if found.warnings else NO,
     }
+
+
+def _among(found: Transfer) -> int:
+    """How many rows share the level: every arm on every test set, problems and groups."""
+    return sum(len(_rows(found, fact)) for fact in (CELLS, GROUPS))
 
 
 def verdict_of_transfer(found: Transfer) -> Verdict:
     """A word, a sentence and the findings behind them."""
     case = TRANSFER.decide(state_of(found))
     rows = [row for _, row in _rows(found, CELLS)]
-    above = sum(standing(row) == ABOVE for row in rows)
+    above = sum(standing(row, _among(found)) == ABOVE for row in rows)
     are = "is" if above == 1 else "are"
     headline = (
         f"Of {plural(len(rows), 'cell')}, an arm on a test set each, {above:,} {are} above guessing. {case.sentence}"
@@ -87,14 +93,15 @@ def verdict_of_transfer(found: Transfer) -> Verdict:
 
 def _points(found: Transfer) -> Iterator[Point]:
     """For each test set, which arms are above guessing, singly and in groups; gaps that are no accident."""
+    among, gaps = _among(found), _gaps(found)
     for test, (fact, where) in product(found.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
         rows = _rows(found, fact, test.name)
-        place = together(standing(row) for _, row in rows)
-        above = [f"{arm} ({percent(row.value)})" for arm, row in rows if standing(row) == ABOVE]
+        place = together(standing(row, among) for _, row in rows)
+        above = [f"{arm} ({percent(row.value)})" for arm, row in rows if standing(row, among) == ABOVE]
         text = f"above guessing after training on {join(above)}" if above else NOT_ABOVE.get(place)
         if text is not None:
             yield Point(f"{test.name}{where}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
-    for where, gender, row in _gaps(found):
-        if stands(row) in (ABOVE, BELOW):
+    for where, gender, row in gaps:
+        if standing(row, len(gaps)) in (ABOVE, BELOW):
             moved = f"{points(-row.value)} points where statistics mislead"
             yield Point(f"{where}: accuracy on {gender} pronouns moves by {moved}.", BAD, {GAP: CLEAR})

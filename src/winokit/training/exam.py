@@ -111,20 +111,22 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
         made += head.share(("accuracy", subset, "expected_accuracy"), settled, columns.clusters, level)
         made.append(head.row(("accuracy", subset, "abstained"), silent, len(known)))
     if all(problem.query is not None for problem in columns.problems):
-        made = [replace(row, details={**row.details, FLOOR: _floor(row.metric, columns)}) for row in made]
+        made = [_against_floor(row, columns) for row in made]
     return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, all_right, all_right_chance)]
 
 
-def _floor(metric: str, columns: Columns) -> float:
-    """What always giving the commonest answer, silent where the predictions are, has of a row's metric.
+def _against_floor(row: Metric, columns: Columns) -> Metric:
+    """The row with what always giving the commonest answer, silent where the predictions are, has of its metric.
 
-    Where problems ask yes or no that takes no knowledge either.
+    Where problems ask yes or no that takes no knowledge either, so that the test is held against it.
     """
     undecided = np.array([choice is None for choice in columns.predictions])
-    floor = majority_class(columns.answers) * float(1 - undecided.mean())
-    if metric == "expected_accuracy":
+    floor, values = majority_class(columns.answers) * float(1 - undecided.mean()), columns.correct.astype(np.float64)
+    if row.metric == "expected_accuracy":
         floor += float((undecided / np.array(columns.candidates)).mean())
-    return floor
+        values = credit(columns.predictions, columns.answers, columns.candidates)
+    tested = {"p": share(values, columns.clusters).p(floor)} if row.chance is not None else {}
+    return replace(row, details={**row.details, FLOOR: floor, **tested})
 
 
 def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> Columns:
