@@ -9,6 +9,7 @@ groups is exact (all outcomes, weighted); the rest is simulated.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -78,6 +79,38 @@ def accuracy(times: int = TIMES) -> Iterator[Measured]:
                     worst = min(worst, kept / times)
             some = f", {singles} alone" if singles else ""
             yield Measured("accuracy", f"{groups} pairs{some}, worst of 25", "0.95", worst)
+
+
+def unequal(times: int = TIMES) -> Iterator[Measured]:
+    """Clusters of very different sizes: passages with many questions beside problems that stand alone."""
+    rng = np.random.default_rng(9)
+    shapes = {
+        "one of 60, 60 alone": [60] + [1] * 60,
+        "one of 200, 60 alone": [200] + [1] * 60,
+        "3 of 20, 60 alone": [20] * 3 + [1] * 60,
+        "1, 2, 4 … 64": [1, 2, 4, 8, 16, 32, 64],
+        "8 triplets": [3] * 8,
+        "5 of 12": [12] * 5,
+    }
+    for name, sizes in shapes.items():
+        numbers = np.repeat(np.arange(len(sizes)), sizes)
+        for alike in (0.3, 1.0):
+            kept = 0
+            for _ in range(times):
+                common, own = rng.random(len(sizes)) < 0.5, rng.random(len(numbers)) < 0.5
+                right = np.where(rng.random(len(numbers)) < math.sqrt(alike), common[numbers], own)
+                found = share(right, numbers).interval()
+                kept += found.low <= 0.5 <= found.high
+            yield Measured("accuracy", f"clusters: {name}, alike {alike}", "0.95", kept / times)
+    for many in (1, 2, 4):
+        numbers = np.concatenate([np.repeat(np.arange(many), 12), many + np.arange(200)])
+        first, kept = np.arange(len(numbers)) < 12 * many, 0
+        for _ in range(times):
+            common, own = rng.random(numbers.max() + 1) < 0.5, rng.random(len(numbers)) < 0.5
+            right = np.where(rng.random(len(numbers)) < math.sqrt(0.3), common[numbers], own)
+            found = gap(right, first, ~first, numbers).interval()
+            kept += found.low <= 0 <= found.high
+        yield Measured("difference of subsets", f"{many} of 12 against 200 alone", "0.95", kept / times)
 
 
 def repeated(times: int = TIMES) -> Iterator[Measured]:
@@ -180,7 +213,7 @@ def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
         setting = f"{right:.0%} right, twins {correlation:+.1f}: {needed} problems, power"
         yield Measured("problems to beat chance", setting, "0.80", hits / times)
     for first, second, shared in ((0.75, 0.7, 0.6), (0.8, 0.7, 0.3)):
-        needed = n_to_tell_apart(*two_models(rng, 20_000, first, second, shared), _numbers(20_000)) or 0
+        needed = n_to_tell_apart(*two_models(rng, 300_000, first, second, shared), _numbers(300_000)) or 0
         groups, hits = -(-needed // 2), 0
         for _ in range(times):
             hits += compare(*two_models(rng, groups, first, second, shared), _numbers(groups)).p_groups <= 0.05
@@ -234,6 +267,7 @@ def leaks(times: int = TIMES) -> Iterator[Measured]:
 SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "coverage": coverage,
     "accuracy": accuracy,
+    "unequal": unequal,
     "repeated": repeated,
     "luck": luck,
     "gaps": gaps,

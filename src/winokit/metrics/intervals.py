@@ -7,7 +7,7 @@ Twins are not independent, so the unit is the group, or the problem that has non
   at least what it says and lies inside Clopper and Pearson's.
 - Any other share (problems with twins, credits): Wilson's score interval with an effective number of problems, from the
   variance between groups (Dean and Pagano, 2015, "Evaluating confidence interval methods for binomial proportions in
-  clustered surveys"), and Student's quantile for the number of groups.
+  clustered surveys"), and Student's quantile for the number of groups; groups of very different sizes count as few.
 - A difference of two shares: Newcombe's hybrid of their two score intervals, with the correlation that shared groups
   give them (Newcombe, 1998; Zou and Donner, 2008). It is never empty.
 
@@ -37,10 +37,14 @@ from winokit.metrics.arrays import (
 
 LEVEL = 0.95
 PRIOR_GROUPS = 3.0
-"""The design effect is shrunk towards 1, and the correlation of two shares towards 0, as if by this many groups: what
-few groups say of either may be extreme by luck. Three keeps coverage at 91 % or more from six groups on, whatever the
-correlation; with one, gaps of scorers that are right on nested sets of problems had 88 %."""
+"""A design effect below 1 is shrunk towards 1, and the correlation of two shares towards 0, as if by this many groups:
+what few groups say of either may be extreme by luck. Three keeps coverage at 91 % or more from six groups on, whatever
+the correlation; with one, gaps of scorers that are right on nested sets of problems had 88 %."""
 GRID = 128
+FAR = 1e6
+"""So many standard errors are no limit at all."""
+LEAST = 1e-9
+"""P-values below this are nought."""
 ROUNDING = 1e-12
 """Differences below this are no differences."""
 
@@ -61,7 +65,8 @@ class Share:
 
     value: float
     n: int
-    groups: int
+    groups: float
+    """As how many groups of one size these count: one large group among many small ones makes few."""
     effective: float
     """As how many independent problems these count."""
     exact: bool
@@ -78,8 +83,7 @@ class Share:
         if self.exact:
             low, high = _blaker(round(self.value * self.n), self.n, level)
             return Interval(low, high, level, "Blaker's exact")
-        low, high = self.limits(_quantile(level, self.groups))
-        return Interval(low, high, level, "Wilson's, effective size")
+        return Interval(*self.limits(level), level, "Wilson's, effective size")
 
     def p(self, chance: float) -> float:
         """Two-sided p-value of the hypothesis that the share is `chance`; the interval is what it does not reject."""
@@ -87,16 +91,17 @@ class Share:
             return 1.0 if abs(self.value - chance) <= ROUNDING else 0.0
         if self.exact:
             return float(_acceptability(round(self.value * self.n), self.n, np.array([chance]))[0])
-        if self.groups < 2:
+        if self.groups <= 1:
             return 1.0
         from scipy import stats
 
         apart = abs(self.value - chance) / math.sqrt(chance * (1 - chance) / self.effective)
         return float(2 * stats.t.sf(apart, self.groups - 1))
 
-    def limits(self, quantile: float) -> tuple[float, float]:
-        """Wilson's limits at so many standard errors."""
-        if math.isinf(quantile):
+    def limits(self, level: float) -> tuple[float, float]:
+        """Wilson's limits, with Student's quantile for the number of groups."""
+        quantile = _quantile(level, self.groups)
+        if quantile > FAR:
             return 0.0, 1.0
         part = quantile**2 / self.effective
         middle = (self.value + part / 2) / (1 + part)
@@ -111,17 +116,30 @@ def share(credits: Flags | Values, groups: Groups) -> Share:
     if values.min() < 0 or values.max() > 1:
         raise BadInput(f"a share is made of numbers from 0 to 1, found {values.min():g} to {values.max():g}")
     numbers = clusters(groups)
-    n, many, mean = len(values), int(numbers.max()) + 1, float(values.mean())
+    sizes = np.bincount(numbers).astype(np.float64)
+    n, mean = len(values), float(values.mean())
     binary = bool(np.isin(values, (0.0, 1.0)).all())
-    if many == n and binary:
-        return Share(mean, n, many, float(n), True)
+    if len(sizes) == n and binary:
+        return Share(mean, n, n, float(n), True)
+    # Groups that agree within themselves vary with their size: so many equal ones would vary as much.
+    many = float((sizes**2).sum() ** 2 / (sizes**4).sum())
     alone = mean * (1 - mean) / n
     if alone < ROUNDING:  # all right or all wrong: each group counts as one problem, which is on the wide side
-        return Share(mean, n, many, float(many), False)
-    between = _residuals(values, numbers, many, mean)
-    variance = many / max(many - 1, 1) * float(between @ between) / n**2
-    effect = (many * variance / alone + PRIOR_GROUPS) / (many + PRIOR_GROUPS)
+        return Share(mean, n, many, many, False)
+    variance = _variance(values, numbers, sizes, mean)
+    effect = variance / alone
+    if effect < 1:
+        effect = (many * effect + PRIOR_GROUPS) / (many + PRIOR_GROUPS)
     return Share(mean, n, many, n / effect, False)
+
+
+def _variance(values: FloatArray, numbers: IntArray, sizes: FloatArray, mean: float) -> float:
+    """Variance of a mean by leaving out each group in turn: a large group pulls the mean, and is given that back."""
+    n, many = sizes.sum(), len(sizes)
+    if many < 2:
+        return 0.0
+    apart = _residuals(values, numbers, many, mean) / (1 - sizes / n)
+    return float((many - 1) / many * (apart @ apart) / n**2)
 
 
 def share_interval(credits: Flags | Values, groups: Groups, level: float = LEVEL) -> Interval:
@@ -134,10 +152,9 @@ def mean_interval(values: Values, groups: Groups, level: float = LEVEL) -> Inter
     same_length(values=values, groups=groups)
     _check_level(level)
     numbers, found = clusters(groups), as_values(values)
-    many, mean = int(numbers.max()) + 1, float(found.mean())
-    between = _residuals(found, numbers, many, mean)
-    spread = math.sqrt(many / max(many - 1, 1) * float(between @ between)) / len(found)
-    half = _quantile(level, many) * spread if many > 1 else math.inf
+    sizes, mean = np.bincount(numbers).astype(np.float64), float(found.mean())
+    many = float((sizes**2).sum() ** 2 / (sizes**4).sum())
+    half = _quantile(level, many) * math.sqrt(_variance(found, numbers, sizes, mean)) if many > 1 else math.inf
     return Interval(mean - half, mean + half, level, "Student's, over groups")
 
 
@@ -147,8 +164,6 @@ class Gap:
 
     first: Share
     second: Share
-    groups: int
-    """Groups with a problem in either."""
     correlation: float
 
     @property
@@ -159,27 +174,26 @@ class Gap:
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the difference plausibly lies."""
         _check_level(level)
-        return Interval(*self._limits(_quantile(level, self.groups)), level, "Newcombe's")
+        return Interval(*self._limits(level), level, "Newcombe's")
 
     def p(self, expected: float = 0.0) -> float:
         """Two-sided p-value of the hypothesis that the difference is `expected`: the level at which it is excluded."""
-        from scipy import optimize, stats
+        from scipy import optimize
 
         above = self.value - expected
-        if abs(above) <= ROUNDING or self.groups < 2:
+        if abs(above) <= ROUNDING:
             return 1.0
 
-        def room(quantile: float) -> float:
-            low, high = self._limits(quantile)
+        def room(p: float) -> float:
+            low, high = self._limits(1 - p)
             return low - expected if above > 0 else expected - high
 
-        far = 1e4
-        if room(far) > 0:
+        if room(LEAST) > 0:
             return 0.0
-        return float(2 * stats.t.sf(optimize.brentq(room, 0.0, far), self.groups - 1))
+        return float(optimize.brentq(room, LEAST, 1 - LEAST)) if room(1 - LEAST) > 0 else 1.0
 
-    def _limits(self, quantile: float) -> tuple[float, float]:
-        (low, high), (low2, high2) = self.first.limits(quantile), self.second.limits(quantile)
+    def _limits(self, level: float) -> tuple[float, float]:
+        (low, high), (low2, high2) = self.first.limits(level), self.second.limits(level)
         down = self._hybrid(self.first.value - low, high2 - self.second.value)
         up = self._hybrid(high - self.first.value, self.second.value - low2)
         return max(self.value - down, -1.0), min(self.value + up, 1.0)
@@ -214,7 +228,7 @@ def _gap(first: tuple[Share, FloatArray, IntArray], second: tuple[Share, FloatAr
     groups = len(np.union1d(first[2], second[2]))
     spread = math.sqrt(float(one @ one) * float(other @ other))
     correlation = float(one @ other) / spread if spread > ROUNDING else 0.0
-    return Gap(first[0], second[0], groups, correlation * groups / (groups + PRIOR_GROUPS))
+    return Gap(first[0], second[0], correlation * groups / (groups + PRIOR_GROUPS))
 
 
 def _residuals(values: FloatArray, numbers: IntArray, many: int, mean: float) -> FloatArray:
@@ -222,10 +236,11 @@ def _residuals(values: FloatArray, numbers: IntArray, many: int, mean: float) ->
     return np.bincount(numbers, weights=values - mean, minlength=many).astype(np.float64)
 
 
-def _quantile(level: float, groups: int) -> float:
+@lru_cache(maxsize=4096)
+def _quantile(level: float, groups: float) -> float:
     from scipy import stats
 
-    return float(stats.t.ppf((1 + level) / 2, groups - 1)) if groups > 1 else math.inf
+    return float(stats.t.ppf((1 + level) / 2, groups - 1)) if groups > 1 + ROUNDING else math.inf
 
 
 def _check_level(level: float) -> None:
