@@ -20,7 +20,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import repeat
 
 import numpy as np
@@ -40,6 +39,7 @@ TIMES = 400
 HEAD = ("single", "group")
 RUN = ("accuracy", "groups", "switching", "association", "artifacts", "position", "dependence", "strict", "luck")
 ASSOCIATIVE = 0.15
+RETOLD = (ORIGINAL, "switched", "reversed")
 ASKED = (ORIGINAL, *ARTIFACTS, "switched", "reversed")
 
 WORDS: dict[str, dict[str, str]] = {
@@ -49,7 +49,7 @@ WORDS: dict[str, dict[str, str]] = {
     "Borderline on problems, below chance on groups": {"group": BELOW},
     "Borderline: one test excludes guessing, the other does not": {},
     "Above chance, on whole groups too": {"single": ABOVE, "group": ABOVE},
-    "Above chance on problems, not on whole groups": {"single": ABOVE},
+    "Above chance on problems, whole groups not told from it": {"single": ABOVE},
     "Above chance on problems, below it on whole groups": {"single": ABOVE, "group": BELOW},
     "Above chance": {"single": ABOVE},
     "Not told from guessing on problems, above chance on groups": {"group": ABOVE},
@@ -75,7 +75,6 @@ class Study:
         return len(self.answers)
 
 
-@lru_cache(maxsize=32)
 def make_study(n: int, seed: int = 0) -> Study:
     """Problems as WinoGrande's dev set has them: 45 % in pairs, each pair with opposite answers, the rest alone."""
     rng = np.random.default_rng(seed)
@@ -160,11 +159,21 @@ def artifact_reader(study: Study, rng: np.random.Generator) -> Scored:
 
 def association_reader(study: Study, rng: np.random.Generator) -> Scored:
     shares = np.where(study.associative, 0.95, 0.5)
-    return _right_with(study, rng, dict.fromkeys((ORIGINAL, "switched", "reversed"), shares))
+    return _right_with(study, rng, dict.fromkeys(RETOLD, shares))
 
 
 def reasoner(study: Study, rng: np.random.Generator) -> Scored:
-    return _right_with(study, rng, dict.fromkeys((ORIGINAL, "switched", "reversed"), 0.8))
+    return _right_with(study, rng, dict.fromkeys(RETOLD, 0.8))
+
+
+def silent_reasoner(study: Study, rng: np.random.Generator) -> Scored:
+    """Right on 80 %, and silent on half of the problems that are not associative."""
+    made, silent = reasoner(study, rng), ~study.associative & (rng.random(len(study)) < 0.5)
+    return {name: np.where(silent, -1, choices) for name, choices in made.items()}
+
+
+def always_first(study: Study, rng: np.random.Generator) -> Scored:
+    return {name: np.zeros(len(study), int) for name in ASKED}
 
 
 ABOVE_BOTH = {"single": ABOVE, "group": ABOVE, "consistency": ABOVE}
@@ -179,7 +188,10 @@ NATURES = (
     Nature("takes its favourite, 9 in 10", name_biased, {"group": BELOW, "consistency": BELOW}),
     Nature("reads artifacts, 75 %", artifact_reader, ABOVE_BOTH | {f"artifacts {name}": ABOVE for name in ARTIFACTS}),
     Nature("reads association", association_reader, ABOVE_BOTH | {"association": ABOVE}),
+    Nature("reasons, 60 %", lambda s, r: _right_with(s, r, dict.fromkeys(RETOLD, 0.6)), ABOVE_BOTH),
     Nature("reasons, 80 %", reasoner, ABOVE_BOTH),
+    Nature("… and is silent on some kinds", silent_reasoner, ABOVE_BOTH),
+    Nature("always takes the first", always_first, {"group": BELOW, "consistency": BELOW, "place": ABOVE}),
 )
 
 
@@ -219,7 +231,7 @@ def judge(nature: Nature, n: int, times: int, seed: int = 0) -> Cell:
     rng = np.random.default_rng([seed, n])
     bold = shy = loud = 0
     for round_ in range(times):
-        study = make_study(n, seed * 1_000_003 + round_ % 20)
+        study = make_study(n, seed * 1_000_003 + round_)
         said = verdict(audited(study, nature.score(study, rng)))
         claims = WORDS[said.word]
         wrong = any(nature.truth.get(fact, AT) != where for fact, where in claims.items())
@@ -237,7 +249,7 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
     rng = np.random.default_rng([seed, n, 7])
     bold = shy = 0
     for round_ in range(times):
-        study = make_study(n, seed * 1_000_003 + round_ % 20)
+        study = make_study(n, seed * 1_000_003 + round_)
         hard = rng.random(len(study)) < 0.6  # on these both do the same
         shared = rng.random(len(study))
         first = np.where(hard, shared, rng.random(len(study))) < 0.7 + better

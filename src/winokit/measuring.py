@@ -6,8 +6,9 @@ wherever it stands. The quantities themselves are functions of `winokit.metrics`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +17,12 @@ import numpy as np
 from winokit.metrics import complete_groups, correct, gap, gotcha, guess_chance, mean_interval, share
 from winokit.metrics.arrays import BoolArray, FloatArray, IntArray
 from winokit.problem import Dataset, Problem
-from winokit.results import Detail, Metric
+from winokit.results import FLOOR, Detail, Metric
 
 Name = tuple[str, str, str]
 """Protocol, subset and metric."""
+ALWAYS = 10
+"""So many answers alike are no accident."""
 GENDERS = ("female", "male", "neutral")
 BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite by construction"
 
@@ -73,6 +76,19 @@ class Columns:
         """What guessing with the same abstentions gets of each."""
         return guess_chance(self.predictions, self.candidates)
 
+    @cached_property
+    def floor(self) -> float | None:
+        """What always giving the commonest answer has, silent where the predictions are; None where that is no rival.
+
+        It is one where problems ask yes or no, and where the predictions are themselves one and the same throughout.
+        """
+        asks = all(problem.query is not None for problem in self.problems)
+        given = [(answer, one) for answer, one in zip(self.answers, self.predictions, strict=True) if one is not None]
+        constant = len(given) >= ALWAYS and len({one for _, one in given}) == 1
+        if not self.problems or not (asks or constant):
+            return None
+        return max(Counter(answer for answer, _ in given).values(), default=0) / len(self.answers)
+
     def take(self, rows: Sequence[int]) -> Columns:
         """Some of the rows."""
         return Columns([self.problems[row] for row in rows], [self.predictions[row] for row in rows], self._numbers)
@@ -123,21 +139,26 @@ class Head:
             yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high)
 
     def accuracy(self, name: Name, columns: Columns, note: str | None = None) -> Iterator[Metric]:
-        """The share that is right."""
+        """The share that is right; over all problems it is held against the commonest answer where that is a rival."""
         if len(columns.problems):
-            yield from self.share(name, columns.correct, columns.clusters, columns.chances, note)
+            rows = self.share(name, columns.correct, columns.clusters, columns.chances, note)
+            rival = columns.floor if name[0] == "accuracy" and name[2] == "accuracy" else None
+            yield from rows if rival is None else (against_floor(row, columns) for row in rows)
 
     def gap(self, name: Name, columns: Columns, is_first: BoolArray, note: str | None = None) -> Iterator[Metric]:
-        """The accuracy on the first of two subsets minus that on the rest; nothing where one is empty.
+        """The accuracy on the first of two subsets minus that on the rest, of what is answered; nothing without either.
 
-        Guessing, which may abstain more in one of the two, has a difference of its own.
+        Who abstains more in one of the two would else seem worse there, however good the answers are.
         """
+        answered = [row for row, choice in enumerate(columns.predictions) if choice is not None]
+        columns, is_first = columns.take(answered), is_first[answered]
         if is_first.any() and not is_first.all():
             found = gap(columns.correct, is_first, ~is_first, columns.clusters)
             interval, chances = found.interval(), columns.chances
+            # Nought, but for subsets with other numbers of candidates.
             chance = float(chances[is_first].mean() - chances[~is_first].mean())
-            ends = interval.low, interval.high
-            yield self.row(name, found.value, len(is_first), *ends, chance, note, {"p": found.p(chance)})
+            about = {"p": found.p(chance), "first": found.first.value, "second": found.second.value}
+            yield self.row(name, found.value, len(is_first), interval.low, interval.high, chance, note, about)
 
     def by_group(
         self,
@@ -153,6 +174,19 @@ class Head:
             clusters = columns.clusters[[rows[0] for rows in members.values()]]
             values = units(columns.correct, columns.groups, sizes)
             yield from self.share(name, values, clusters, chances(columns.chances, columns.groups, sizes), note)
+
+
+def against_floor(row: Metric, columns: Columns, settled: FloatArray | None = None) -> Metric:
+    """A row of yes/no questions with what always giving the commonest answer has, and the test against that.
+
+    `settled` are the credits of a row that settles abstentions by guesses.
+    """
+    assert columns.floor is not None
+    floor, values = columns.floor, columns.correct.astype(np.float64)
+    if settled is not None:
+        silent = np.array([choice is None for choice in columns.predictions])
+        floor, values = floor + float((silent / np.array(columns.candidates)).mean()), settled
+    return replace(row, details={**row.details, FLOOR: floor, "p": share(values, columns.clusters).p(floor)})
 
 
 def gender_rows(head: Head, columns: Columns, note: str | None) -> Iterator[Metric]:

@@ -222,14 +222,20 @@ class Dataset(Sequence[Problem]):
     def clusters(self) -> tuple[int, ...]:
         """For each problem, the number of what it hangs together with: answers within a cluster are not independent.
 
-        Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), or
-        made from one template (the label of that name) are one cluster, and so is whatever they link.
+        Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), of
+        one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name) are
+        one cluster, and so is whatever they link.
         """
         owner: dict[Hashable, int] = {}
         root = list(range(len(self.problems)))
         for place, problem in enumerate(self.problems):
             template = problem.labels.get("template")
-            for link in (("group", problem.group), ("text", problem.text), ("template", template)):
+            for link in (
+                ("group", problem.group),
+                ("text", problem.text),
+                ("sentence", problem.sentence),
+                ("template", template),
+            ):
                 if link[1] is not None:
                     _unite(root, place, owner.setdefault(link, place))
         return tuple(_root(root, place) for place in range(len(root)))

@@ -15,6 +15,8 @@ ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
 """Where a row's interval lies against what guessing gives."""
 
 NOT_A_NUMBER = "a score is not a number"
+FLOOR = "floor"
+"""The detail of a row of yes/no questions: what always giving the commonest answer has."""
 Detail = str | int | float | bool | None
 
 
@@ -39,6 +41,12 @@ class Metric:
     """How to read it, where that is not plain: "labels judged automatically", "by construction"."""
     details: Mapping[str, Detail] = field(default_factory=dict)
     """What only some stages say of a row: size, restart, seed, setting. Columns of their own in files."""
+
+    @property
+    def level(self) -> float | None:
+        """What one who knows nothing has: the commonest answer where that is said (`floor`), else guessing."""
+        floor = self.details.get(FLOOR)
+        return self.chance if floor is None else float(floor)
 
     def to_json(self) -> dict[str, Any]:
         """The flat row of `results.json`."""
@@ -71,8 +79,8 @@ def _finite(value: Any) -> Any:
 
 
 def stands(row: Metric, against: float | None = None) -> str:
-    """Where a row's interval lies against chance, or against another value; unknown without an interval."""
-    level = row.chance if against is None else against
+    """Where a row's interval lies against its level, or against another value; unknown without an interval."""
+    level = row.level if against is None else against
     if level is None or row.low is None or row.high is None:
         return UNKNOWN
     return ABOVE if row.low > level else BELOW if row.high < level else AT

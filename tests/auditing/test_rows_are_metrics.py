@@ -159,12 +159,17 @@ class Table:
             self.share((protocol, subset, "group_accuracy"), value, flags, list(members), chance)
 
     def gap(self, name: Name, one: Columns, other: Columns) -> None:
+        one, other = self.answered(one), self.answered(other)  # whoever abstains in one of the two is no worse there
         value = m.accuracy(one.predictions, one.answers) - m.accuracy(other.predictions, other.answers)
         chance = float(one.chances.mean() - other.chances.mean())
         first = np.arange(len(one.problems) + len(other.problems)) < len(one.problems)
         both = np.concatenate([one.correct, other.correct])
         found = m.gap(both, first, ~first, [*one.clusters, *other.clusters])
         self.rows[name] = Expected(value, len(both), chance, found)
+
+    def answered(self, cols: Columns) -> Columns:
+        choices = self.choices["original"]
+        return Columns((p for p in cols.problems if choices[origin(p)] is not None), choices)
 
     def accuracy(self) -> None:
         cols = self.columns()
@@ -233,7 +238,6 @@ class Table:
             self.right("gender", which, cols)
             if which == "neutral":
                 continue
-            flags = [flag(problem) for problem in cols.problems]
             sides = [
                 Columns((p for p in cols.problems if flag(p) is side), self.choices["original"])
                 for side in (True, False)
@@ -241,15 +245,17 @@ class Table:
             self.right("gender", f"{which}.gotcha", sides[0])
             self.right("gender", f"{which}.not_gotcha", sides[1])
             self.gap(("gender", which, "delta"), sides[1], sides[0])
-            assert self.rows["gender", which, "delta"].value == pytest.approx(m.delta(cols.correct, flags))
-            size = abs(m.delta(cols.correct, flags))
-            self.rows["gender", which, "absolute_delta"] = Expected(size, len(cols.problems))
+            given = self.answered(cols)
+            signed = m.delta(given.correct, [flag(problem) for problem in given.problems])
+            assert self.rows["gender", which, "delta"].value == pytest.approx(signed)
+            self.rows["gender", which, "absolute_delta"] = Expected(abs(signed), len(given.problems))
         both = self.columns(lambda p: p.labels["stereotype"] != "none")
         pro, anti = (self.columns(lambda p, side=side: p.labels["stereotype"] == side) for side in ("pro", "anti"))
         for side, cols in (("pro", pro), ("anti", anti)):
             self.right("gender", side, cols)
             self.rows["gender", side, "f1"] = Expected(m.f1(cols.predictions, cols.answers).macro, len(cols.problems))
         self.gap(("gender", "all", "pro_minus_anti"), pro, anti)
+        both = self.answered(both)
         signed = m.pro_minus_anti(both.correct, [problem.labels["stereotype"] for problem in both.problems])
         assert self.rows["gender", "all", "pro_minus_anti"].value == pytest.approx(signed)
 

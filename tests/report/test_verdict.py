@@ -78,7 +78,7 @@ MEANING = {
     "Borderline on problems, below chance on groups": {"group": BELOW},
     "Borderline: one test excludes guessing, the other does not": {},
     "Above chance, on whole groups too": {"single": ABOVE, "group": ABOVE},
-    "Above chance on problems, not on whole groups": {"single": ABOVE, "group": AT},
+    "Above chance on problems, whole groups not told from it": {"single": ABOVE, "group": AT},
     "Above chance on problems, below it on whole groups": {"single": ABOVE, "group": BELOW},
     "Above chance": {"single": ABOVE, "group": UNKNOWN},
     "Not told from guessing on problems, above chance on groups": {"single": AT, "group": ABOVE},
@@ -189,7 +189,7 @@ SAYINGS = [
     ("association", r"Word association carries", {ABOVE}),
     ("association", r"not told apart", {AT}),
     ("association", r"are harder for it", {BELOW}),
-    ("place", r"place of the right candidate matters", {ABOVE, BELOW}),
+    ("place", r"offered first or second matters", {ABOVE, BELOW}),
     ("alone", r"Problems without a twin are easier", {ABOVE}),
     ("gender", r"Told from nought: (ΔF|ΔM|pro − anti)\.", {ABOVE, BELOW}),
     ("gender", r"None is told from nought", {AT}),
@@ -251,7 +251,7 @@ def test_the_two_rows_of_a_headline_share_its_level():
     ("rows", "word", "tone"),
     [
         ([ABOVE_CHANCE, TWINS_ABOVE], "Above chance, on whole groups too", "good"),
-        ([ABOVE_CHANCE, TWINS_AT], "Above chance on problems, not on whole groups", "bad"),
+        ([ABOVE_CHANCE, TWINS_AT], "Above chance on problems, whole groups not told from it", "bad"),
         ([ABOVE_CHANCE, TWINS_BELOW], "Above chance on problems, below it on whole groups", "bad"),
         ([ABOVE_CHANCE], "Above chance", "plain"),
         ([ABOVE_CHANCE, LIKELY], "Borderline: one test excludes guessing, the other does not", "bad"),
@@ -274,7 +274,7 @@ def test_a_run_without_p_values_is_judged_by_its_intervals():
         row("accuracy/all/accuracy", 0.7624, 0.735, 0.788, 0.5),
         row("groups/complete/group_accuracy", 0.28, 0.22, 0.34, 0.25),
     ]
-    assert verdict([*old, GROUPED]).word == "Above chance on problems, not on whole groups"
+    assert verdict([*old, GROUPED]).word == "Above chance on problems, whole groups not told from it"
 
 
 def test_the_headline_sets_twins_against_the_accuracy_of_the_same_problems():
@@ -301,7 +301,7 @@ def test_a_scorer_at_chance_is_told_how_likely_guessing_does_as_well():
 
 def test_twins_below_chance_are_called_what_they_are():
     text = said(AT_CHANCE, TWINS_BELOW, GROUPED, row("dependence/complete/same_option", 0.883, 0.83, 0.92, 0.5))
-    assert "That is below chance: 88.3 % of groups get one option throughout" in text
+    assert "That is below chance: 88.3 % of them get one option throughout" in text
 
 
 def test_an_artifact_baseline_above_chance_counts_against_the_score():
@@ -378,13 +378,13 @@ def test_of_two_scorers_only_that_is_said_which_their_tests_say(state):
         on_problems = state["accuracy"] == where
         on_groups = state["group_accuracy"] == where
         assert (f"{name} is ahead" in claim or claim.endswith(f", {name} on groups")) is (on_problems or on_groups)
-        if claim.startswith(f"{name} is ahead") and "whole groups only" not in claim:
+        if claim.startswith(f"{name} is ahead") and "problems do not tell" not in claim:
             assert on_problems
     assert ("on whole groups too" in claim) is (state["accuracy"] == state["group_accuracy"] in (ABOVE, BELOW))
     apart = {state["accuracy"], state["group_accuracy"]} & {ABOVE, BELOW}
     assert ("not told apart" in claim) is (not apart)
-    assert ("not on whole groups" in claim) is (state["accuracy"] in apart and state["group_accuracy"] == AT)
-    assert ("on whole groups only" in claim) is (state["group_accuracy"] in apart and state["accuracy"] not in apart)
+    assert ("groups do not tell" in claim) is (state["accuracy"] in apart and state["group_accuracy"] == AT)
+    assert ("problems do not tell" in claim) is (state["group_accuracy"] in apart and state["accuracy"] not in apart)
     for fact, where in state.items():
         for found in pair_of(fact, where).values():
             assert f"{100 * abs(found.difference):.1f} points of {fact.replace('_', ' ')}" in numbers

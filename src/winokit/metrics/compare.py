@@ -15,15 +15,16 @@ from winokit.metrics.arrays import (
     Groups,
     IntArray,
     Values,
-    as_flags,
     as_values,
     clusters,
     same_length,
 )
 from winokit.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap
 
+WHOLE_PARTS = (1, 2, 4, 8, 12)
+"""Sums of groups that are whole numbers of such parts (halves, where a guess is worth one half) are counted out."""
 DRAWS = 10_000
-"""Random signs, where sums of groups are no whole numbers and cannot be counted out."""
+"""Random signs, where they are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,15 @@ class Comparison:
     p_groups: float
     """Of the test in which the two change places, group by group."""
     only_first: int
-    """Problems that only the first gets right; with `only_second`, the discordant ones."""
+    """Problems of which the first has more; with `only_second`, the discordant ones."""
     only_second: int
     n: int
     n_to_tell_apart: int | None
     """How many problems would tell them apart, were the difference what it is here; None where there is none."""
 
 
-def compare(first: Flags, second: Flags, groups: Groups, *, level: float = LEVEL) -> Comparison:
-    """Compare two models by what they get right on the same problems, in the same order.
+def compare(first: Flags | Values, second: Flags | Values, groups: Groups, *, level: float = LEVEL) -> Comparison:
+    """Compare two models by what they have of the same problems, in the same order: 1, 0, or a share if undecided.
 
     >>> twins = ["a", "a", "b", "b", "c", "c"]
     >>> found = compare([True] * 6, [True, False, True, False, True, True], twins)
@@ -52,10 +53,10 @@ def compare(first: Flags, second: Flags, groups: Groups, *, level: float = LEVEL
     (0.333, 2, 0, 0.5)
     """
     same_length(first=first, second=second, groups=groups)
-    one, other = as_flags(first), as_flags(second)
-    only_first, only_second = int((one & ~other).sum()), int((other & ~one).sum())
+    one, other = as_values(first), as_values(second)
+    only_first, only_second = int((one > other).sum()), int((other > one).sum())
     return Comparison(
-        difference=(only_first - only_second) / len(one),
+        difference=float((one - other).mean()),
         interval=paired_interval(one, other, groups, level),
         p_groups=p_paired(one, other, groups),
         only_first=only_first,
@@ -80,7 +81,7 @@ def paired_interval(first: Flags | Values, second: Flags | Values, groups: Group
 def p_paired(first: Flags | Values, second: Flags | Values, groups: Groups, seed: int = 0) -> float:
     """Two-sided p-value of the mean difference: how often it is as large when the two change places, group by group.
 
-    Counted out exactly where the sums of groups are whole numbers, as those of right answers are; else by random signs.
+    Counted out exactly where the sums of groups are whole numbers, or halves, quarters and such; else by random signs.
     Where no problem has a twin it is McNemar's exact test; where some have, McNemar's takes twins for independent and
     rejects in 7 to 10 % of equal models instead of 5.
 
@@ -92,8 +93,9 @@ def p_paired(first: Flags | Values, second: Flags | Values, groups: Groups, seed
     observed = abs(float(_group_sums(first, second, groups).sum()))
     if not len(sums):
         return 1.0
-    if np.allclose(sums, np.round(sums)):
-        return _sign_flip(np.round(sums).astype(np.int64), round(observed))
+    for parts in WHOLE_PARTS:
+        if np.allclose(parts * sums, np.round(parts * sums), atol=1e-9):
+            return _sign_flip(np.round(parts * sums).astype(np.int64), round(parts * observed))
     signs = np.random.default_rng(seed).integers(0, 2, (DRAWS, len(sums))) * 2 - 1
     extreme = int((np.abs(signs @ sums) >= observed - ROUNDING).sum())
     return (extreme + 1) / (DRAWS + 1)

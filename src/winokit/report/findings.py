@@ -7,7 +7,7 @@ from functools import cached_property
 
 from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, SURE, Point, State
 from winokit.report.wording import join, percent, plural, points, probability
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
+from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands
 
 WITHOUT = {
     "no-cands": "the text without its candidates (no-cands)",
@@ -54,19 +54,24 @@ def states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
 
 
 def _state(row: Metric | None, p: float | None) -> str:
-    if row is None or row.chance is None:
+    if row is None or row.level is None:
         return UNKNOWN
     if p is None:
         return stands(row)
-    return AT if p >= SURE else ABOVE if row.value > row.chance else BELOW
+    return AT if p >= SURE else ABOVE if row.value > row.level else BELOW
 
 
 def _chance_finding(rows: Rows, state: State) -> Point | None:
     row, where = rows.find("accuracy", "all"), state["single"]
-    if row is None or row.chance is None or row.low is None or row.high is None or where == UNKNOWN:
+    if row is None or row.level is None or row.low is None or row.high is None or where == UNKNOWN:
         return None
-    between = f"the interval runs from {percent(row.low)} to {percent(row.high)}, chance is {percent(row.chance)}"
+    if state["abstained"] == "all":
+        return None
+    level = f"{'the commonest answer' if FLOOR in row.details else 'chance'} is {percent(row.level)}"
+    between = f"the interval runs from {percent(row.low)} to {percent(row.high)}, {level}"
     claims = {"single": where}
+    if (where, state["luck"]) in ((ABOVE, "large"), (AT, "small")):
+        return Point(f"Problem by problem the score is borderline: {between}.", PLAIN, claims)
     if where == ABOVE:
         return Point(f"Problem by problem the score is above chance: {between}.", GOOD, claims)
     if where == BELOW:
@@ -84,7 +89,7 @@ def _luck_finding(rows: Rows, state: State) -> Point | None:
     text = f"Guessing does as well with probability {probability(once.value)}"
     if best is not None:
         text += f", the best of ten guessers with {probability(best.value)}"
-    if need is not None and single is not None and need.value > single.n:
+    if need is not None and single is not None and need.value > single.n and state["single"] == AT:
         text += f"; telling this score from chance would take about {plural(round(need.value), 'problem')}"
     sure = state["single"] == ABOVE and (best or once).value < SMALL
     tone = BAD if state["luck"] == "large" else GOOD if sure else PLAIN
@@ -105,7 +110,9 @@ def _twins_finding(rows: Rows, state: State) -> Point | None:
     claims = {"group": where}
     if where == BELOW:
         same = rows.find("dependence", "complete", "same_option")
-        often = f": {percent(same.value)} of groups get one option throughout" if same is not None else ""
+        same = same if same is not None and same.value > (same.chance or 0) else None  # else it explains nothing
+        answered = "them" if same is not None and same.n == row.n else "the pairs that are answered in full"
+        often = f": {percent(same.value)} of {answered} get one option throughout" if same is not None else ""
         return Point(f"{text}. That is below chance{often}.", BAD, claims)
     if where == AT:
         return Point(f"{text}. That is not told from guessing ({percent(row.chance)}).", BAD, claims)
@@ -113,11 +120,11 @@ def _twins_finding(rows: Rows, state: State) -> Point | None:
 
 
 def _single_finding(rows: Rows, state: State) -> Point | None:
-    grouped, single = rows.find("groups", "grouped"), rows.find("groups", "single")
-    if grouped is None or single is None or state["alone"] != ABOVE:
+    row = rows.find("groups", "all", "single_minus_grouped")
+    if row is None or state["alone"] != ABOVE:
         return None
     return Point(
-        f"Problems without a twin are easier ({percent(single.value)} against {percent(grouped.value)}): "
+        f"Problems without a twin are easier ({_sides(row, 'against', state)}): "
         "they may be solved by something their twin would have exposed.",
         BAD,
         {"alone": ABOVE},
@@ -161,14 +168,10 @@ def _switching_finding(rows: Rows, state: State) -> Point | None:
 
 
 def _association_finding(rows: Rows, state: State) -> Point | None:
-    easy, rest = rows.find("association", "associative"), rows.find("association", "non_associative")
-    if easy is None or rest is None:
+    row, where = rows.find("association", "all", "associative_minus_others"), state["association"]
+    if row is None:
         return None
-    text, where = (
-        f"Associative problems: {percent(easy.value)}; all others: {percent(rest.value)}",
-        state["association"],
-    )
-    claims = {"association": where}
+    text, claims = f"Associative problems and all others: {_sides(row, 'and', state)}", {"association": where}
     if where == ABOVE:
         return Point(f"{text}. Word association carries part of the score.", BAD, claims)
     if where == BELOW:
@@ -177,19 +180,26 @@ def _association_finding(rows: Rows, state: State) -> Point | None:
 
 
 def _position_finding(rows: Rows, state: State) -> Point | None:
-    first, second = rows.find("position", "answer_first"), rows.find("position", "answer_second")
+    row = rows.find("position", "all", "first_minus_second")
     turned = rows.find("position", "all", "order_turned")
     parts, claims = [], {}
-    if first is not None and second is not None and state["place"] in (ABOVE, BELOW):
-        parts.append(
-            f"the place of the right candidate matters ({percent(first.value)} first, {percent(second.value)} second)"
-        )
+    if row is not None and state["place"] in (ABOVE, BELOW):
+        parts.append(f"whether the right candidate is offered first or second matters ({_sides(row, 'and', state)})")
         claims["place"] = state["place"]
     if turned is not None and turned.value:
         parts.append(
             f"in {percent(turned.value)} of problems the order in which candidates are offered turns the choice"
         )
     return Point(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
+
+
+def _sides(row: Metric, word: str, state: State) -> str:
+    """The two shares of a difference, of what is answered."""
+    first, second = (row.details.get(side) for side in ("first", "second"))
+    if first is None or second is None:  # a run that was written before they were kept
+        return f"{points(row.value)} points apart"
+    among = "" if state["abstained"] == "none" else " of the answered"
+    return f"{percent(float(first))} {word} {percent(float(second))}{among}"
 
 
 def _strict_finding(rows: Rows, state: State) -> Point | None:

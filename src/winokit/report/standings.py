@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from winokit.report.decision import BAD, GOOD, PLAIN, SURE, Point
 from winokit.report.wording import say
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
+from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands
 
 MIXED = "mixed"
 EACH = (ABOVE, AT, BELOW, UNKNOWN)
@@ -22,20 +22,14 @@ SAID = {
 TONES = {ABOVE: GOOD, AT: BAD, BELOW: BAD, UNKNOWN: PLAIN}
 
 
-def floor(row: Metric) -> float | None:
-    """What one who knows nothing has: guessing, or the commonest answer where problems ask yes or no."""
-    level = row.details.get("floor")
-    return row.chance if level is None else float(level)
-
-
 def standing(row: Metric | None, among: int = 1) -> str:
     """Where a row stands, as one of so many that share a verdict's level (Bonferroni); unknown where there is none."""
-    level = None if row is None else floor(row)
+    level = None if row is None else row.level
     if row is None or level is None:
         return UNKNOWN
     p = row.details.get("p")
     if p is None:
-        return stands(row, level)
+        return stands(row)
     return AT if float(p) * among >= SURE else ABOVE if row.value > level else BELOW
 
 
@@ -51,14 +45,14 @@ def together(places: Iterable[str]) -> str:
 
 def said(row: Metric, place: str, unit: str = "problems") -> str:
     """A row with what it was computed on and where it stands, as part of a sentence."""
-    level = "the commonest answer" if "floor" in row.details else "guessing"
+    level = "the commonest answer" if FLOOR in row.details else "guessing"
     where = SAID[place].format(level=f"{level} ({say_level(row)})")
     return f"{say(row)} of {row.n:,} {unit}, {where}"
 
 
 def say_level(row: Metric) -> str:
     """The level a row is held against, as a percentage."""
-    level = floor(row)
+    level = row.level
     return "unknown" if level is None else f"{100 * level:.1f}"
 
 

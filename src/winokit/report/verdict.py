@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, Case, DecisionTable, State, Verdict
+from winokit.report.decision import BAD, GOOD, PLAIN, SURE, Case, DecisionTable, State, Verdict
 from winokit.report.findings import FINDINGS, Rows, states
 from winokit.report.wording import percent, plural
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric
 
 NONE, SOME, ALL = "none", "some", "all"
 LARGE = "large"
@@ -39,7 +39,7 @@ HEADLINE = DecisionTable(
         Case({"single": AT, "luck": RARE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN),
         Case({"single": AT, "luck": RARE}, "Borderline: one test excludes guessing, the other does not", BAD),
         Case({"single": ABOVE, "group": ABOVE}, "Above chance, on whole groups too", GOOD),
-        Case({"single": ABOVE, "group": AT}, "Above chance on problems, not on whole groups", BAD),
+        Case({"single": ABOVE, "group": AT}, "Above chance on problems, whole groups not told from it", BAD),
         Case({"single": ABOVE, "group": BELOW}, "Above chance on problems, below it on whole groups", BAD),
         Case({"single": ABOVE}, "Above chance", PLAIN),
         Case({"single": AT, "group": ABOVE}, "Not told from guessing on problems, above chance on groups", PLAIN),
@@ -65,7 +65,9 @@ def headline_state(rows: Rows) -> dict[str, str]:
     single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
     luck, silent = rows.find("luck", "all", "p_chance"), rows.find("accuracy", "all", "abstained")
     found = states({"single": single, "group": group})
-    found["luck"] = UNKNOWN if luck is None else RARE if luck.value < SMALL else LARGE
+    # Of yes/no questions guessing is not the question: the commonest answer has more.
+    asks = single is not None and FLOOR in single.details
+    found["luck"] = UNKNOWN if luck is None or asks else RARE if luck.value < SURE / 2 else LARGE
     found["abstained"] = NONE if silent is None or not silent.value else ALL if silent.value >= 1 else SOME
     return found | states(rows.tested)
 
@@ -90,4 +92,6 @@ def _headline(rows: Rows, state: State) -> str:
 
 
 def _beside(row: Metric, what: str = "guessing") -> str:
-    return "" if row.chance is None else f" ({what}: {100 * row.chance:.1f})"
+    if row.level is None:
+        return ""
+    return f" ({'the commonest answer' if FLOOR in row.details else what}: {100 * row.level:.1f})"

@@ -208,9 +208,12 @@ class Units:
         """The units of the problems with an answer; None where there is nothing to draw."""
         groups = [problem.group for problem in test if problem.answer is not None]
         if measure == ACCURACY:
-            number = clusters(groups)
+            number = clusters(
+                np.array([of for of, problem in zip(test.clusters, test, strict=True) if problem.answer is not None])
+            )
             return cls(number, np.bincount(number).astype(np.float64), False)
-        members = complete_groups(groups)
+        sizes = {name: len(some) for name, some in test.groups.items()}
+        members = complete_groups(groups, sizes)
         number = np.full(len(groups), -1)
         for unit, rows in enumerate(members.values()):
             number[rows] = unit

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from winokit.formalizations import Network, cases, encode
 from winokit.formalizations.cases import alone
-from winokit.measuring import Columns, Head, clusters_by_id
+from winokit.measuring import Columns, Head, against_floor, clusters_by_id
 from winokit.metrics import (
     abstained,
     all_right,
@@ -25,9 +23,6 @@ from winokit.problem import Dataset
 from winokit.results import Metric, decide
 from winokit.scoring import Prediction
 from winokit.training.symptoms import finite
-
-FLOOR = "floor"
-"""The detail of a row that says what one who knows nothing has, where that is more than guessing gives."""
 
 
 class Exam:
@@ -88,7 +83,9 @@ class Mark:
 def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> Mark:
     """The mark of predictions that all have an answer."""
     columns = _columns(dataset, predictions)
-    together = group_accuracy(columns.correct, columns.groups) if complete_groups(columns.groups) else None
+    sizes = {name: len(members) for name, members in dataset.groups.items()}
+    has_groups = bool(complete_groups(columns.groups, sizes))
+    together = group_accuracy(columns.correct, columns.groups, sizes) if has_groups else None
     made = [choice for choice in columns.predictions if choice is not None]
     commonest = majority_class(made) if made else 0.0
     settled = share(credit(columns.predictions, columns.answers, columns.candidates), columns.clusters)
@@ -108,25 +105,11 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
     if silent := abstained(columns.predictions):
         settled = credit(columns.predictions, columns.answers, columns.candidates)
         level = chance(columns.candidates)
-        made += head.share(("accuracy", subset, "expected_accuracy"), settled, columns.clusters, level)
+        for row in head.share(("accuracy", subset, "expected_accuracy"), settled, columns.clusters, level):
+            made.append(row if columns.floor is None else against_floor(row, columns, settled))
         made.append(head.row(("accuracy", subset, "abstained"), silent, len(known)))
-    if all(problem.query is not None for problem in columns.problems):
-        made = [_against_floor(row, columns) for row in made]
-    return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, all_right, all_right_chance)]
-
-
-def _against_floor(row: Metric, columns: Columns) -> Metric:
-    """The row with what always giving the commonest answer, silent where the predictions are, has of its metric.
-
-    Where problems ask yes or no that takes no knowledge either, so that the test is held against it.
-    """
-    undecided = np.array([choice is None for choice in columns.predictions])
-    floor, values = majority_class(columns.answers) * float(1 - undecided.mean()), columns.correct.astype(np.float64)
-    if row.metric == "expected_accuracy":
-        floor += float((undecided / np.array(columns.candidates)).mean())
-        values = credit(columns.predictions, columns.answers, columns.candidates)
-    tested = {"p": share(values, columns.clusters).p(floor)} if row.chance is not None else {}
-    return replace(row, details={**row.details, FLOOR: floor, **tested})
+    sizes = {name: len(members) for name, members in dataset.groups.items()}
+    return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, all_right, all_right_chance, sizes)]
 
 
 def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> Columns:

@@ -15,7 +15,7 @@ import torch
 from winokit.errors import WinokitError
 from winokit.formalizations import Encoded, Network
 from winokit.problem import Dataset
-from winokit.results import ABOVE, Metric, stands
+from winokit.results import ABOVE, FLOOR, Metric, stands
 from winokit.scoring import Prediction
 
 STUCK = 0.98
@@ -82,10 +82,8 @@ def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metr
         return [f"every prediction on the dev set is {what}: a degenerate run"]
     for row in rows:
         # The same interval, twins drawn together, that the row shows: two tests would contradict each other one day.
-        floor = row.details.get("floor")
-        if row.metric == "accuracy" and stands(row, None if floor is None else float(floor)) != ABOVE:
-            called = "guessing" if floor is None else "always giving the commonest answer"
-            base = row.chance if floor is None else float(floor)
+        if row.metric == "accuracy" and stands(row) != ABOVE:
+            called, base = "always giving the commonest answer" if FLOOR in row.details else "guessing", row.level
             share, least = f"{100 * row.value:.1f} %", f"{100 * (base or 0):.1f} %"
             return [f"{share} of {row.n:,} problems of the dev set are not more than {called} gives ({least}) for sure"]
     return []

@@ -55,7 +55,9 @@ def cell_of(
         like = found[0]
         head = Head(like.dataset, like.model, like.scoring, like.formalization, about)
         note = None if like.scoring.partition("?")[0] in READS_PRONOUN else BLIND
-        found += gender_rows(head, Columns(test.data, choices, clusters_by_id(test.data)), note)
+        columns = Columns(test.data, choices, clusters_by_id(test.data))
+        answered = [row for row, problem in enumerate(test.data) if problem.answer is not None]
+        found += gender_rows(head, columns.take(answered), note)
     if marks is not None and test.chosen_on is not None:
         found += [_choice(found[0], test.chosen_on, at, mark) for at, mark in enumerate(marks, 1)]
     return Cell(arm, test.name, tuple(found), None, number, folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from winokit.auditing.sheet import Sheet
+from winokit.measuring import against_floor
 from winokit.metrics import abstained, chance, credit, majority_class
 from winokit.results import Metric
 
@@ -24,7 +25,8 @@ def accuracy(sheet: Sheet) -> Iterable[Metric]:
     found = sheet.columns(graded)
     settled = credit(found.predictions, found.answers, found.candidates)
     guessing = chance(found.candidates)
-    yield from sheet.head.share(("accuracy", "all", "expected_accuracy"), settled, found.clusters, guessing)
+    for row in sheet.head.share(("accuracy", "all", "expected_accuracy"), settled, found.clusters, guessing):
+        yield row if found.floor is None else against_floor(row, found, settled)
     silent = abstained(found.predictions)
     yield sheet.head.row(("accuracy", "all", "abstained"), silent, len(graded))
     if silent:

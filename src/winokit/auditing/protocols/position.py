@@ -10,6 +10,8 @@ from winokit.metrics import choice_kept, choice_kept_chance, choice_turned, in_f
 from winokit.results import Metric
 
 BACKWARDS = (1, 0)
+BOTH_ORDERS = ("ask",)
+"""Scorings that put both orders themselves, so that turning the candidates round changes nothing."""
 
 
 def position(sheet: Sheet) -> Iterable[Metric]:
@@ -19,7 +21,7 @@ def position(sheet: Sheet) -> Iterable[Metric]:
     yield from sheet.accuracy("position", "answer_first", first)
     yield from sheet.accuracy("position", "answer_second", second)
     yield from sheet.gap(("position", "all", "first_minus_second"), first, second)
-    if "reversed" not in sheet.predictions:
+    if "reversed" not in sheet.predictions or sheet.scoring.split("?")[0] in BOTH_ORDERS:
         return
     backwards = {original_id(one.problem): one for one in sheet.graded("reversed")}
     asked = [one for one in graded if one.problem.id in backwards]

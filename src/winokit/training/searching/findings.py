@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -126,7 +127,8 @@ class Sets:
         assert data.dev is not None
         self.out, self.dev = out, data.dev
         self.tests = {file_name(test, at, data.tests): test for at, test in enumerate(data.tests)}
-        self.groups = [problem.group for problem in self.dev]
+        self.groups = list(self.dev.clusters)
+        self.texts = Counter((p.before, p.after, p.candidates, p.query) for p in self.dev)
         self.sizes = [len(problem.candidates) for problem in self.dev]
         self.answers = [problem.answer or 0 for problem in self.dev]
         self.chance, self.majority = chance(self.sizes), majority_class(self.answers)
@@ -147,7 +149,7 @@ class Sets:
 def overall_luck(found: Sequence[Finding], sets: Sets, seed: int) -> Luck:
     """What the best of all trials owes to luck."""
     done = [trial for one in found for trial in one.trials if trial.ended.state == DONE]
-    return luck(sets.credits(done), sets.groups, sets.floor, seed=seed)
+    return luck(sets.credits(done), sets.groups, sets.floor, list(sets.texts.values()), seed=seed)
 
 
 def finding(formalization: str, trials: Sequence[Trial], sets: Sets, model: str, seed: int) -> Finding:
@@ -158,7 +160,7 @@ def finding(formalization: str, trials: Sequence[Trial], sets: Sets, model: str,
         return Finding(formalization, tuple(trials), metrics=counted)
     found = spread([trial.ended.accuracy or 0.0 for trial in best])
     in_order = sorted(best, key=lambda trial: trial.number)
-    lucky = luck(sets.credits(in_order), sets.groups, sets.floor, seed=seed)
+    lucky = luck(sets.credits(in_order), sets.groups, sets.floor, list(sets.texts.values()), seed=seed)
     top = best[:TOP]
     named = f"ensemble of {len(top)} of {len(best)} trials"
     metrics = list(_rows(trials, best, found, lucky, sets, partial(_row, sets.dev.card.name, model, formalization)))

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import stats
 
 from winokit.metrics import clusters, p_best_of, p_chance
-from winokit.metrics.arrays import FloatArray, Groups
+from winokit.metrics.arrays import Counts, FloatArray, Groups
 from winokit.metrics.intervals import ROUNDING
 
 DRAWS, AT_A_TIME = 2000, 200
@@ -61,7 +61,15 @@ class Luck:
         return None if self.corrected is None else self.best - self.corrected
 
 
-def luck(credits: FloatArray, groups: Groups, floor: float, *, seed: int = 0, draws: int = DRAWS) -> Luck:
+def luck(
+    credits: FloatArray,
+    groups: Groups,
+    floor: float,
+    texts: Counts | None = None,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> Luck:
     """What the best of some trials owes to luck.
 
     Parameters
@@ -72,6 +80,8 @@ def luck(credits: FloatArray, groups: Groups, floor: float, *, seed: int = 0, dr
         One id a problem, None for a problem alone; groups are drawn whole.
     floor
         The accuracy of one who knows nothing.
+    texts
+        How many problems each text that is read differently has: a guesser guesses once a text. Default: one.
     """
     trials, problems = credits.shape
     scores = credits.mean(axis=1)
@@ -86,7 +96,7 @@ def luck(credits: FloatArray, groups: Groups, floor: float, *, seed: int = 0, dr
         best=best,
         floor=floor,
         guessing=best_guesser(trials, problems, floor),
-        p_guessing=p_best_of(trials, p_chance(int(best * problems + 1e-9), problems, floor)),
+        p_guessing=p_best_of(trials, p_chance(int(best * problems + 1e-9), problems, floor, texts)),
         equal=min(1.0, median + float(ahead.mean())),
         p_equal=float((1 + (ahead >= best - median - ROUNDING).sum()) / (1 + len(ahead))),
         corrected=float(chosen.mean()) if len(chosen) else None,
