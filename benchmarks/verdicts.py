@@ -43,7 +43,7 @@ RETOLD = (ORIGINAL, "switched", "reversed")
 ASKED = (ORIGINAL, *ARTIFACTS, "switched", "reversed")
 
 WORDS: dict[str, dict[str, str]] = {
-    "Nothing was answered": {},
+    "Nothing was decided": {},
     "No accuracy to judge": {},
     "Borderline on problems, above chance on groups": {"group": ABOVE},
     "Borderline on problems, below chance on groups": {"group": BELOW},

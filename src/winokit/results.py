@@ -14,6 +14,7 @@ from typing import Any
 ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
 """Where a row's interval lies against what guessing gives."""
 
+TIE = "a tie"
 NOT_A_NUMBER = "a score is not a number"
 FLOOR = "floor"
 """The detail of a row of yes/no questions: what always giving the commonest answer has."""
@@ -96,4 +97,4 @@ def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:
         return None, NOT_A_NUMBER
     best = max(scores)
     tied = [index for index, score in enumerate(scores) if score == best]
-    return (tied[0], None) if len(tied) == 1 else (None, "a tie")
+    return (tied[0], None) if len(tied) == 1 else (None, TIE)

@@ -89,7 +89,7 @@ def test_a_coin_that_abstains_where_it_likes_is_not_told_from_guessing(tmp_path)
 
 def test_who_answers_nothing_has_answered_nothing(tmp_path):
     run, found = audited(lambda problem: None, tmp_path)
-    assert found.word == "Nothing was answered"
+    assert found.word == "Nothing was decided"
     assert run.find("accuracy", "all", "accuracy").chance == 0.0
 
 

@@ -69,7 +69,7 @@ STATES = list(HEADLINE.states())
 every_state = pytest.mark.parametrize("state", STATES, ids=lambda state: "-".join(state.values()))
 
 MEANING = {
-    "Nothing was answered": {"abstained": "all"},
+    "Nothing was decided": {"abstained": "all"},
     "No accuracy to judge": {"single": UNKNOWN, "group": UNKNOWN},
     "Above chance on whole groups": {"single": UNKNOWN, "group": ABOVE},
     "Whole groups are not distinguishable from guessing": {"single": UNKNOWN, "group": AT},

@@ -51,7 +51,8 @@ def made(bert, planted, parts, tmp_path_factory):
     ]
     grid = grid_of(QUICK, learning_rate=(1e-9, 3e-3))
     folder = tmp_path_factory.mktemp("transfer")
-    found = transfer(arms, with_choices([target], own={}, pool=[choice]), folder, Plan(bert, grid))
+    asked = with_choices([target], own={}, pool=[choice])
+    found = transfer(arms, asked, folder, Plan(bert, grid), drop_overlap=True)
     found.save(folder)
     return found, folder
 
@@ -105,7 +106,8 @@ def test_rows_have_the_names_of_an_audits(made):
 def test_a_transfer_that_is_done_is_not_done_again(made, bert, parts):
     found, folder = made
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("curve.json")}
-    again = transfer(found.arms, with_choices([parts[0]], own={}, pool=[parts[1]]), folder, Plan(bert, _grid(found)))
+    asked = with_choices([parts[0]], own={}, pool=[parts[1]])
+    again = transfer(found.arms, asked, folder, Plan(bert, _grid(found)), drop_overlap=True)
     assert again.metrics == found.metrics
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
@@ -237,8 +239,9 @@ def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
 def test_training_problems_of_a_test_set_are_left_out_where_asked(bert, planted, unseen, tmp_path):
     mixed = Dataset([*planted, *unseen[:4]], Card("mixed"))
     tests = with_choices([named("unseen", unseen)], own={})
-    empty = transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", Plan(bert, (QUICK,)))
-    assert empty.cell("mixed", "unseen").why == "trained on what overlaps 4 of its 40 problems: 4 same, 0 near, 0 twin"
+    refused = "mixed on unseen: trained on what overlaps 4 of its 40 problems: 4 same, 0 near, 0 twin"
+    with pytest.raises(BadInput, match=refused):
+        transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", Plan(bert, (QUICK,)))
     found = transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "b", Plan(bert, (QUICK,)), drop_overlap=True)
     assert found.cell("mixed", "unseen").row("accuracy") is not None
     assert "mixed: left out for unseen: 4 same, 0 near, 0 twin" in found.notes

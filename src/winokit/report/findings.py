@@ -231,7 +231,11 @@ def _abstained_finding(rows: Rows, state: State) -> Point | None:
     row, expected = rows.find("accuracy", "all", "abstained"), rows.find("accuracy", "all", "expected_accuracy")
     if row is None or not row.value:
         return None
-    text = f"{percent(row.value)} of problems were not answered; they count as wrong, and guessing is held to the same"
+    tied = float(row.details.get("tied") or 0)
+    ties = f" ({percent(tied)} tie, or contradict themselves when candidates change places)" if tied else ""
+    text = (
+        f"{percent(row.value)} of problems are not decided{ties}; they count as wrong, and guessing is held to the same"
+    )
     if expected is not None:
         text += (
             f". Settled by guesses they would make it {percent(expected.value)} (guessing: {percent(expected.chance)})"

@@ -26,7 +26,7 @@ HEADLINE = DecisionTable(
         "abstained": (NONE, SOME, ALL),
     },
     cases=(
-        Case({"abstained": ALL}, "Nothing was answered", BAD),
+        Case({"abstained": ALL}, "Nothing was decided", BAD),
         Case({"single": UNKNOWN, "group": UNKNOWN}, "No accuracy to judge", PLAIN),
         Case({"single": UNKNOWN, "group": ABOVE}, "Above chance on whole groups", PLAIN),
         Case({"single": UNKNOWN, "group": AT}, "Whole groups are not distinguishable from guessing", BAD),

@@ -15,10 +15,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import winokit
+from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.formalizations import Formalization
 from winokit.overlap import said
@@ -77,7 +79,8 @@ def transfer(
     """Train every arm with every setting, choose for each test set where it says, and test.
 
     With `drop_overlap` training problems that overlap a test set or a set to choose on are left out, unless they are
-    half of an arm or more.
+    half of an arm or more: then the arm was meant to train on them, and its cell stays empty and says so. Without it
+    any overlap is refused.
     """
     plan = plan or Plan()
     check_plan(arms, tests, plan)
@@ -86,6 +89,10 @@ def transfer(
     sets = held_sets(tests)
     if drop_overlap:
         arms = [arm.without([one.data for one in sets]) for arm in arms]
+    else:
+        for arm, test in product(arms, tests):
+            if (why := why_not(arm, test)) is not None:
+                raise BadInput(f"{arm.name} on {test.name}: {why} (--drop-overlap leaves them out, or the cell empty)")
     notes = [note for arm in arms for stage in arm.stages for note in stage.notes]
     notes += [
         f"{test.chosen_on.name}: left out: {said(test.dropped)}" for test in tests if test.chosen_on and test.dropped

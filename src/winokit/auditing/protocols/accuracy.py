@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from winokit.auditing.sheet import Sheet
 from winokit.measuring import against_floor
 from winokit.metrics import abstained, chance, credit, majority_class
-from winokit.results import Metric
+from winokit.results import TIE, Metric
 
 
 def accuracy(sheet: Sheet) -> Iterable[Metric]:
@@ -28,7 +28,9 @@ def accuracy(sheet: Sheet) -> Iterable[Metric]:
     for row in sheet.head.share(("accuracy", "all", "expected_accuracy"), settled, found.clusters, guessing):
         yield row if found.floor is None else against_floor(row, found, settled)
     silent = abstained(found.predictions)
-    yield sheet.head.row(("accuracy", "all", "abstained"), silent, len(graded))
+    # Two answers that contradict each other, as a chat model may give where candidates change places, are a tie.
+    tied = sum(one.choice is None and one.prediction.why == TIE for one in graded) / len(graded)
+    yield sheet.head.row(("accuracy", "all", "abstained"), silent, len(graded), details={"tied": tied})
     if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
         answered = [one for one in graded if one.choice is not None]

@@ -16,7 +16,8 @@ BOTH_ORDERS = ("ask",)
 
 def position(sheet: Sheet) -> Iterable[Metric]:
     """Accuracy where the answer is the first or the second candidate, and how often the order changes nothing."""
-    graded = [one for one in sheet.graded() if len(one.problem.candidates) == 2]
+    # The candidates of a judgement are "no" and "yes": there is no place to prefer.
+    graded = [one for one in sheet.graded() if len(one.problem.candidates) == 2 and one.problem.query is None]
     first, second = ([one for one in graded if one.problem.answer == answer] for answer in (0, 1))
     yield from sheet.accuracy("position", "answer_first", first)
     yield from sheet.accuracy("position", "answer_second", second)
