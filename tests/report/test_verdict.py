@@ -334,7 +334,7 @@ def test_order_of_candidates_and_abstentions_are_told_where_they_matter():
     assert "the order in which" not in said(ABOVE_CHANCE, row("position/all/order_turned", 0.0))
     assert "In 3.0 % of problems the order in which" in said(ABOVE_CHANCE, row("position/all/order_turned", 0.03))
     assert "not answered" not in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.0))
-    assert "12.0 % of problems were not answered" in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.12))
+    assert "12.0 % of problems are not decided" in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.12))
 
 
 def test_gender_differences_keep_their_sign_and_say_which_are_told_from_nought():
