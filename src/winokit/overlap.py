@@ -112,12 +112,15 @@ def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False)
     codes = {"_": _BLANK}
     sets = [[_Text(problem, codes) for problem in dataset] for dataset in datasets]
     common = Counter(pair for texts in sets for text in texts for pair in text.pairs)
+    for texts in sets:
+        for text in texts:
+            text.pairs.sort(key=common.__getitem__)
     where: dict[Hashable, list[Place]] = defaultdict(list)
     found = []
     for at in reversed(range(len(sets))):  # the last first: a test set is looked up in, a training set is not
         for row, text in enumerate(sets[at]):
-            alike = text.rarest(common)
-            sought = (*alike, *text.around(common, sought=True))
+            alike = text.rarest()
+            sought = (*alike, *text.around(sought=True))
             others = {other for key in sought if key in where for other in where[key]}
             for shelf in (where[key] for key in text.kin(sought=True) if key in where):
                 others.update(other for other in shelf if other[0] != at or len(shelf) <= MANY)
@@ -128,7 +131,7 @@ def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False)
                         first, second = sorted([(at, row), other])
                         found.append(Match(kind, first, second, similarity))
             if within or at:
-                for key in (*alike, *text.around(common, sought=False), *text.kin(sought=False)):
+                for key in (*alike, *text.around(sought=False), *text.kin(sought=False)):
                     where[key].append((at, row))
     return sorted(found, key=lambda match: (match.first, match.second))
 
@@ -147,28 +150,26 @@ class _Text:
         self.sentence = self.letters if problem.pronoun is None else _letters(problem.sentence)
         # One character a word lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
         self.coded = "".join([codes.setdefault(word, chr(ord(_BLANK) + len(codes))) for word in words])
-        self.pairs = {self.coded[i : i + 2] for i in range(len(words) - 1)}
+        # Of neighbouring words, to be sorted from rare to common; those equally rare in the same order everywhere.
+        self.pairs = sorted({self.coded[i : i + 2] for i in range(len(words) - 1)})
         self.names = frozenset(map(_name, problem.candidates if problem.query is None else (problem.query,)))
 
-    def rarest(self, common: Counter[str]) -> set[str]:
+    def rarest(self) -> set[str]:
         """Its letters, and so many of its rarest pairs of neighbouring words that any near text has one of them.
 
         A near text is at most a quarter longer, so at most a quarter of the words are edited, and an edit takes away
         two pairs: before the rarest pair that both have, neither has more than twice as many pairs as edits.
         """
         edits = len(self.coded) // 4
-        in_one_order = sorted(self.pairs)  # pairs that are equally rare must come in the same order everywhere
-        rare = sorted(in_one_order, key=common.__getitem__)[: 2 * edits + 1]
-        return {self.letters, self.sentence, *rare}
+        return {self.letters, self.sentence, *self.pairs[: 2 * edits + 1]}
 
-    def around(self, common: Counter[str], *, sought: bool) -> list[Hashable]:
+    def around(self, *, sought: bool) -> list[Hashable]:
         """What texts that it stands in, and those that stand in it, are sought under, or itself is put under.
 
         A text that stands in another has its rarest pair there, other than those of its blank, which may be filled.
         """
-        solid = [pair for pair in self.pairs if _BLANK not in pair]
-        rarest = sorted(solid, key=lambda pair: (common[pair], pair))[:1]
-        return [*((sought, pair) for pair in rarest), *((not sought, pair) for pair in self.pairs)]
+        rarest = next((pair for pair in self.pairs if _BLANK not in pair), None)
+        return [(sought, rarest), *[(not sought, pair) for pair in self.pairs]]
 
     def stands_in(self, other: _Text) -> bool:
         """Whether another has all of this around its blank, whatever fills that there."""
@@ -254,8 +255,8 @@ def _letters(text: str) -> str:
 def _words(text: str) -> list[str]:
     """The words of a text and its blanks, without what web pages and word processors put between letters.
 
-    >>> _words("<b>Zo&euml;&#39;s</b>&nbsp;cup")
-    ['zoe', 's', 'cup']
+    >>> _words("Na&iuml;ve <b>Zoe&#39;s</b>&nbsp;cup")
+    ['naive', 'zoe', 's', 'cup']
     """
     if "&" in text or "<" in text:
         text = _TAG.sub(" ", html.unescape(text))
