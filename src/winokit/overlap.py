@@ -10,7 +10,7 @@
   it) or has three fifths of its words in order. With the same answer it is near, with another or a hidden one a twin;
   so is a member of the same group. Whoever knows one twin's answer knows the other's.
 
-Of WinoGrande's 20,199 pairs all are found when one twin stands here and the other there, of DPR's 943 pairs 925.
+Of WinoGrande's 20,199 pairs all are found when one twin stands here and the other there, of DPR's 943 pairs 926.
 Every pair of texts that is near by its words is found, and 40,000 texts take seconds: texts with so many words in
 common share one of their rarest pairs of neighbouring words (the prefix filter of Chaudhuri et al., 2006), a text has
 its rarest pair also where it stands in another, and only those are compared.
