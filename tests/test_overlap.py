@@ -30,9 +30,10 @@ def alone(problems):
         ANN.replace(candidates=("Eve", "a stranger"), answer=1),
         ANN.replace(candidates=("no", "yes"), answer=1, query="Ann"),
         ANN.replace(answer=None, pronoun=None),
+        ANN.replace(before="<p class='x'>When&nbsp;Ann&#39;s <b>sister</b> met E\u0301ve at the caf&eacute;, "),
     ],
 )
-def test_spacing_punctuation_case_and_what_is_asked_do_not_hide_the_same_text(copy):
+def test_spacing_punctuation_markup_accents_case_and_what_is_asked_do_not_hide_the_same_text(copy):
     assert kinds(ANN, copy) == ["same"]
 
 
@@ -46,10 +47,10 @@ def test_a_twin_is_found_in_either_form_and_by_a_hidden_answer():
     twin = ANN.replace(after=" had brought what she wanted to see all along.", answer=1)
     assert kinds(ANN, twin) == ["twin"]
     assert kinds(ANN, twin.replace(answer=None)) == ["twin"]
-    assert kinds(ANN, twin.replace(answer=0)) == []
+    assert kinds(ANN, twin.replace(answer=0)) == ["near"]
     judgement = twin.replace(candidates=("no", "yes"), query="Eve")
     assert kinds(ANN, judgement) == kinds(judgement, ANN) == ["twin"]
-    assert kinds(ANN, judgement.replace(answer=0)) == []
+    assert kinds(ANN, judgement.replace(answer=0)) == ["near"]
 
 
 def test_members_of_a_group_are_twins_and_a_group_name_alone_is_none():
@@ -81,8 +82,9 @@ def test_every_near_pair_is_found_that_comparing_all_with_all_finds():
         for i, j in combinations(range(120), 2)
         if Levenshtein.normalized_similarity(["_", *texts[i]], ["_", *texts[j]]) >= NEAR
     }
-    within = {tuple(60 * at + row for at, row in (m.first, m.second)) for m in find_matches(split, within=True)}
-    across = {(m.first[1], 60 + m.second[1]) for m in find_matches(split)}
+    alike = [m for m in find_matches(split, within=True) if m.similarity >= NEAR]  # others stand in one another
+    within = {tuple(60 * at + row for at, row in (m.first, m.second)) for m in alike}
+    across = {(m.first[1], 60 + m.second[1]) for m in find_matches(split) if m.similarity >= NEAR}
     assert within == near
     assert across == near & set(product(range(60), range(60, 120)))
     assert len(across) > 20
@@ -130,3 +132,46 @@ def test_short_premises_alike_are_not_near_where_the_alternatives_are_others(rea
     fainted = Problem("The man fainted because ", "", ("He took a nap.", "He ran a marathon."), 1)
     assert kinds(fainted, fainted.replace(before="The man cursed because ")) == ["near"]
     assert kinds(fainted, Problem("The man cursed because ", "", ("He clipped his nails.", "He slept."), 0)) == []
+
+
+INSTRUCTION = "Read the following text carefully and then choose which of the two options given fits best. "
+QUESTION = " Question: which of the two options that were given above is meant here? The answer must be "
+
+
+@pytest.mark.parametrize("candidates", [("Ann", "Eve"), ("the first", "the second")])
+def test_a_text_within_a_longer_one_is_near_with_its_blank_kept_filled_or_marked(candidates):
+    behind = ANN.replace(before=INSTRUCTION + ANN.before, candidates=candidates, pronoun=None)
+    assert kinds(behind, ANN) == kinds(ANN, behind) == ["near"]
+    assert kinds(behind.replace(after=ANN.after + QUESTION), ANN) == ["near"]
+    for fill in ("Ann", "Eve", "she", "____", "[MASK]", ""):
+        whole = Problem(INSTRUCTION + ANN.before + fill + ANN.after + QUESTION, ".", candidates, 0)
+        assert kinds(whole, ANN) == kinds(ANN, whole) == ["near"]
+    assert kinds(ANN.replace(before=INSTRUCTION, candidates=("Bob", "Tom")), ANN) == []
+
+
+def test_a_short_text_within_a_longer_one_is_near_only_with_a_candidate_in_common():
+    short = Problem("Ann paid Eve because ", " sang.", ("Ann", "Eve"), 0)
+    longer = short.replace(before=INSTRUCTION + short.before, after=short.after + QUESTION)
+    assert kinds(longer, short) == ["near"]
+    assert kinds(longer.replace(candidates=("Bob", "Tom")), short) == []
+    assert kinds(longer.replace(candidates=("no", "yes"), query="Bob"), short) == []
+
+
+def test_every_wsc_problem_is_found_within_a_prompt(real_file):
+    wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}")
+    prompts = [
+        Dataset([Problem(INSTRUCTION + p.before, p.after + QUESTION, p.candidates, p.answer) for p in wsc]),
+        Dataset([Problem(p.before + p.right + p.after + QUESTION, ".", p.candidates, p.answer) for p in wsc]),
+    ]
+    assert [len(overlap(prompt, wsc).held) for prompt in prompts] == [273, 273]
+
+
+def test_reworded_texts_with_the_same_candidates_and_answer_are_near(real_file):
+    wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}")
+    passing = {}
+    for name in ("rel_1", "voice", "tense"):
+        reworded = load(real_file(f"perturbed-wsc/text_{name}.jsonl"))
+        found = overlap(reworded, wsc)
+        assert found.given[0] == "near"  # "the city councilmen , whom you had seen with the journalists , refused"
+        passing[name] = len(reworded) - len(found.given)
+    assert passing == {"rel_1": 14, "voice": 53, "tense": 37}
