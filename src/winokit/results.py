@@ -84,7 +84,15 @@ def stands(row: Metric, against: float | None = None) -> str:
     level = row.level if against is None else against
     if level is None or row.low is None or row.high is None:
         return UNKNOWN
-    return ABOVE if row.low > level else BELOW if row.high < level else AT
+    return ABOVE if row.low > level else BELOW if row.high < level and FLOOR not in row.details else AT
+
+
+def tested(row: Metric, p: float, sure: float) -> str:
+    """Where a row stands by its test; what has less than the commonest answer may still be as good as guessing."""
+    level = row.level
+    if level is None or p >= sure:
+        return UNKNOWN if level is None else AT
+    return ABOVE if row.value > level else AT if FLOOR in row.details else BELOW
 
 
 def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from winokit.report.decision import BAD, GOOD, PLAIN, SMALL, SURE, Point, State
 from winokit.report.wording import join, percent, plural, points, probability
-from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands
+from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
 
 WITHOUT = {
     "no-cands": "the text without its candidates (no-cands)",
@@ -48,8 +48,8 @@ def states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
     row without a p-value, of a run that was written before there were any, stands where its interval does.
     """
     known = {fact: row.details.get("p") for fact, row in rows.items() if row is not None}
-    tested = {fact: float(p) for fact, p in known.items() if p is not None}
-    corrected = {fact: p * len(tested) for fact, p in tested.items()}
+    found = {fact: float(p) for fact, p in known.items() if p is not None}
+    corrected = {fact: p * len(found) for fact, p in found.items()}
     return {fact: _state(row, corrected.get(fact)) for fact, row in rows.items()}
 
 
@@ -58,7 +58,7 @@ def _state(row: Metric | None, p: float | None) -> str:
         return UNKNOWN
     if p is None:
         return stands(row)
-    return AT if p >= SURE else ABOVE if row.value > row.level else BELOW
+    return tested(row, p, SURE)
 
 
 def _chance_finding(rows: Rows, state: State) -> Point | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from winokit.report.decision import BAD, GOOD, PLAIN, SURE, Point
 from winokit.report.wording import say
-from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands
+from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
 
 MIXED = "mixed"
 EACH = (ABOVE, AT, BELOW, UNKNOWN)
@@ -30,7 +30,7 @@ def standing(row: Metric | None, among: int = 1) -> str:
     p = row.details.get("p")
     if p is None:
         return stands(row)
-    return AT if float(p) * among >= SURE else ABOVE if row.value > level else BELOW
+    return tested(row, float(p) * among, SURE)
 
 
 def together(places: Iterable[str]) -> str:
