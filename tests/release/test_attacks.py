@@ -395,3 +395,27 @@ def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():
     decided = [right[a.id] for a, b in left if right[a.id] == right[b.id]]
     assert len(solved.retire) > 250
     assert np.mean(decided) == 0.5
+
+
+def test_a_new_twin_of_a_tested_problem_stands_on_its_side_whoever_wrote_it(tmp_path):
+    """Once a new twin kept its author's order: 29 of 29 answers first, of an author who writes the right one first."""
+    right_first = [p if p.answer == 0 else p.with_order((1, 0)) for p in load("open")]
+    first = release(Dataset(right_first[::2], Card("open")), tmp_path / "v1", settings=NAMED, extras=Extras(secret=KEY))
+    before = {p.id: p for p in first.contents.files["test"]}
+    settings = Settings(version="2.0", test=70)
+    test = (
+        release_next(
+            Predecessor(first.folder, Models(["random"])),
+            tmp_path / "v2",
+            kept=Dataset(right_first, Card("open")),
+            settings=settings,
+        )
+        .release.contents.files["test"]
+        .problems
+    )
+    sides = {p.group: p.candidates for p in test if p.id in before}
+    new = [p for p in test if p.id not in before and p.group in sides]
+    assert len(new) > 20
+    assert [p.id for p in new if sorted(p.candidates) == sorted(sides[p.group]) and p.candidates != sides[p.group]] == []
+    assert 0.2 < np.mean([p.answer == 0 for p in new]) < 0.8
+    assert all(p.candidates == before[p.id].candidates for p in test if p.id in before)

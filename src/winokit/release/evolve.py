@@ -176,7 +176,9 @@ def _version(
 ) -> Evolution:
     kept: list[Problem] = []
     removed: list[Problem] = []
-    fixed = {name: split for name, split in pool.where.items() if name not in why}
+    # A new twin follows its group by itself; named here, it would count as one whose order of candidates is public.
+    settled = pool.before | set(pool.returning)
+    fixed = {name: split for name, split in pool.where.items() if name in settled and name not in why}
     for problem in pool.problems:
         if problem.id in why and pool.where.get(problem.id) == TEST:
             continue
