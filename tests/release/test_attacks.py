@@ -2,10 +2,12 @@
 
 import hashlib
 import importlib.util
+import itertools
 import json
 import random
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -419,3 +421,87 @@ def test_a_new_twin_of_a_tested_problem_stands_on_its_side_whoever_wrote_it(tmp_
     assert [p.id for p in new if sorted(p.candidates) == sorted(sides[p.group]) and p.candidates != sides[p.group]] == []
     assert 0.2 < np.mean([p.answer == 0 for p in new]) < 0.8
     assert all(p.candidates == before[p.id].candidates for p in test if p.id in before)
+
+
+def test_columns_that_change_places_are_another_submission_and_the_same_ones_in_other_files_are_not(tmp_path):
+    """Once the hash was of the files alone: renamed among the sizes, one submission bought a grading per order."""
+    folder = small.small_release(tmp_path / "v1", tests=60)
+    right, files = small.answers(folder), []
+    for size, wrong in zip(small.SIZES, range(5), strict=True):
+        files.append(tmp_path / f"p-{size}.lst")
+        files[-1].write_text("\n".join(small.labels_with(right, set(range(wrong)))))
+    graded = grade(folder, files, statement("able")).public
+    again = [path.rename(path.with_name(f"other-{path.name}")) for path in files]
+    assert grade(folder, again[::-1], statement("able")).public.submission == graded.submission
+    turns = 0
+    with pytest.raises(BadInput, match="the budget of this name is spent"):
+        for order in itertools.permutations(small.SIZES):
+            (tmp_path / str(turns)).mkdir()
+            paths = [tmp_path / str(turns) / f"p-{size}.lst" for size in order]
+            for path, content in zip(paths, again, strict=True):
+                shutil.copy(content, path)
+            grade(folder, paths, statement("able"))
+            turns += 1
+    assert turns == rules_of(120, 60).per_name
+
+
+def test_gradings_at_the_same_time_do_not_overspend_the_budget(tmp_path):
+    """Once thirty that began together all passed a budget of nineteen."""
+    folder, barrier = small.small_release(tmp_path / "v1", tests=16), threading.Barrier(24)
+    right, outcomes = small.answers(folder), []
+
+    def ask(number: int) -> None:
+        path = tmp_path / f"{number}.lst"
+        path.write_text("\n".join(small.labels_with(right, {number})))
+        barrier.wait()
+        try:
+            grade(folder, [path], statement(f"name {number}"))
+            outcomes.append("graded")
+        except BadInput as error:
+            assert "the budget of this test is spent" in str(error)
+            outcomes.append("refused")
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["graded"] * 10 + ["refused"] * 14
+    assert len((hidden_folder(folder) / "log.jsonl").read_text().splitlines()) == 10
+
+
+def test_a_system_without_locks_is_said(tmp_path, monkeypatch):
+    folder, path = small.small_release(tmp_path / "v1"), tmp_path / "p.lst"
+    path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    assert any("keeps no locks" in note for note in grade(folder, [path]).public.notes)
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0b"])
+def test_a_name_with_a_strange_line_end_is_one_row_of_the_log(tmp_path, mark):
+    """Once such a row read as two, neither of them JSON: the best shown and the budget of the name were forgotten."""
+    folder, path = small.small_release(tmp_path / "v1", tests=60), tmp_path / "p.lst"
+    right = small.answers(folder)
+    for wrong in range(2):
+        path.write_text("\n".join(small.labels_with(right, set(range(wrong)))))
+        graded = grade(folder, [path], statement(f"a{mark}b")).public
+    assert (graded.gradings.different, graded.gradings.all, graded.gradings.by_name) == (2, 2, 2)
+    log = hidden_folder(folder) / "log.jsonl"
+    row = json.loads(log.read_text().split("\n")[0])
+    log.write_text(json.dumps(row, ensure_ascii=False) + "\n", "utf-8")  # as logs were written before
+    path.write_text("\n".join(small.labels_with(right, {5, 7, 9})))
+    assert grade(folder, [path], statement(f"a{mark}b")).public.gradings.by_name == 2
+
+
+def test_a_file_whose_name_is_no_text_is_one_line_and_nothing_is_logged(tmp_path, capsys, monkeypatch):
+    folder, path = small.small_release(tmp_path / "v1"), tmp_path / "bad\udcff.lst"
+    path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
+    said = ["--formalization", "x", "--training-data", "none", "--trials", "1"]
+    monkeypatch.setattr(sys, "argv", ["winokit", "grade", str(folder), str(path), *said])
+    with pytest.raises(SystemExit) as left:
+        main()
+    error = capsys.readouterr().err
+    assert left.value.code == 2
+    assert error.count("\n") == 1
+    assert "is text, found 'bad\\udcff'" in error
+    assert not (hidden_folder(folder) / "log.jsonl").exists()
