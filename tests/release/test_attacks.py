@@ -30,6 +30,7 @@ from winokit.release.grading_statement import Statement
 from winokit.release.hidden import hidden_folder, read_hidden
 from winokit.release.inputs import read_inputs
 from winokit.release.next_version import Predecessor, release_next
+from winokit.release.units import twin_keys, units_of
 
 
 def _beside(name: str):
@@ -505,3 +506,34 @@ def test_a_file_whose_name_is_no_text_is_one_line_and_nothing_is_logged(tmp_path
     assert error.count("\n") == 1
     assert "is text, found 'bad\\udcff'" in error
     assert not (hidden_folder(folder) / "log.jsonl").exists()
+
+
+def test_one_hidden_answer_of_unnamed_twins_in_any_order_changes_no_public_byte(tmp_path):
+    """Once a flipped answer took twins for strangers: the card's count of groups, and their coin, told that."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("mlcroissant")
+    mixed = [p.replace(group=None) for p in load("open")]
+    random.Random(0).shuffle(mixed)
+    data = Dataset(mixed, Card("open"))
+    first = release(data, tmp_path / "0", settings=NAMED, extras=Extras(secret=KEY)).folder
+    assert None not in read_hidden(first).groups
+    for name in read_hidden(first).ids[:3]:
+        other = release(turned(data, {name}), tmp_path / name, settings=NAMED, extras=Extras(secret=KEY)).folder
+        assert public_files(other) == public_files(first)
+
+
+def test_what_may_be_twins_is_tied_whatever_their_answers_are():
+    """Once two that had the same answer could stand in test and training, and that they did told the one from the
+    other."""
+    start, people = "The lawyer called the banker ", ("the lawyer", "the banker")
+    near = Problem(f"{start}on Monday because the contract had expired and ", " wanted a renewal.", people, 0)
+    far = Problem(f"{start}late at night from a taxi; apparently ", " could not find a hotel in the city.", people, 0)
+    third = Problem(f"{start}to ask about a loan as ", " needed money for a house.", people, 1)
+    groups, keys = [], []
+    for answers in itertools.product((0, 1), repeat=3):
+        data = [p.replace(answer=answer) for p, answer in zip((near, far, third), answers, strict=True)]
+        groups.append([p.group for p in read_inputs(Dataset(data, Card("x"))).problems])
+        keys.append(twin_keys(units_of(Dataset(data), frozenset(p.id for p in data))))
+    assert all(found == groups[0] for found in groups)
+    assert all(found == keys[0] for found in keys)
+    assert all(keys[0])
