@@ -130,10 +130,13 @@ def evolve(
         raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
     asked = pool.asked
     solved = solved_beyond_chance(
-        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret
+        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret, where=pool.where
     )
     filtered = [_aflite(asked, features, settings) for features in embeddings]
-    why = {name: f"solved by {join([one.model for one in against])} beyond chance" for name in solved.retire}
+    why = {
+        name: f"such groups are solved by {join([one.model for one in against])} beyond chance"
+        for name in solved.retire
+    }
     for one, names in filtered:
         why |= {name: why.get(name) or f"AFLite in the features of {one.model}" for name in names}
     stays = asked.filter(lambda p: p.id not in why)
