@@ -133,10 +133,8 @@ def evolve(
         asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret, where=pool.where
     )
     filtered = [_aflite(asked, features, settings) for features in embeddings]
-    why = {
-        name: f"such groups are solved by {join([one.model for one in against])} beyond chance"
-        for name in solved.retire
-    }
+    models = join([one.model for one in against])
+    why = dict.fromkeys(solved.retire, f"such groups are solved by {models} beyond chance")
     for one, names in filtered:
         why |= {name: why.get(name) or f"AFLite in the features of {one.model}" for name in names}
     stays = asked.filter(lambda p: p.id not in why)
