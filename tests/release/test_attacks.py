@@ -297,16 +297,15 @@ def test_scores_by_training_size_do_not_read_labels_off(tmp_path):
     assert shown == {()}
 
 
-def test_an_entry_has_the_main_and_the_group_score_at_a_step_and_nothing_else(tmp_path):
+def test_an_entry_has_the_main_score_at_a_step_and_nothing_else(tmp_path):
     folder = small.small_release(tmp_path / "v1", tests=60)
     path = tmp_path / "five.lst"
     path.write_text(small.five_columns(small.answers(folder), [{1}, {2, 7}, {3}, set(), {5}]))
     grading = grade(folder, [path], statement("able"))
-    assert [score.metric for score in grading.public.scores] == ["auc", "group_accuracy"]
-    auc, group = grading.public.scores
+    (auc,) = grading.public.scores
+    assert auc.metric == "auc"
     assert round(auc.value * 10, 6) % 1 == 0
     assert abs(auc.value - grading.owner.main.value) < 0.1
-    assert group.value in [round(level / 7, 4) for level in range(8)]
     assert len(grading.owner.scores) == 11
     row = json.loads((hidden_folder(folder) / "log.jsonl").read_text())
     assert len(row["scores"]) == 11

@@ -69,6 +69,7 @@ def test_the_board_ranks_what_is_shown_and_what_is_not_shown_has_no_rank(release
     assert "For 1 of them no score is shown" in page
     assert "A rank is not a difference" in page
     assert "Learning curve" not in page
+    assert "Group score" not in page
 
 
 def test_the_public_board_has_no_exact_difference_and_no_p_value(release, tmp_path):
@@ -98,6 +99,7 @@ def test_the_owners_board_needs_the_labels_and_says_not_to_publish_it(release, e
     page = (tmp_path / "board.html").read_text()
     assert "Do not publish it while the test is in use" in page
     assert "Learning curve" in page
+    assert "Group score" in page
     hidden_folder(release).rename(release.with_name("elsewhere"))
     with pytest.raises(BadInput, match="no hidden labels there"):
         leaderboard(release, entries, owner=True)
