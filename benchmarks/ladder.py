@@ -4,9 +4,9 @@ A *guesser* sends in random answers, twins opposite, and lets them vote by the s
 boosting attack). A *booster* knows half of the pairs for certain, which lifts it over the lowest score, and does the
 same with the other half. A *reader* knows as much, turns one pair of the other half at a time, and keeps what raises
 the score. A *solver* knows half, or 85 %, sends in guesses of the rest, and solves for these by ridge regression, with
-the noise of a step for its penalty: what is not shown is left out, and not taken for a score. Each asks under one name, up to what a name may; under a new name every time, up to the budget of the test;
-and as often again where exact scores are shown. Printed is the share of right pairs, among those that the attacker did
-not know: 0.5 is what guessing gets.
+the noise of a step for its penalty: what is not shown is left out, and not taken for a score. Each asks under one name,
+up to what a name may; under a new name every time, up to the budget of the test; and as often again where exact scores
+are shown. Printed is the share of right pairs, among those that the attacker did not know: 0.5 is what guessing gets.
 """
 
 from __future__ import annotations
@@ -88,10 +88,8 @@ def solver(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator, shar
     """A share is known; guesses of the rest are solved for by ridge regression on the scores that are shown."""
     known = round(share * len(truth))
     rest = truth[known:]
-    asked = [
-        (guess, ask(np.concatenate([np.ones(known), guess * rest])))
-        for guess in rng.choice([-1.0, 1.0], (budget, len(rest)))
-    ]
+    tries = rng.choice([-1.0, 1.0], (budget, len(rest)))
+    asked = [(guess, ask(np.concatenate([np.ones(known), guess * rest]))) for guess in tries]
     shown = [(guess, value) for guess, value in asked if value is not None]
     if not shown:
         return exact(rng.choice([-1.0, 1.0], len(rest)))
