@@ -3,20 +3,22 @@
 A *guesser* sends in random answers, twins opposite, and lets them vote by the scores that are shown (Blum and Hardt's
 boosting attack). A *booster* knows half of the pairs for certain, which lifts it over the lowest score, and does the
 same with the other half. A *reader* knows as much, turns one pair of the other half at a time, and keeps what raises
-the score. Each asks under one name, up to what a name may; under a new name every time, up to the budget of the test;
-and as often again where exact scores are shown. Printed is the share of right pairs, among those that the attacker did
-not know: 0.5 is what guessing gets.
+the score. A *solver* knows half, or 85 %, sends in guesses of the rest, and solves for these by ridge regression, with
+the noise of a step for its penalty: what is not shown is left out, and not taken for a score. Each asks under one name,
+up to what a name may; under a new name every time, up to the budget of the test; and as often again where exact scores
+are shown. Printed is the share of right pairs, among those that the attacker did not know: 0.5 is what guessing gets.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.release.grading_ladder import Rules, rules_of, to_step
+from winokit.release.grading_ladder import Rules, rules_of, steps_of, to_step
 
 NOTHING = 0.5
 """What an attacker takes a score for that is not shown."""
@@ -82,20 +84,46 @@ def reader(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator) -> f
     return exact((answers * truth)[known:])
 
 
+def solver(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator, share: float) -> float:
+    """A share is known; guesses of the rest are solved for by ridge regression on the scores that are shown."""
+    known = round(share * len(truth))
+    rest = truth[known:]
+    tries = rng.choice([-1.0, 1.0], (budget, len(rest)))
+    asked = [(guess, ask(np.concatenate([np.ones(known), guess * rest]))) for guess in tries]
+    shown = [(guess, value) for guess, value in asked if value is not None]
+    if not shown:
+        return exact(rng.choice([-1.0, 1.0], len(rest)))
+    guesses = np.array([guess for guess, _ in shown]) / (2 * len(truth))
+    scores = np.array([value for _, value in shown]) - (known + len(rest) / 2) / len(truth)
+    # A coin rounds to a step with a standard deviation of up to half of it; answers are ±1 beforehand.
+    noise = (1 / (2.4 * steps_of(2 * len(truth)))) ** 2
+    answers = guesses.T @ np.linalg.solve(guesses @ guesses.T + noise * np.eye(len(shown)), scores)
+    return exact(np.sign(answers) * rest)
+
+
+ATTACKS: dict[str, Attack] = {
+    "guesser": guesser,
+    "booster": booster,
+    "reader": reader,
+    "solver, half": partial(solver, share=0.5),
+    "solver, 85 %": partial(solver, share=0.85),
+}
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--pairs", type=int, nargs="+", default=[16, 32, 150, 884])
+    parser.add_argument("--pairs", type=int, nargs="+", default=[16, 32, 192, 884])
     options = parser.parse_args()
     heading = "".join(f"{name:>16}" for name in ("one name", "new names", "exact scores"))
-    print(f"{'pairs':>6} {'budget':>6} {'step':>6} {'lowest':>7}  {'attacker':8}{heading}")
+    print(f"{'pairs':>6} {'budget':>6} {'step':>6} {'lowest':>7}  {'attacker':12}{heading}")
     for pairs in options.pairs:
         rules = rules_of(2 * pairs, pairs)
-        for name, attack in (("guesser", guesser), ("booster", booster), ("reader", reader)):
+        for name, attack in ATTACKS.items():
             cells = "".join(_cell(attack, pairs, rules, kind, options.runs) for kind in ("one", "new", "exact"))
             facts = f"{pairs:6} {rules.budget:6} {1 / rules.steps:6.1%} {rules.lowest:7.1%}"
-            print(f"{facts}  {name:8}{cells}")
+            print(f"{facts}  {name:12}{cells}")
 
 
 def _cell(attack: Attack, pairs: int, rules: Rules, kind: str, runs: int) -> str:

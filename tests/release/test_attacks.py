@@ -2,10 +2,12 @@
 
 import hashlib
 import importlib.util
+import itertools
 import json
 import random
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,7 @@ from winokit.release.grading_statement import Statement
 from winokit.release.hidden import hidden_folder, read_hidden
 from winokit.release.inputs import read_inputs
 from winokit.release.next_version import Predecessor, release_next
+from winokit.release.units import twin_keys, units_of
 
 
 def _beside(name: str):
@@ -294,16 +297,15 @@ def test_scores_by_training_size_do_not_read_labels_off(tmp_path):
     assert shown == {()}
 
 
-def test_an_entry_has_the_main_and_the_group_score_at_a_step_and_nothing_else(tmp_path):
+def test_an_entry_has_the_main_score_at_a_step_and_nothing_else(tmp_path):
     folder = small.small_release(tmp_path / "v1", tests=60)
     path = tmp_path / "five.lst"
     path.write_text(small.five_columns(small.answers(folder), [{1}, {2, 7}, {3}, set(), {5}]))
     grading = grade(folder, [path], statement("able"))
-    assert [score.metric for score in grading.public.scores] == ["auc", "group_accuracy"]
-    auc, group = grading.public.scores
+    (auc,) = grading.public.scores
+    assert auc.metric == "auc"
     assert round(auc.value * 10, 6) % 1 == 0
     assert abs(auc.value - grading.owner.main.value) < 0.1
-    assert group.value in [round(level / 7, 4) for level in range(8)]
     assert len(grading.owner.scores) == 11
     row = json.loads((hidden_folder(folder) / "log.jsonl").read_text())
     assert len(row["scores"]) == 11
@@ -395,3 +397,170 @@ def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():
     decided = [right[a.id] for a, b in left if right[a.id] == right[b.id]]
     assert len(solved.retire) > 250
     assert np.mean(decided) == 0.5
+
+
+def test_a_new_twin_of_a_tested_problem_stands_on_its_side_whoever_wrote_it(tmp_path):
+    """Once a new twin kept its author's order: 29 of 29 answers first, of an author who writes the right one first."""
+    right_first = [p if p.answer == 0 else p.with_order((1, 0)) for p in load("open")]
+    first = release(Dataset(right_first[::2], Card("open")), tmp_path / "v1", settings=NAMED, extras=Extras(secret=KEY))
+    before = {p.id: p for p in first.contents.files["test"]}
+    settings = Settings(version="2.0", test=70)
+    test = (
+        release_next(
+            Predecessor(first.folder, Models(["random"])),
+            tmp_path / "v2",
+            kept=Dataset(right_first, Card("open")),
+            settings=settings,
+        )
+        .release.contents.files["test"]
+        .problems
+    )
+    sides = {p.group: p.candidates for p in test if p.id in before}
+    new = [p for p in test if p.id not in before and p.group in sides]
+    assert len(new) > 20
+    assert [
+        p.id for p in new if sorted(p.candidates) == sorted(sides[p.group]) and p.candidates != sides[p.group]
+    ] == []
+    assert 0.2 < np.mean([p.answer == 0 for p in new]) < 0.8
+    assert all(p.candidates == before[p.id].candidates for p in test if p.id in before)
+
+
+def test_columns_that_change_places_are_another_submission_and_the_same_ones_in_other_files_are_not(tmp_path):
+    """Once the hash was of the files alone: renamed among the sizes, one submission bought a grading per order."""
+    folder = small.small_release(tmp_path / "v1", tests=60)
+    right, files = small.answers(folder), []
+    for size, wrong in zip(small.SIZES, range(5), strict=True):
+        files.append(tmp_path / f"p-{size}.lst")
+        files[-1].write_text("\n".join(small.labels_with(right, set(range(wrong)))))
+    graded = grade(folder, files, statement("able")).public
+    again = [path.rename(path.with_name(f"other-{path.name}")) for path in files]
+    assert grade(folder, again[::-1], statement("able")).public.submission == graded.submission
+    orders = []
+    for number, order in enumerate(itertools.islice(itertools.permutations(small.SIZES), 4)):
+        (tmp_path / str(number)).mkdir()
+        orders.append([tmp_path / str(number) / f"p-{size}.lst" for size in order])
+        for path, content in zip(orders[-1], again, strict=True):
+            shutil.copy(content, path)
+    assert rules_of(120, 60).per_name == 3
+    assert len({grade(folder, paths, statement("able")).public.submission for paths in orders[:3]}) == 3
+    with pytest.raises(BadInput, match="the budget of this name is spent"):
+        grade(folder, orders[3], statement("able"))
+
+
+def test_gradings_at_the_same_time_do_not_overspend_the_budget(tmp_path):
+    """Once thirty that began together all passed a budget of nineteen."""
+    folder, barrier = small.small_release(tmp_path / "v1", tests=16), threading.Barrier(24)
+    right, outcomes = small.answers(folder), []
+
+    def ask(number: int) -> None:
+        path = tmp_path / f"{number}.lst"
+        path.write_text("\n".join(small.labels_with(right, {number})))
+        barrier.wait()
+        try:
+            grade(folder, [path], statement(f"name {number}"))
+            outcomes.append("graded")
+        except BadInput as error:
+            outcomes.append(str(error).partition(":")[0])
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["graded"] * 10 + ["the budget of this test is spent"] * 14
+    assert len((hidden_folder(folder) / "log.jsonl").read_text().splitlines()) == 10
+
+
+def test_a_system_without_locks_is_said(tmp_path, monkeypatch):
+    folder, path = small.small_release(tmp_path / "v1"), tmp_path / "p.lst"
+    path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    assert any("keeps no locks" in note for note in grade(folder, [path]).public.notes)
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0b"])
+def test_a_name_with_a_strange_line_end_is_one_row_of_the_log(tmp_path, mark):
+    """Once such a row read as two, neither of them JSON: the best shown and the budget of the name were forgotten."""
+    folder, path = small.small_release(tmp_path / "v1", tests=60), tmp_path / "p.lst"
+    right = small.answers(folder)
+    for wrong in range(2):
+        path.write_text("\n".join(small.labels_with(right, set(range(wrong)))))
+        graded = grade(folder, [path], statement(f"a{mark}b")).public
+    assert (graded.gradings.different, graded.gradings.all, graded.gradings.by_name) == (2, 2, 2)
+    log = hidden_folder(folder) / "log.jsonl"
+    row = json.loads(log.read_text().split("\n")[0])
+    log.write_text(json.dumps(row, ensure_ascii=False) + "\n", "utf-8")  # as logs were written before
+    path.write_text("\n".join(small.labels_with(right, {5, 7, 9})))
+    assert grade(folder, [path], statement(f"a{mark}b")).public.gradings.by_name == 2
+
+
+def test_a_file_whose_name_is_no_text_is_one_line_and_nothing_is_logged(tmp_path, capsys, monkeypatch):
+    folder, path = small.small_release(tmp_path / "v1"), tmp_path / "bad\udcff.lst"
+    path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
+    said = ["--formalization", "x", "--training-data", "none", "--trials", "1"]
+    monkeypatch.setattr(sys, "argv", ["winokit", "grade", str(folder), str(path), *said])
+    with pytest.raises(SystemExit) as left:
+        main()
+    error = capsys.readouterr().err
+    assert left.value.code == 2
+    assert error.count("\n") == 1
+    assert "is text, found 'bad\\udcff'" in error
+    assert not (hidden_folder(folder) / "log.jsonl").exists()
+
+
+def test_one_hidden_answer_of_unnamed_twins_in_any_order_changes_no_public_byte(tmp_path):
+    """Once a flipped answer took twins for strangers: the card's count of groups, and their coin, told that."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("mlcroissant")
+    mixed = [p.replace(group=None) for p in load("open")]
+    random.Random(0).shuffle(mixed)
+    data = Dataset(mixed, Card("open"))
+    first = release(data, tmp_path / "0", settings=NAMED, extras=Extras(secret=KEY)).folder
+    assert None not in read_hidden(first).groups
+    for name in read_hidden(first).ids[:3]:
+        other = release(turned(data, {name}), tmp_path / name, settings=NAMED, extras=Extras(secret=KEY)).folder
+        assert public_files(other) == public_files(first)
+
+
+def test_what_may_be_twins_is_tied_whatever_their_answers_are():
+    """Once two that had the same answer could stand in test and training, and that they did told the one from the
+    other."""
+    start, people = "The lawyer called the banker ", ("the lawyer", "the banker")
+    near = Problem(f"{start}on Monday because the contract had expired and ", " wanted a renewal.", people, 0)
+    far = Problem(f"{start}late at night from a taxi; apparently ", " could not find a hotel in the city.", people, 0)
+    third = Problem(f"{start}to ask about a loan as ", " needed money for a house.", people, 1)
+    groups, keys = [], []
+    for answers in itertools.product((0, 1), repeat=3):
+        data = [p.replace(answer=answer) for p, answer in zip((near, far, third), answers, strict=True)]
+        groups.append([p.group for p in read_inputs(Dataset(data, Card("x"))).problems])
+        keys.append(twin_keys(units_of(Dataset(data), frozenset(p.id for p in data))))
+    assert all(found == groups[0] for found in groups)
+    assert all(found == keys[0] for found in keys)
+    assert all(keys[0])
+
+
+def test_the_balance_of_dev_and_of_new_training_tells_nothing_of_the_test():
+    """Once the excess was drawn over all splits together: dev's turned less solved was the test's solved less turned,
+    and guessing so got 54.8 % of its decided groups."""
+    groups = [small.twins(number) for number in range(300)]
+    problems, guessed = Dataset([p for members in groups for p in members]), []
+    for run in range(20):
+        chance, right, where = random.Random(run), {}, {}
+        for number, members in enumerate(groups):
+            kind = chance.random()
+            for place, problem in enumerate(members):
+                right[problem.id] = kind < 0.55 or (kind >= 0.7 and place == 0)
+                if number < 200:
+                    where[problem.id] = "test" if number < 120 else "dev"
+        gone = solved_beyond_chance(
+            problems, [Answers("m", right)], secret=Draws(bytes([run]) * 32), where=where
+        ).retire
+        left = [members for members in groups if members[0].id not in gone]
+        decided = {split: [] for split in ("test", "dev", "new")}
+        for one, other in left:
+            if right[one.id] == right[other.id]:
+                decided[where.get(one.id, "new")].append(right[one.id])
+        assert len(decided["test"]) > 10
+        assert decided["new"] == []
+        guessed.append(np.mean(decided["test"]))
+    assert guessed == [0.5] * 20

@@ -274,7 +274,9 @@ def test_the_page_says_that_falling_scores_are_by_construction(second):
     assert "No model is shown that it was not filtered against" in page
     record = json.loads((folder / "evolution.json").read_text())
     assert record["solved"] == []
-    assert json.loads((hidden_folder(folder) / "evolution.json").read_text())["solved"][0]["turned"] > 0
+    solved = json.loads((hidden_folder(folder) / "evolution.json").read_text())["solved"]
+    assert [one["split"] for one in solved] == ["dev", "new", "test"]
+    assert sum(one["turned"] for one in solved) > 0
     assert [f.dataset for f in verify(folder) if f.check == "files"] == []
 
 
@@ -284,7 +286,8 @@ def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_l
     some = {p.id for number, members in enumerate(pool.asked.groups.values()) for p in members[: number % 3]}
     switched = {name: right for name, right in model.switched.items() if name in some}
     evolution = evolve(pool, [Answers("strong", model.right, switched)], NEXT)
-    kinds = ["pairs", "pairs (1 of 2 switched too)", "pairs (switched too)"]
+    ways = ["", " (1 of 2 switched too)", " (switched too)"]
+    kinds = [f"{pairs}{way}" for pairs in ("pairs of dev", "new pairs", "pairs of test") for way in ways]
     assert [one.kind for one in evolution.solved.strata] == kinds
     write_evolution(evolution, release)
     page = (hidden_folder(release) / "evolution.html").read_text()

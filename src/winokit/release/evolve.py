@@ -130,10 +130,11 @@ def evolve(
         raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
     asked = pool.asked
     solved = solved_beyond_chance(
-        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret
+        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret, where=pool.where
     )
     filtered = [_aflite(asked, features, settings) for features in embeddings]
-    why = {name: f"solved by {join([one.model for one in against])} beyond chance" for name in solved.retire}
+    models = join([one.model for one in against])
+    why = dict.fromkeys(solved.retire, f"such groups are solved by {models} beyond chance")
     for one, names in filtered:
         why |= {name: why.get(name) or f"AFLite in the features of {one.model}" for name in names}
     stays = asked.filter(lambda p: p.id not in why)
@@ -176,7 +177,9 @@ def _version(
 ) -> Evolution:
     kept: list[Problem] = []
     removed: list[Problem] = []
-    fixed = {name: split for name, split in pool.where.items() if name not in why}
+    # A new twin follows its group by itself; named here, it would count as one whose order of candidates is public.
+    settled = pool.before | set(pool.returning)
+    fixed = {name: split for name, split in pool.where.items() if name in settled and name not in why}
     for problem in pool.problems:
         if problem.id in why and pool.where.get(problem.id) == TEST:
             continue

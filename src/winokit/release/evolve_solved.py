@@ -7,14 +7,16 @@ chance. Only where significantly more are solved than turned (a sign test, exact
 anything retired, and then the difference, drawn at random from the solved. What stays is solved as often as turned.
 
 That keeps hidden answers hidden. Who has the models sees on which groups of a published test they are decided: had more
-of the turned stayed than of the solved, the opposite of the models' answers would be the better guess.
+of the turned stayed than of the solved, the opposite of the models' answers would be the better guess. So dev and test
+are counted apart: of a balance over both, the half in dev is public and tells the other. What is new has no split yet
+and may fall into any, so there every decided group goes, solved or turned.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from winokit.errors import BadInput
@@ -24,12 +26,16 @@ from winokit.release.draws import Draws
 from winokit.release.evolve_answers import Answers
 
 Unit = tuple[Problem, ...]
+NEW = "new"
+"""What stands in no split yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
     """Groups of one kind, and what became of them."""
 
+    split: str
+    """Dev, test or new; empty where all is of one split."""
     members: int
     """Problems in each: 1 for problems alone, 2 for pairs."""
     switched: int
@@ -46,6 +52,8 @@ class Stratum:
     def kind(self) -> str:
         """What groups these are, in words."""
         name = {1: "problems alone", 2: "pairs"}.get(self.members, f"groups of {self.members}")
+        if self.split:
+            name = f"new {name}" if self.split == NEW else f"{name} of {self.split}"
         if not self.switched:
             return name
         some = "" if self.switched == self.members else f"{self.switched} of {self.members} "
@@ -69,26 +77,36 @@ def solved_beyond_chance(
     majority: float = 1.0,
     alpha: float = 0.05,
     secret: Draws | None = None,
+    where: Mapping[str, str] | None = None,
 ) -> Solved:
-    """Whole groups to retire, since more of them are solved than chance explains."""
+    """Whole groups to retire, since more of them are solved than chance explains.
+
+    Parameters
+    ----------
+    where
+        The split of each id; what is missing is new. Default: everything is of one split.
+    """
     check_limits(majority, alpha)
     if not answers:
         return Solved(frozenset(), (), 0)
     needed = max(1, math.ceil(majority * len(answers) - 1e-9))
-    strata: dict[tuple[int, int], list[Unit]] = defaultdict(list)
+    strata: dict[tuple[str, int, int], list[Unit]] = defaultdict(list)
     for unit in _units(problems):
-        strata[len(unit), _switched(unit, answers)].append(unit)
+        split = "" if where is None else where.get(unit[0].id, NEW)
+        strata[split, len(unit), _switched(unit, answers)].append(unit)
     solved = {key: [unit for unit in strata[key] if is_solved(unit, answers, needed)] for key in sorted(strata)}
-    turned = {key: sum(is_solved(unit, answers, needed, turned=True) for unit in strata[key]) for key in solved}
-    raw = [p_chance(len(units), max(1, len(units) + turned[key])) for key, units in solved.items()]
+    turned = {key: [unit for unit in strata[key] if is_solved(unit, answers, needed, turned=True)] for key in solved}
+    raw = [p_chance(len(units), max(1, len(units) + len(turned[key]))) for key, units in solved.items()]
     secret = secret or Draws.fresh()
     retire: set[str] = set()
     counts = []
     for (key, units), p in zip(solved.items(), holm(raw), strict=True):
-        excess = max(0, len(units) - turned[key]) if p < alpha else 0
+        excess = max(0, len(units) - len(turned[key])) if p < alpha else 0
         chosen = secret.ordered("retired", units, lambda unit: min(problem.id for problem in unit))[:excess]
+        if excess and key[0] == NEW:
+            chosen = [*units, *turned[key]]
         retire |= {problem.id for unit in chosen for problem in unit}
-        counts.append(Stratum(*key, len(strata[key]), len(units), turned[key], p, excess))
+        counts.append(Stratum(*key, len(strata[key]), len(units), len(turned[key]), p, len(chosen)))
     return Solved(frozenset(retire), tuple(counts), needed)
 
 

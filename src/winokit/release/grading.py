@@ -3,13 +3,12 @@
 Accuracy and group score for each training size, the area under the learning curve as WinoGrande's leaderboard has it,
 and beside each what is left once the luck of the stated number of trials is taken off: that is the owner's record,
 which stays in the log beside the hidden labels. Every grading is a question about them, so what a submitter sees is the
-main score and the group score on the Ladder (`grading_ladder`), and intervals that follow from these. Scores of single
-training sizes are questions too, as many as there are sizes, and are the owner's.
+main score on the Ladder (`grading_ladder`), and an interval that follows from it. The group score and those of single
+training sizes are questions too, and are the owner's.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -35,8 +34,8 @@ from winokit.metrics import (
     share_interval,
 )
 from winokit.metrics.arrays import FloatArray, IntArray
-from winokit.release.grading_ladder import GUESSED, Rules, rules_of, steps_of, to_step
-from winokit.release.grading_log import LOG, Gradings, best_shown, check_budget, log_grading, log_rows
+from winokit.release.grading_ladder import GUESSED, Rules, rules_of, to_step
+from winokit.release.grading_log import LOG, Gradings, best_shown, check_budget, locked, log_grading, log_rows
 from winokit.release.grading_luck import luck_corrected
 from winokit.release.grading_statement import Statement
 from winokit.release.hidden import MANIFEST_HASH, Hidden, read_hidden, write_private
@@ -79,11 +78,11 @@ class Graded:
     sizes: dict[str, int]
     """How many problems each training size has, where the submission says sizes."""
     scores: tuple[Score, ...]
-    """In public the main score and the group score, or nothing."""
+    """In public the main score, or nothing."""
     p_luck: float | None
     """Probability that the best of as many coins as there were trials does as well; the owner's."""
     submission: str
-    """Hash of the submitted files."""
+    """Hash of what was predicted, for which sizes."""
     gradings: Gradings
     rules: Rules
     """What is shown on this test, and how often."""
@@ -135,7 +134,6 @@ def grade(
     rules = rules_of(len(labels), units, budget)
     submission = read_submission(paths, labels.ids, tuple(sizes))
     name = statement.name if statement else None
-    check_budget(labels.folder, submission.sha256, name, rules)
     right = submission.predictions == np.array(labels.answers)[:, None]
     why_not = _no_curve(submission.columns, sizes)
     weights = None if why_not else curve_weights(list(sizes.values()))
@@ -152,36 +150,32 @@ def grade(
         rules=rules,
         notes=(f"no area under the learning curve: {why_not}",) if why_not else (),
     )
-    coarse = tuple(_coarse_scores(owner, labels, submission, units))
-    why_hidden = _why_hidden(coarse[0], rules, best_shown(labels.folder, name, coarse[0].metric, submission.sha256))
-    row = _logged(owner, submission, None if why_hidden else coarse[0])
-    owner = replace(owner, gradings=log_grading(labels.folder, row))
-    if statement is not None:
-        keep_outcome(labels.folder, submission.sha256, submission.columns, right)
+    with locked(labels.folder) as notes:
+        check_budget(labels.folder, submission.sha256, name, rules)
+        coarse = _coarse(owner, labels, submission, units)
+        why_hidden = _why_hidden(coarse, rules, best_shown(labels.folder, name, coarse.metric, submission.sha256))
+        row = _logged(owner, submission, None if why_hidden else coarse)
+        owner = replace(owner, gradings=log_grading(labels.folder, row), notes=(*owner.notes, *notes))
+        if statement is not None:
+            keep_outcome(labels.folder, submission.sha256, submission.columns, right)
     if why_hidden:
         return Grading(replace(owner, scores=(), p_luck=None, notes=(*owner.notes, why_hidden)), owner)
-    return Grading(replace(owner, scores=coarse, p_luck=None), owner)
+    return Grading(replace(owner, scores=(coarse,), p_luck=None), owner)
 
 
-def _coarse_scores(owner: Graded, labels: Hidden, submission: Submission, units: int) -> Iterator[Score]:
-    """The main score and the group score as the Ladder rounds them."""
-    predictions = hashlib.sha256(submission.predictions.tobytes()).hexdigest()
-    trials = owner.statement.trials if owner.statement else None
-    for score, over in ((owner.main, units), (owner.find(submission.columns[-1], GROUP_ACCURACY), 0)):
-        if score is not None:
-            coin = labels.draws.share(f"rounding {score.metric}", predictions)
-            steps = owner.rules.steps if over else steps_of(score.n)
-            yield _coarse(score, to_step(score.value, steps, coin), steps, over or score.n, trials)
-
-
-def _coarse(score: Score, value: float, steps: int, units: int, trials: int | None) -> Score:
-    """A score at a step, with what follows from the step alone: nothing else of the submission is looked at."""
+def _coarse(owner: Graded, labels: Hidden, submission: Submission, units: int) -> Score:
+    """The main score at a step, with what follows from the step alone: nothing else of the submission is looked at."""
+    score, steps = owner.main, owner.rules.steps
+    assert score is not None
+    value = to_step(score.value, steps, labels.draws.share(f"rounding {score.metric}", submission.sha256))
     low, high = (
         _share_of_units(max(0.0, value - 1 / steps), units),
         _share_of_units(min(1.0, value + 1 / steps), units),
     )
-    spread = math.sqrt(value * (1 - value) / units)
-    corrected = None if trials is None else rounded(luck_corrected(value, spread, trials, score.chance))
+    corrected = None
+    if owner.statement is not None:
+        spread = math.sqrt(value * (1 - value) / units)
+        corrected = rounded(luck_corrected(value, spread, owner.statement.trials, score.chance))
     return replace(score, value=value, low=rounded(low.low), high=rounded(high.high), luck_corrected=corrected)
 
 

@@ -1,21 +1,26 @@
 """The log of gradings beside the hidden labels: the owner's record, what was shown of it, and the budget it leaves.
 
 Whoever may ask often enough can change one prediction at a time and read labels off the scores. So a test has a budget,
-and a name a part of it. The same files graded again tell nothing new and count once.
+and a name a part of it. The same predictions graded again tell nothing new and count once. One grading is counted and
+logged at a time: of thirty that began together, each would find room for one more.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput
 from winokit.release.grading_ladder import Rules
-from winokit.release.hidden import append_private
+from winokit.release.hidden import OWNER_ONLY, append_private
 
-LOG = "log.jsonl"
+LOG, LOCK = "log.jsonl", "lock"
+UNLOCKED = "this system keeps no locks: grade one submission at a time, or the budget may be overspent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +32,26 @@ class Gradings:
     by_name: int
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Keep others from grading on this test meanwhile; gives notes, where the system cannot do that."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield (UNLOCKED,)
+        return
+    try:
+        file = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise BadInput(f"{folder / LOCK}: cannot be locked ({error.strerror or error})") from None
+    with file:  # closing it frees the lock
+        yield ()
+
+
 def log_grading(folder: Path, row: dict[str, Any]) -> Gradings:
     """Add a grading to the log and count."""
-    append_private(folder / LOG, json.dumps(row, ensure_ascii=False))
+    append_private(folder / LOG, json.dumps(row))
     return gradings(folder, row.get("name"))
 
 
@@ -60,9 +82,13 @@ def gradings(folder: Path, name: str | None = None) -> Gradings:
 
 
 def log_rows(folder: Path) -> list[dict[str, Any]]:
-    """The rows of the log; a line that was cut short is a grading of its own."""
+    """The rows of the log; a line that was cut short is a grading of its own.
+
+    Only newlines end a line: U+2028 may stand inside JSON.
+    """
     path = folder / LOG
-    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
+    text = path.read_text("utf-8", "replace").removesuffix("\n") if path.exists() else ""
+    lines = text.split("\n") if text else []
     return [{"submission": f"line {at}", **_row(line)} for at, line in enumerate(lines)]
 
 

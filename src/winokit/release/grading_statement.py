@@ -34,6 +34,8 @@ class Statement:
             if not isinstance(said, str) or not said.strip():
                 raise BadInput(f"an entry's {what} must say something")
         for said in (self.name, self.formalization, self.training_data, self.model or ""):
+            if any("\ud800" <= character <= "\udfff" for character in said):
+                raise BadInput(f"what an entry says of itself is text, found {said[:40]!a}: is --name missing?")
             if len(said) > LONGEST or "\n" in said:
                 raise BadInput(
                     f"what an entry says of itself is one line of up to {LONGEST} characters, found {said[:40]!r}…"

@@ -54,7 +54,7 @@ def read_inputs(
     staying = _read(kept, as_, lenient)
     going = _read(removed, as_, lenient) if removed is not None else Dataset([])
     staying, going = _told_apart(staying, going)
-    joined = with_groups(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
+    joined = _grouped(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
     _check(joined)
     return Inputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record, joined.notes)
 
@@ -100,13 +100,22 @@ def _told_apart(staying: Dataset, going: Dataset) -> tuple[Dataset, Dataset]:
     both = {problem.id for problem in staying} & {problem.id for problem in going}
     if not both:
         return staying, going
-    grouped = with_groups(going)
+    grouped = _grouped(going)
     groups = {problem.id: problem.group for problem in grouped if problem.id in both and problem.group is not None}
     note = f"{len(both):,} of the {len(going):,} removed problems are among the kept, and count as kept"
     return (
         staying.with_problems(p.replace(group=groups.get(p.id, p.group)) for p in staying),
         grouped.with_problems((p for p in grouped if p.id not in both), [note]),
     )
+
+
+def _grouped(dataset: Dataset) -> Dataset:
+    """The dataset with its groups, found as if nothing had an answer.
+
+    Any problem may come to be tested, and that two which look like twins are none would say that they share an answer.
+    """
+    bare = with_groups(dataset.with_problems(problem.replace(answer=None) for problem in dataset))
+    return dataset.with_problems(p.replace(group=found.group) for p, found in zip(dataset, bare, strict=True))
 
 
 def _file(data: str) -> tuple[Path | None, str]:

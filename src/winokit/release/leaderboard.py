@@ -69,7 +69,7 @@ class Place:
     ahead: Ahead | None = None
     """In the main score; None for the last, and where outcomes are not at hand."""
     group_ahead: Ahead | None = None
-    """In group score, at the largest training size."""
+    """In group score, at the largest training size; the owner's."""
 
     @property
     def largest(self) -> str:
@@ -202,14 +202,14 @@ class _Test:
 def _tested(places: Sequence[Place], labels: Hidden, metric: str, owner: bool) -> Iterator[dict[str, _Test]]:
     """For each entry but the last, the tests against the next one.
 
-    Of two that share a rank the order is nobody's to know but the owner's.
+    Of two that share a rank the order is nobody's to know but the owner's, and so is who is ahead in group score.
     """
     worth = [_worth(place, labels, metric) for place in places]
     for (place, first), (after, second) in pairwise(zip(places, worth, strict=True)):
         made = {}
         if first is not None and second is not None and (owner or place.rank != after.rank):
             made["ahead"] = _test(first[0], second[0], labels.groups)
-            if first[1] is not None and second[1] is not None:
+            if owner and first[1] is not None and second[1] is not None:
                 made["group_ahead"] = _test(first[1], second[1], range(len(first[1])))
         yield made
 
@@ -244,12 +244,11 @@ def _with_tests(places: Sequence[Place], tested: Sequence[dict[str, _Test]], own
         for name, test in (tested[at] if at < len(tested) else {}).items():
             p = corrected[at, name]
             numbers = [rounded(number) for number in (p, test.low, test.high)] if owner else []
-            difference = test.difference if owner else _shown_difference(place, places[at + 1], name)
+            difference = test.difference if owner else _shown_difference(place, places[at + 1])
             made[name] = Ahead(rounded(difference), p < SMALL and test.difference > 0, *numbers)
         yield replace(place, ahead=made.get("ahead"), group_ahead=made.get("group_ahead"))
 
 
-def _shown_difference(place: Place, after: Place, name: str) -> float:
+def _shown_difference(place: Place, after: Place) -> float:
     """The difference of two scores as they are shown."""
-    first, second = (one.main if name == "ahead" else one.group for one in (place, after))
-    return first.value - second.value if first is not None and second is not None else 0.0
+    return place.main.value - after.main.value if place.main is not None and after.main is not None else 0.0

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,15 @@ class Submission:
     columns: tuple[str, ...]
     """Training sizes, or `one` where none is said."""
     predictions: NDArray[np.int64]
-    sha256: str
-    """Of the files, so that the same submission is known again."""
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of what is predicted for which size: the same submission is known again, whatever its files are called.
+
+        A hash of the files alone would take columns that changed places for the same question, and answer it anew.
+        """
+        said = json.dumps([self.columns, self.predictions.tolist()])
+        return hashlib.sha256(said.encode()).hexdigest()
 
 
 def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[str] = SIZES) -> Submission:
@@ -57,14 +65,12 @@ def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[s
     twice = [path for at, path in enumerate(paths) if path in paths[:at]]
     if twice:
         raise BadInput(f"{twice[0]}: named twice")
-    data = [_bytes(path) for path in paths]
-    digest = hashlib.sha256(b"".join(data)).hexdigest()
-    read = [_read(path, content, ids, sizes) for path, content in zip(paths, data, strict=True)]
+    read = [_read(path, _bytes(path), ids, sizes) for path in paths]
     if len(paths) == 1:
-        return Submission((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0], digest)
+        return Submission((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0])
     by_size = _by_size(paths, read, sizes)
     columns = tuple(size for size in sizes if size in by_size)
-    return Submission(columns, np.column_stack([by_size[size] for size in columns]), digest)
+    return Submission(columns, np.column_stack([by_size[size] for size in columns]))
 
 
 def _by_size(

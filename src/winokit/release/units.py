@@ -77,10 +77,13 @@ def duplicate_keys(units: Sequence[Unit]) -> list[set[Key]]:
 
 
 def twin_keys(units: Sequence[Unit]) -> list[set[Key]]:
-    """For each problem alone a key for the one that is perhaps its twin, by content: each would tell the other."""
+    """For each problem alone a key for the one that is perhaps its twin, by content: each would tell the other.
+
+    Answers are not looked at, as for near-duplicates.
+    """
     alone = [number for number, unit in enumerate(units) if not unit.is_group]
     keys: list[set[Key]] = [set() for _ in units]
-    for pair in possible_twins([units[number].members[0] for number in alone]):
+    for pair in possible_twins([units[number].members[0].replace(answer=None) for number in alone]):
         for row in pair:
             keys[alone[row]].add(("twins", *pair))
     return keys
