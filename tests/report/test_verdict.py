@@ -301,7 +301,7 @@ def test_a_scorer_at_chance_is_told_how_likely_guessing_does_as_well():
 
 def test_twins_below_chance_are_called_what_they_are():
     text = said(AT_CHANCE, TWINS_BELOW, GROUPED, row("dependence/complete/same_option", 0.883, 0.83, 0.92, 0.5))
-    assert "That is below chance: 88.3 % of them get one option throughout" in text
+    assert "That is below chance: 88.3 % of these groups get one option throughout" in text
 
 
 def test_an_artifact_baseline_above_chance_counts_against_the_score():

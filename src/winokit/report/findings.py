@@ -111,7 +111,7 @@ def _twins_finding(rows: Rows, state: State) -> Point | None:
     if where == BELOW:
         same = rows.find("dependence", "complete", "same_option")
         same = same if same is not None and same.value > (same.chance or 0) else None  # else it explains nothing
-        answered = "them" if same is not None and same.n == row.n else "the pairs that are answered in full"
+        answered = "these groups" if same is not None and same.n == row.n else "the pairs that are answered in full"
         often = f": {percent(same.value)} of {answered} get one option throughout" if same is not None else ""
         return Point(f"{text}. That is below chance{often}.", BAD, claims)
     if where == AT:
@@ -206,9 +206,7 @@ def _strict_finding(rows: Rows, state: State) -> Point | None:
     row = rows.find("strict", "complete", "group_accuracy")
     if row is None:
         return None
-    return Point(
-        f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version: twins, switched and perturbed."
-    )
+    return Point(f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version that was asked.")
 
 
 def _gender_finding(rows: Rows, state: State) -> Point | None:
