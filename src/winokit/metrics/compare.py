@@ -20,6 +20,7 @@ from winokit.metrics.arrays import (
     same_length,
 )
 from winokit.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap
+from winokit.metrics.luck import binomial
 
 WHOLE_PARTS = (1, 2, 4, 8, 12)
 """Sums of groups that are whole numbers of such parts (halves, where a guess is worth one half) are counted out."""
@@ -106,17 +107,15 @@ def _sign_flip(sizes: IntArray, observed: int) -> float:
 
     With k of them positive, m sizes of s sum to s(2k - m): one binomial for each size, put together.
     """
-    from scipy import signal, stats
-
     total = int(sizes.sum())
     chances = np.ones(1)
     for size, many in zip(*np.unique(sizes, return_counts=True), strict=True):
         own = np.zeros(int(size * many) + 1)
-        own[:: int(size)] = stats.binom.pmf(np.arange(many + 1), many, 0.5)
-        chances = signal.convolve(chances, own, method="direct")
+        own[:: int(size)] = binomial(int(many), 0.5)
+        chances = np.convolve(chances, own)
     # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - total.
     sums = np.abs(2 * np.arange(len(chances)) - total)
-    return float(min(chances[sums >= observed].sum(), 1.0))
+    return round(float(min(chances[sums >= observed].sum(), 1.0)), 12)  # sums of halves, without the tail of a float
 
 
 def _group_sums(first: Flags | Values, second: Flags | Values, groups: Groups) -> FloatArray:
@@ -132,7 +131,7 @@ def n_to_tell_apart(
     Groups in this mixture of sizes and differences are drawn until the test, at level `alpha`, finds the difference
     with probability `power`; by the normal approximation.
     """
-    from scipy import stats
+    from scipy import special
 
     if not 0 < alpha < power < 1:
         raise BadInput(f"0 < alpha < power < 1 expected, found alpha {alpha} and power {power}")
@@ -141,7 +140,7 @@ def n_to_tell_apart(
     if abs(mean) <= ROUNDING:
         return None
     spread = math.sqrt(max(square - mean**2, 0.0))
-    needed = (stats.norm.isf(alpha / 2) * math.sqrt(square) + stats.norm.ppf(power) * spread) ** 2 / mean**2
+    needed = (special.ndtri(1 - alpha / 2) * math.sqrt(square) + special.ndtri(power) * spread) ** 2 / mean**2
     return math.ceil(float(needed) * len(first) / len(sums))
 
 

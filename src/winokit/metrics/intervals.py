@@ -93,10 +93,10 @@ class Share:
             return float(_acceptability(round(self.value * self.n), self.n, np.array([chance]))[0])
         if self.groups <= 1:
             return 1.0
-        from scipy import stats
+        from scipy import special
 
         apart = abs(self.value - chance) / math.sqrt(chance * (1 - chance) / self.effective)
-        return float(2 * stats.t.sf(apart, self.groups - 1))
+        return float(2 * special.stdtr(self.groups - 1, -apart))
 
     def limits(self, level: float) -> tuple[float, float]:
         """Wilson's limits, with Student's quantile for the number of groups."""
@@ -238,9 +238,9 @@ def _residuals(values: FloatArray, numbers: IntArray, many: int, mean: float) ->
 
 @lru_cache(maxsize=4096)
 def _quantile(level: float, groups: float) -> float:
-    from scipy import stats
+    from scipy import special
 
-    return float(stats.t.ppf((1 + level) / 2, groups - 1)) if groups > 1 + ROUNDING else math.inf
+    return float(special.stdtrit(groups - 1, (1 + level) / 2)) if groups > 1 + ROUNDING else math.inf
 
 
 def _check_level(level: float) -> None:
@@ -298,11 +298,13 @@ def _largest_tail(n: int, shares: FloatArray, room: FloatArray) -> FloatArray:
 @lru_cache(maxsize=4096)
 def _blaker(right: int, n: int, level: float) -> tuple[float, float]:
     """The shares that Blaker's test does not reject, searched for inside Clopper and Pearson's interval."""
-    from scipy import stats
+    from scipy import special
 
-    outer = stats.binomtest(right, n).proportion_ci(level, method="exact")
-    low = 0.0 if right == 0 else _edge(right, n, level, float(outer.low), right / n)
-    high = 1.0 if right == n else _edge(right, n, level, float(outer.high), right / n)
+    tail, low, high = (1 - level) / 2, 0.0, 1.0
+    if right > 0:
+        low = _edge(right, n, level, float(special.betaincinv(right, n - right + 1, tail)), right / n)
+    if right < n:
+        high = _edge(right, n, level, float(special.betaincinv(right + 1, n - right, 1 - tail)), right / n)
     return low, high
 
 

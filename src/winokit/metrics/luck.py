@@ -33,12 +33,12 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
     >>> p_chance(3, 3, [0.5], times=[3])
     0.5
     """
-    from scipy import stats
+    from scipy import special
 
     _check_counted(right, n)
     if isinstance(chance, (int, float)) and times is None:
         _check_share(chance, "chance")
-        return float(stats.binom.sf(right - 1, n, chance))
+        return float(special.bdtrc(right - 1, n, chance)) if right else 1.0
     chances = np.full(n if times is None else len(times), chance) if isinstance(chance, (int, float)) else chance
     guesses = np.ones(len(chances), np.int64) if times is None else np.asarray(times, np.int64)
     same_length(chances=chances, times=guesses)
@@ -49,15 +49,23 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
 
 def _guessed(chances: FloatArray, times: IntArray) -> FloatArray:
     """The probability of each number of right answers: guesses of one kind are binomial, kinds are put together."""
-    from scipy import signal, stats
-
     made: FloatArray = np.ones(1)
     kinds, counts = np.unique(np.stack([chances, times.astype(np.float64)], axis=1), axis=0, return_counts=True)
     for (one, size), many in zip(kinds, counts, strict=True):
         own = np.zeros(int(size * many) + 1)
-        own[:: int(size)] = stats.binom.pmf(np.arange(many + 1), many, one)
-        made = signal.convolve(made, own, method="direct")
+        own[:: int(size)] = binomial(int(many), float(one))
+        made = np.convolve(made, own)
     return made
+
+
+def binomial(n: int, share: float) -> FloatArray:
+    """The probability of each number of right answers among n, each right with the same probability."""
+    from scipy import special
+
+    counts = np.arange(n + 1)
+    ways = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(n - counts + 1)
+    found: FloatArray = np.exp(ways + special.xlogy(counts, share) + special.xlog1py(n - counts, -share))
+    return found
 
 
 def p_best_of(tries: int, p_once: float) -> float:
@@ -83,7 +91,7 @@ def n_to_beat_chance(
     >>> n_to_beat_chance(0.55)
     783
     """
-    from scipy import stats
+    from scipy import special
 
     _check_share(accuracy, "accuracy")
     _check_share(chance, "chance")
@@ -91,8 +99,8 @@ def n_to_beat_chance(
         raise BadInput(f"0 < alpha < power < 1 expected, found alpha {alpha} and power {power}")
     if accuracy <= chance:
         return None
-    by_chance = stats.norm.isf(alpha / 2) * math.sqrt(chance * (1 - chance))
-    by_model = stats.norm.ppf(power) * math.sqrt(accuracy * (1 - accuracy))
+    by_chance = special.ndtri(1 - alpha / 2) * math.sqrt(chance * (1 - chance))
+    by_model = special.ndtri(power) * math.sqrt(accuracy * (1 - accuracy))
     return math.ceil(design_effect * float(by_chance + by_model) ** 2 / (accuracy - chance) ** 2)
 
 
