@@ -23,15 +23,17 @@ KEYS = frozenset({"sentence", "option1", "option2"})
 def parse(row: Mapping[str, Any]) -> Problem:
     """A problem from a row's fields."""
     before, after = fields.blanked(row, "sentence")
-    candidates = (fields.string(row, "option1"), fields.string(row, "option2"))
+    candidates = [fields.string(row, "option1"), fields.string(row, "option2")]
+    while (name := f"option{len(candidates) + 1}") in row:  # the public files have two; others' have more
+        candidates.append(fields.string(row, name))
     qid = row.get("qID")
     if qid is not None and not isinstance(qid, str):
         raise Malformed(f"a string expected, found {fields.shown(qid)}", field="qID")
     return Problem(
         before,
         after,
-        candidates,
-        fields.numbered_answer(row, "answer", 2),
+        tuple(candidates),
+        fields.numbered_answer(row, "answer", len(candidates)),
         pronoun=fields.optional(row, "pronoun"),
         domain=fields.optional(row, "domain"),
         group=qid.rpartition("-")[0] or None if qid else None,
