@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winokit.release.grading_luck import coins
+from winokit.metrics.luck import binomial
 
 GUESSED = 0.05
 """Probability that a budget full of guesses gets any score shown."""
@@ -46,7 +46,7 @@ def rules_of(problems: int, units: int, budget: int | None = None) -> Rules:
     """
     steps = steps_of(problems)
     budget = budget or max(10, steps)
-    chance, scores = coins(units), np.arange(units + 1) / units
+    chance, scores = binomial(units, 0.5), np.arange(units + 1) / units
     level = 1
     while level <= steps and budget * chance @ np.clip(scores * steps - level + 1, 0, 1) > GUESSED:
         level += 1

@@ -13,7 +13,6 @@ import math
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.metrics.arrays import FloatArray
 
 STEPS, REACH = 4000, 9.0
 
@@ -44,9 +43,3 @@ def luck_corrected(score: float, spread: float, trials: int, chance: float) -> f
     (0.777, 0.8)
     """
     return max(score - expected_best(trials) * spread, min(score, chance))
-
-
-def coins(n: int) -> FloatArray:
-    """Probability of each number of right answers among n coins."""
-    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n + 1)]
-    return np.exp(np.array(logs) - n * math.log(2))
