@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winokit.metrics.arrays import FloatArray
-from winokit.metrics.intervals import ROUNDING
+from winokit.metrics.intervals import ROUNDING, Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +67,11 @@ def crossed_share(values: FloatArray, level: float = 0.95) -> tuple[float, float
     >>> 0 <= low < 0.5 < high <= 1
     True
     """
-    from scipy import stats
-
-    crossed, share = Crossed.of(values[:, :, None]), float(values.mean())
+    crossed, mean = Crossed.of(values[:, :, None]), float(values.mean())
     variance, free, units = float(crossed.covariance[0, 0]), crossed.degrees(0), values.shape[1]
     if not math.isfinite(variance):
         return 0.0, 1.0
     alike = variance < ROUNDING
-    wide = float(stats.t.ppf((1 + level) / 2, math.inf if alike else free)) ** 2
-    number = units if alike else share * (1 - share) / variance
-    centre = (share + wide / (2 * number)) / (1 + wide / number)
-    half = math.sqrt(wide * (share * (1 - share) / number + wide / (4 * number**2))) / (1 + wide / number)
-    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
+    groups, number = (math.inf, units) if alike else (free + 1, mean * (1 - mean) / variance)
+    low, high = Share(mean, units, groups, number, exact=False).limits(level)
+    return min(mean, low), max(mean, high)
