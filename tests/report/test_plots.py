@@ -12,8 +12,8 @@ from winokit.problem import Dataset, Problem
 from winokit.report import plots, summary_table
 from winokit.report.charts import Chart
 from winokit.report.debias_figures import draw_chart
-from winokit.report.figures import Figure, draw_forest, figures_of, write_figures
-from winokit.report.pages import report_of
+from winokit.report.figures import Figure, draw_forest, write_figures
+from winokit.report.pages import figures_of, report_of
 from winokit.report.problems import problem_scripts
 from winokit.report.scorers import scorers
 from winokit.report.wording import kind, say, say_interval

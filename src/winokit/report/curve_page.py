@@ -11,10 +11,9 @@ from winokit.report.curve_verdict import verdict_of_curve
 from winokit.report.curve_wording import NAMES, arrival, doubling, formula, names_of
 from winokit.report.decision import Verdict
 from winokit.report.figures import write_figures
-from winokit.report.pages import flat
 from winokit.report.protocols import ELAZAR, SAKAGUCHI, Source
 from winokit.report.wording import NOTHING, percent
-from winokit.report.write import INDEX, write_page
+from winokit.report.write import INDEX, flat, write_page
 from winokit.training.curve import Curve
 from winokit.training.curve_fit import Level, Series
 from winokit.training.curve_points import Point, Score

@@ -28,11 +28,10 @@ from winokit.report.debias_plots import (
 from winokit.report.debias_verdict import before_of, verdict_of, word_of
 from winokit.report.decision import Verdict
 from winokit.report.figures import write_figures
-from winokit.report.pages import flat
 from winokit.report.plots import Forest
 from winokit.report.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Source
 from winokit.report.wording import NOTHING, PER_CENT, SAY, kind_of, percent
-from winokit.report.write import INDEX, write_page
+from winokit.report.write import INDEX, flat, write_page
 from winokit.results import Metric
 
 ESTIMATORS = {"kl_histogram": "histogram", "kl_knn": "nearest neighbours", "kl_gaussian": "normal"}

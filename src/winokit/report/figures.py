@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from winokit import __version__
 from winokit.files import write_whole
-from winokit.report.pages import Report
 from winokit.report.plots import Confusion, Forest, Histogram, Mark, Stack
 from winokit.report.wording import percent
 from winokit.results import ABOVE, BELOW
@@ -69,41 +68,6 @@ def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
         for name, figure in made.items():
             _write(figure, folder, name)
     return tuple(made)
-
-
-def figures_of(page: Report) -> dict[str, Figure]:
-    """The figures of a report by name."""
-    names = [scorer.name for scorer in page.scorers]
-    found: dict[str, Figure] = {}
-    forests = (
-        ("forest", page.forest),
-        ("finer", page.finer),
-        ("switching", page.switching),
-        ("artifacts", page.artifacts),
-        ("differences", page.differences),
-    )
-    for name, forest in forests:
-        if forest.blocks:
-            found[name] = Figure([_forest(forest, names)], 7.5, forest_height(forest))
-    if page.stacks:
-        found["groups"] = Figure([lambda ax: draw_stacks(ax, page.stacks)], 7.5, 1.2 + 0.75 * len(page.stacks))
-    if page.histograms:
-        found["margins"] = Figure([_histogram(one) for one in page.histograms], 4.5, 3.2)
-    if page.confusions:
-        found["position"] = Figure([_confusion(one) for one in page.confusions], 3.4, 3.0)
-    return found
-
-
-def _forest(forest: Forest, names: Sequence[str]) -> Callable[[Axes], None]:
-    return lambda ax: draw_forest(ax, forest, names)
-
-
-def _histogram(one: Histogram) -> Callable[[Axes], None]:
-    return lambda ax: draw_histogram(ax, one)
-
-
-def _confusion(one: Confusion) -> Callable[[Axes], None]:
-    return lambda ax: draw_confusion(ax, one)
 
 
 def shortened(name: str, longest: int = 32) -> str:

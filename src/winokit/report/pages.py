@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from winokit.auditing.run import LeftOut, Run
+from winokit.files import write_whole
+from winokit.garbage import collector_off
 from winokit.known import WHOLE, identify
 from winokit.problem import Card
 from winokit.report import plots
 from winokit.report.decision import Verdict
+from winokit.report.figures import (
+    Figure,
+    draw_confusion,
+    draw_forest,
+    draw_histogram,
+    draw_stacks,
+    forest_height,
+    write_figures,
+)
 from winokit.report.findings import Rows
+from winokit.report.problems import problem_scripts
 from winokit.report.protocols import ABOUT, Source, about, base, place, title
 from winokit.report.published import Fact, published
 from winokit.report.scorers import Scorer, borrowed, owner, scorers
 from winokit.report.verdict import verdict
 from winokit.report.wording import POINTS, kind, say, say_chance, say_interval
+from winokit.report.write import INDEX, flat, write_page
 from winokit.results import Metric, stands
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,20 +214,61 @@ def _numbered(row: Metric, known: Sequence[Scorer]) -> Numbered:
     )
 
 
-def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested settings as lines of dotted names."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping) and value:
-            yield from flat(value, f"{prefix}{name}.")
-        elif isinstance(value, (list, tuple, Mapping)):
-            yield f"{prefix}{name}", ", ".join(str(part) for part in value) or "none"
-        else:
-            yield f"{prefix}{name}", "none" if value is None else str(value)
-
-
 def _citations(run: Run) -> Iterator[tuple[str, tuple[Source, ...]]]:
     """For each protocol that was run, whom to cite for it."""
     used = {base(row.protocol) for row in run.metrics}
     for name, entry in ABOUT.items():
         if name in used:
             yield entry.title, entry.sources
+
+
+def figures_of(page: Report) -> dict[str, Figure]:
+    """The figures of a report by name."""
+    names = [scorer.name for scorer in page.scorers]
+    found: dict[str, Figure] = {}
+    forests = (
+        ("forest", page.forest),
+        ("finer", page.finer),
+        ("switching", page.switching),
+        ("artifacts", page.artifacts),
+        ("differences", page.differences),
+    )
+    for name, forest in forests:
+        if forest.blocks:
+            found[name] = Figure([_forest(forest, names)], 7.5, forest_height(forest))
+    if page.stacks:
+        found["groups"] = Figure([lambda ax: draw_stacks(ax, page.stacks)], 7.5, 1.2 + 0.75 * len(page.stacks))
+    if page.histograms:
+        found["margins"] = Figure([_histogram(one) for one in page.histograms], 4.5, 3.2)
+    if page.confusions:
+        found["position"] = Figure([_confusion(one) for one in page.confusions], 3.4, 3.0)
+    return found
+
+
+def _forest(forest: plots.Forest, names: Sequence[str]) -> Callable[[Axes], None]:
+    return lambda ax: draw_forest(ax, forest, names)
+
+
+def _histogram(one: plots.Histogram) -> Callable[[Axes], None]:
+    return lambda ax: draw_histogram(ax, one)
+
+
+def _confusion(one: plots.Confusion) -> Callable[[Axes], None]:
+    return lambda ax: draw_confusion(ax, one)
+
+
+@collector_off()
+def write_report(run: Run, folder: Path) -> Path:
+    """Write the report of a run into a folder and return its first page.
+
+    Besides index.html there are `figures/`, every plot as PNG and SVG, and `problems/`, the rows of the table of
+    problems; the page does without either.
+    """
+    page = report_of(run)
+    scripts = []
+    for script, text in problem_scripts(run, page.scorers):
+        write_whole(folder / script.file, text.encode("ascii"))
+        scripts.append(script)
+    figures = write_figures(figures_of(page), folder / "figures")
+    write_page(folder / INDEX, "report.html.j2", page=page, scripts=scripts, figures=figures)
+    return folder / INDEX

@@ -9,14 +9,13 @@ from pathlib import Path
 from winokit.report.debias_page import Tile
 from winokit.report.decision import Verdict
 from winokit.report.figures import write_figures
-from winokit.report.pages import flat
 from winokit.report.plots import Forest
 from winokit.report.protocols import LIU, Source
 from winokit.report.search_figures import figures_of_search
 from winokit.report.search_plots import BySetting, Strip, axis, by_setting, strips, ticks
 from winokit.report.search_verdict import verdict_of_search
 from winokit.report.wording import percent, plural
-from winokit.report.write import INDEX, write_page
+from winokit.report.write import INDEX, flat, write_page
 from winokit.results import Metric
 from winokit.training.finetune import DEV
 from winokit.training.searching.findings import CHOSEN, ENSEMBLE, TRIES, Finding, Findings

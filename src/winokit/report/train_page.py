@@ -11,11 +11,10 @@ from typing import Any
 from winokit.errors import BadInput
 from winokit.report.charts import STEP, Chart, tenths_around
 from winokit.report.decision import Verdict
-from winokit.report.pages import flat
 from winokit.report.protocols import LIU, Source
 from winokit.report.train_verdict import verdict_of_training, where
 from winokit.report.wording import say, say_chance, say_interval
-from winokit.report.write import INDEX, write_page
+from winokit.report.write import INDEX, flat, write_page
 from winokit.results import Metric
 
 RESULTS, CURVE, REPORT = "results.json", "curve.json", "report"

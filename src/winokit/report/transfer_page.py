@@ -8,12 +8,11 @@ from pathlib import Path
 
 from winokit.files import write_whole
 from winokit.report.decision import Verdict
-from winokit.report.pages import flat
 from winokit.report.protocols import LIU, RUDINGER, SAKAGUCHI, SAKAGUCHI_FIRST, Source
 from winokit.report.transfer_tables import Table, markdown, tables_of
 from winokit.report.transfer_verdict import verdict_of_transfer
 from winokit.report.wording import percent, plural
-from winokit.report.write import INDEX, write_page
+from winokit.report.write import INDEX, flat, write_page
 from winokit.training.transfer import Transfer
 
 TABLES = "tables.md"

@@ -1,41 +1,20 @@
-"""A run in, a folder of HTML out that opens from disk and asks nothing of the network."""
+"""The page shell: templates, what every page has in it, and settings as lines."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from winokit.auditing.run import Run
 from winokit.files import write_whole
-from winokit.garbage import collector_off
 from winokit.report import wording
-from winokit.report.figures import figures_of, write_figures
-from winokit.report.pages import Beside, report_of
-from winokit.report.problems import problem_scripts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 INDEX = "index.html"
-
-
-@collector_off()
-def write_report(run: Run, folder: Path) -> Path:
-    """Write the report of a run into a folder and return its first page.
-
-    Besides index.html there are `figures/`, every plot as PNG and SVG, and `problems/`, the rows of the table of
-    problems; the page does without either.
-    """
-    page = report_of(run)
-    scripts = []
-    for script, text in problem_scripts(run, page.scorers):
-        write_whole(folder / script.file, text.encode("ascii"))
-        scripts.append(script)
-    figures = write_figures(figures_of(page), folder / "figures")
-    write_page(folder / INDEX, "report.html.j2", page=page, scripts=scripts, figures=figures)
-    return folder / INDEX
 
 
 def write_page(path: Path, template: str, **shown: Any) -> None:
@@ -73,10 +52,17 @@ def environment() -> Environment:
         "points": wording.points,
         "probability": wording.probability,
         "count": wording.count,
-        "value": _value,
+        "value": lambda line: wording.SAY[line.kind](line.value),
     }
     return made
 
 
-def _value(line: Beside) -> str:
-    return wording.SAY[line.kind](line.value)
+def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested settings as lines of dotted names."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from flat(value, f"{prefix}{name}.")
+        elif isinstance(value, (list, tuple, Mapping)):
+            yield f"{prefix}{name}", ", ".join(str(part) for part in value) or "none"
+        else:
+            yield f"{prefix}{name}", "none" if value is None else str(value)
