@@ -1,4 +1,4 @@
-"""Make `src/winokit/data/known.json` and `known.npz`, by which public datasets are recognised, from the public files.
+"""Make `src/winokit/assets/known.json` and `known.npz`, by which public datasets are recognised, from the public files.
 
 python tools/make_known.py FOLDER
 
@@ -19,7 +19,7 @@ from winokit.formats import read
 from winokit.known import BITS, SAMPLED_BELOW, KnownSet, answers_total, hashes_of, problem_key, total
 from winokit.problem import Dataset
 
-DATA = Path(__file__).parents[1] / "src" / "winokit" / "data"
+DATA = Path(__file__).parents[1] / "src" / "winokit" / "assets"
 EXACT_UP_TO = 2000
 PATTERNS = {
     "winogrande": "*.jsonl",

@@ -178,7 +178,7 @@ def _known() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
     """The known sets, the sorted hashes of their problems, and for each hash a bit for every set that has it."""
     import numpy as np
 
-    folder = files("winokit") / "data"
+    folder = files("winokit") / "assets"
     known = tuple(KnownSet(**row) for row in json.loads((folder / "known.json").read_text("utf-8")))
     with as_file(folder / "known.npz") as path, np.load(path) as stored:
         table = (stored["high"].astype(np.uint64) << np.uint64(32)) | stored["low"]

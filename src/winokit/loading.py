@@ -105,7 +105,7 @@ def _read(name: str, lenient: bool) -> Dataset:
     if "+" in name and all(name.split("+")) and not name.startswith("hub:"):
         return _joined([_read(part, lenient) for part in name.split("+")])
     if name in BUNDLED:
-        with as_file(files("winokit") / "data" / f"{name}.jsonl") as path:
+        with as_file(files("winokit") / "assets" / f"{name}.jsonl") as path:
             return read(path, "jsonl")
     kind, _, rest = name.partition("-")
     if kind == GENERATED and rest.isdecimal():

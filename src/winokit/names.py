@@ -22,5 +22,5 @@ def gender_of(name: str) -> str | None:
 
 @cache
 def _genders() -> dict[str, str]:
-    lines = (files("winokit") / "data" / "first_names.txt").read_text("utf-8").splitlines()
+    lines = (files("winokit") / "assets" / "first_names.txt").read_text("utf-8").splitlines()
     return {name: GENDERS[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}

@@ -59,7 +59,7 @@ def test_facts_are_those_of_the_same_dataset_only(name, known):
 
 @pytest.mark.parametrize("key", [*KEYS, "superglue-wsc/test"])
 def test_facts_are_about_sets_that_are_known(key):
-    assert key in {row["name"] for row in json.loads((files("winokit") / "data" / "known.json").read_text("utf-8"))}
+    assert key in {row["name"] for row in json.loads((files("winokit") / "assets" / "known.json").read_text("utf-8"))}
 
 
 def test_wsc_has_the_rows_of_the_papers():

@@ -1,6 +1,6 @@
 """The built-in masked language model: 23 MB inside the package, loaded in under a second, no network, no torch.
 
-A six-layer BERT with 8-bit weights, run by onnxruntime. Its card (`data/minilm-mlm/MODEL_CARD.md`) tells how it was
+A six-layer BERT with 8-bit weights, run by onnxruntime. Its card (`assets/minilm-mlm/MODEL_CARD.md`) tells how it was
 trained and that it is near chance on Winograd schemas: an honest default, not a strong one.
 
 - `Fill` masks every word piece of the text at once (Kocijan et al., 2019; Abdou et al., 2020). The pieces are those the
@@ -50,7 +50,7 @@ from winokit.models.registry import Spec
 if TYPE_CHECKING:
     from tokenizers import Encoding
 
-FOLDER = files("winokit") / "data" / "minilm-mlm"
+FOLDER = files("winokit") / "assets" / "minilm-mlm"
 LONGEST = 512
 """Tokens the model has positions for, [CLS] and [SEP] included."""
 BUDGET = 1024

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
-FOLDER = files("winokit") / "data" / "minilm-mlm"
+FOLDER = files("winokit") / "assets" / "minilm-mlm"
 LAYERS, HEADS, LONGEST = 6, 12, 512
 
 # Field numbers and element types, from onnx.proto.
