@@ -11,11 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from winokit.auditing import audit
+from winokit.auditing.auditor import audit
 from winokit.auditing.variants import make_variants
 from winokit.loading import load
 from winokit.models.random_model import RandomModel
-from winokit.report import write_report
+from winokit.report.pages import write_report
 from winokit.scoring import Plan, score_variants, write_predictions
 
 VARIANTS = ("switched", "no-cands", "part-sent", "local-context")

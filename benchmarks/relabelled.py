@@ -19,7 +19,9 @@ import numpy as np
 from winokit.debias.aflite import AFLite
 from winokit.debias.null import null_runs
 from winokit.debias.sequential import BEYOND
-from winokit.filtering import Choices, Features, filter_problems
+from winokit.filtering.arms import Choices
+from winokit.filtering.features import Features
+from winokit.filtering.filtering import filter_problems
 from winokit.planted import synthetic
 from winokit.report.debias_verdict import verdict_of
 

@@ -27,11 +27,11 @@ from winokit.formalizations import Formalization, cases, encode, load_network
 from winokit.loading import load
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
 from winokit.problem import Dataset
-from winokit.training import Settings
 from winokit.training.batches import epoch_steps, padding
 from winokit.training.exam import Exam
 from winokit.training.finetune import training_examples
 from winokit.training.learner import Learner
+from winokit.training.settings import Settings
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()

@@ -23,9 +23,10 @@ from winokit.errors import BadInput, WinokitError
 from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
-    from winokit.auditing import Metric, Run
+    from winokit.auditing.run import Run
     from winokit.models.base import Model
     from winokit.problem import Dataset, Problem
+    from winokit.results import Metric
     from winokit.scoring import Prediction
 
 ROOT = Path(__file__).parents[1]
@@ -161,7 +162,7 @@ def judged(
     protocols: Sequence[str] = ("accuracy", "groups"),
 ) -> Run:
     """An audit of a model on a dataset, which may be a variant of another: it is then judged by itself."""
-    from winokit.auditing import Settings
+    from winokit.auditing.auditor import Settings
 
     itself = dataset.with_problems(problem.replace(provenance={}) for problem in dataset)
     predicted(itself, spec, options, scoring)

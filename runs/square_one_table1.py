@@ -15,7 +15,7 @@ from papers import SQUARE_ONE_ROBERTA
 from square_one import baselines, in_pairs
 
 import winokit
-from winokit.auditing import Settings
+from winokit.auditing.auditor import Settings
 
 PUBLIC = "predictions/roberta_winogrande_dev.csv"
 

@@ -18,11 +18,16 @@ from trained import settings_arguments, settings_of
 
 import winokit
 from winokit.cli.common import progress_bar
-from winokit.filtering import Choices, Features, Filtering, filter_problems, save
+from winokit.filtering.arms import Choices
+from winokit.filtering.features import Features
+from winokit.filtering.filtering import Filtering, filter_problems
+from winokit.filtering.save import save
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
-from winokit.training import Data, Settings, finetune
+from winokit.training.data import Data
 from winokit.training.embedding import Parts, finetuned_features
+from winokit.training.finetune import finetune
+from winokit.training.settings import Settings
 
 PAPER = Settings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 RUNS = {"first": WINOGRANDE_FIRST_AFLITE, "aaai": WINOGRANDE_AAAI_AFLITE}

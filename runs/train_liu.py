@@ -16,8 +16,11 @@ from winokit.cli.common import progress_bar
 from winokit.formalizations import FORMALIZATIONS
 from winokit.report.search_page import write_search_page
 from winokit.results import rows_to_json
-from winokit.training import Data, Settings, hold_out
-from winokit.training.searching import Findings, Space, search
+from winokit.training.data import Data, hold_out
+from winokit.training.searching.findings import Findings
+from winokit.training.searching.search import search
+from winokit.training.searching.space import Space
+from winokit.training.settings import Settings
 
 SETS = ("winogrande-m", "superglue-wsc", "dpr")
 FRESH = "mc-mlm?head=fresh"

@@ -19,9 +19,12 @@ from trained import settings_arguments, settings_of
 
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
-from winokit.training import Arm, Data, Settings, finetune
+from winokit.training.arms import Arm
+from winokit.training.data import Data
+from winokit.training.finetune import finetune
 from winokit.training.nested import nested
 from winokit.training.selection import Target
+from winokit.training.settings import Settings
 from winokit.training.transfer import Transfer, transfer
 from winokit.training.transfer_plan import Plan, TrainingArm
 

@@ -23,7 +23,10 @@ from winokit.debias.components import principal_components
 from winokit.debias.divergence import divergence, estimators
 from winokit.debias.probe import linear_probe
 from winokit.debias.random_reduction import random_reduction
-from winokit.filtering import Choices, Features, Filtering, embedded, filter_problems, read_features, save
+from winokit.filtering.arms import Choices
+from winokit.filtering.features import Features, embedded, read_features
+from winokit.filtering.filtering import Filtering, filter_problems
+from winokit.filtering.save import save
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from common import Options, Outcome, answered, judged, loaded, percent, rows_of, run, short, table
 
-from winokit.auditing import Run
+from winokit.auditing.run import Run
 from winokit.problem import Dataset
 from winokit.report.protocols import SAKAGUCHI_FIRST
 from winokit.report.published import published

@@ -12,11 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from winokit.auditing import Run, audit
+    from winokit.auditing.auditor import audit
+    from winokit.auditing.run import Run
     from winokit.checks import check, find_duplicates, find_groups, find_leaks, statistics
     from winokit.debias.aflite import AFLite
     from winokit.errors import WinokitError
-    from winokit.filtering import filter_problems
+    from winokit.filtering.filtering import filter_problems
     from winokit.formats import write
     from winokit.loading import load
     from winokit.models.registry import load_model
@@ -48,28 +49,28 @@ __all__ = [
 
 # Imported when first used: `winokit --help` must not wait for SciPy.
 _HOMES = {
-    "AFLite": "debias.aflite",
-    "Card": "problem",
-    "Dataset": "problem",
-    "Problem": "problem",
-    "Run": "auditing",
-    "WinokitError": "errors",
-    "audit": "auditing",
-    "check": "checks",
-    "find_duplicates": "checks",
-    "find_groups": "checks",
-    "find_leaks": "checks",
-    "filter_problems": "filtering",
-    "load": "loading",
-    "load_model": "models.registry",
-    "score": "scoring",
-    "statistics": "checks",
-    "synthetic": "planted",
-    "write": "formats",
+    "AFLite": "winokit.debias.aflite",
+    "Card": "winokit.problem",
+    "Dataset": "winokit.problem",
+    "Problem": "winokit.problem",
+    "Run": "winokit.auditing.run",
+    "WinokitError": "winokit.errors",
+    "audit": "winokit.auditing.auditor",
+    "check": "winokit.checks",
+    "find_duplicates": "winokit.checks",
+    "find_groups": "winokit.checks",
+    "find_leaks": "winokit.checks",
+    "filter_problems": "winokit.filtering.filtering",
+    "load": "winokit.loading",
+    "load_model": "winokit.models.registry",
+    "score": "winokit.scoring",
+    "statistics": "winokit.checks",
+    "synthetic": "winokit.planted",
+    "write": "winokit.formats",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'winokit' has no attribute {name!r}")
-    return getattr(import_module(f"winokit.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

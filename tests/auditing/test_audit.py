@@ -2,7 +2,9 @@ import json
 
 import pytest
 
-from winokit.auditing import PROTOCOLS, Run, Settings, audit
+from winokit.auditing.auditor import Settings, audit
+from winokit.auditing.protocols import PROTOCOLS
+from winokit.auditing.run import Run
 from winokit.auditing.variants import make_variants
 from winokit.errors import BadInput, UnknownName
 from winokit.loading import load

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from winokit import metrics as m
-from winokit.auditing import PROTOCOLS, Settings, audit
+from winokit.auditing.auditor import Settings, audit
+from winokit.auditing.protocols import PROTOCOLS
 from winokit.auditing.variants import make_variants
 from winokit.checks.structure import connective, special_is_last
 from winokit.formats import write

@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.auditing import Settings, audit
+from winokit.auditing.auditor import Settings, audit
 from winokit.errors import BadInput
 from winokit.loading import load
 from winokit.models.random_model import RandomModel

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from winokit.auditing import Run, audit
+from winokit.auditing.auditor import audit
+from winokit.auditing.run import Run
 from winokit.loading import load
 from winokit.models.python_function import PythonFunction
 from winokit.problem import Problem

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-from winokit.auditing import audit
+from winokit.auditing.auditor import audit
 from winokit.cli import train as verb
 from winokit.cli import training_options
 from winokit.cli.main import main

@@ -4,10 +4,10 @@ import pytest
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis: pip install schemathesis")
 
-from hypothesis import HealthCheck, Phase, given, settings  # noqa: E402 - after the skip
-from schemathesis.checks import not_a_server_error  # noqa: E402
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
 
-from winokit.collect.web.app import create_app  # noqa: E402
+from winokit.collect.web.app import create_app
 
 FEW = settings(
     max_examples=6,

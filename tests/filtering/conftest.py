@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from winokit.debias.aflite import AFLite
-from winokit.filtering import Choices, Features, Filtering, filter_problems
+from winokit.filtering.arms import Choices
+from winokit.filtering.features import Features
+from winokit.filtering.filtering import Filtering, filter_problems
 from winokit.planted import synthetic
 from winokit.problem import Dataset
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput
-from winokit.filtering import embedded, read_features
+from winokit.filtering.features import embedded, read_features
 from winokit.scoring.features import write_features
 
 ABOUT = {"model": "builtin", "features": "difference", "pooling": "mean"}

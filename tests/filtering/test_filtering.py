@@ -4,7 +4,10 @@ import pytest
 from winokit.debias.aflite import AFLite
 from winokit.debias.divergence import bins_for
 from winokit.errors import BadInput, UnknownName
-from winokit.filtering import Assessment, Choices, Features, Watch, filter_problems
+from winokit.filtering.arms import Choices, Watch
+from winokit.filtering.assessment import Assessment
+from winokit.filtering.features import Features
+from winokit.filtering.filtering import filter_problems
 from winokit.problem import Dataset, Problem
 
 

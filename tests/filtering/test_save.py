@@ -3,7 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from winokit.filtering import Choices, filter_problems, read_features, save
+from winokit.filtering.arms import Choices
+from winokit.filtering.features import read_features
+from winokit.filtering.filtering import filter_problems
+from winokit.filtering.save import save
 from winokit.formats import read
 from winokit.results import CONTRACT, Metric
 

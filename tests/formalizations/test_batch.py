@@ -1,10 +1,10 @@
 import pytest
 
 torch = pytest.importorskip("torch")
-from dataclasses import fields  # noqa: E402
+from dataclasses import fields
 
-from winokit.formalizations.batch import NOWHERE, collate  # noqa: E402
-from winokit.formalizations.inputs import Encoded, Option, Row  # noqa: E402
+from winokit.formalizations.batch import NOWHERE, collate
+from winokit.formalizations.inputs import Encoded, Option, Row
 
 ONE = Encoded(
     (Row((0, 11, 12, 2), 4), Row((0, 11, 13, 14, 2), 3)),

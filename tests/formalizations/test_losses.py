@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from winokit.formalizations import FORMALIZATIONS, Formalization, cases, encode, load_network  # noqa: E402
-from winokit.problem import Dataset, Problem  # noqa: E402
+from winokit.formalizations import FORMALIZATIONS, Formalization, cases, encode, load_network
+from winokit.problem import Dataset, Problem
 
 # Two problems, with two options and with three; the right ones are the first and the second.
 UPSET = Problem("Jim yelled at Kevin because ", " was upset.", ("Jim", "Kevin"), 0, "he")

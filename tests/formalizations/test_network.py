@@ -4,8 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-from winokit.errors import BadInput  # noqa: E402
-from winokit.formalizations import (  # noqa: E402
+from winokit.errors import BadInput
+from winokit.formalizations import (
     FORMALIZATIONS,
     Formalization,
     cases,
@@ -14,10 +14,10 @@ from winokit.formalizations import (  # noqa: E402
     open_network,
     save_network,
 )
-from winokit.models.hf_common import Settings  # noqa: E402
-from winokit.models.registry import Spec, load_model  # noqa: E402
-from winokit.problem import Dataset, Problem  # noqa: E402
-from winokit.scoring import Plan, score  # noqa: E402
+from winokit.models.hf_common import Settings
+from winokit.models.registry import Spec, load_model
+from winokit.problem import Dataset, Problem
+from winokit.scoring import Plan, score
 
 # DeBERTa's module still asks for torch.jit.script when it is imported.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")

@@ -104,7 +104,7 @@ def test_estimates_become_labels_and_peoples_labels_stay(bound):
 
 
 def test_an_audit_takes_the_estimate(bound):
-    from winokit.auditing import Settings, audit
+    from winokit.auditing.auditor import Settings, audit
 
     labelled, _ = with_associations(Dataset([ROOF, ROOF.replace(after=" painted.", answer=0)]), bound)
     run = audit(labelled, "random", settings=Settings(protocols=("association",)))

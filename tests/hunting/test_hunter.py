@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from winokit.auditing import Settings, audit
+from winokit.auditing.auditor import Settings, audit
 from winokit.errors import BadInput, UnknownName
 from winokit.hunting.hunter import Hunter, hunt, is_copy, scores
 from winokit.hunting.synonyms import load_synonyms

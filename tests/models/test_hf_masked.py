@@ -7,11 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers  # noqa: E402
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
-from winokit.errors import BadInput, UnknownName  # noqa: E402
-from winokit.models import hf_masked  # noqa: E402
-from winokit.models.base import (  # noqa: E402
+from winokit.errors import BadInput, UnknownName
+from winokit.models import hf_masked
+from winokit.models.base import (
     Ask,
     Attention,
     Embed,
@@ -20,9 +20,9 @@ from winokit.models.base import (  # noqa: E402
     PseudoLikelihood,
     Refusal,
 )
-from winokit.models.reading import read  # noqa: E402
-from winokit.models.registry import load_model  # noqa: E402
-from winokit.scoring import choose_scoring  # noqa: E402
+from winokit.models.reading import read
+from winokit.models.registry import load_model
+from winokit.scoring import choose_scoring
 
 # DeBERTa's module still asks for torch.jit.script when it is imported.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")

@@ -7,12 +7,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers  # noqa: E402
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
-from winokit.errors import BadInput, UnknownName  # noqa: E402
-from winokit.models import hf_seq2seq  # noqa: E402
-from winokit.models.base import Ask, Continuation, Embed, Fill, Model, Refusal, Reply  # noqa: E402
-from winokit.models.registry import load_model  # noqa: E402
+from winokit.errors import BadInput, UnknownName
+from winokit.models import hf_seq2seq
+from winokit.models.base import Ask, Continuation, Embed, Fill, Model, Refusal, Reply
+from winokit.models.registry import load_model
 
 SENTENCES = [
     "The trophy does not fit into the brown suitcase because it is too large.",

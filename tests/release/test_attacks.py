@@ -18,7 +18,7 @@ from winokit.cli.main import main
 from winokit.errors import BadInput
 from winokit.loading import load
 from winokit.problem import Card, Dataset, Problem
-from winokit.release import Extras, Settings, release
+from winokit.release.build import Extras, release
 from winokit.release.contents import fill
 from winokit.release.draws import Draws, read_secret
 from winokit.release.evolve_answers import Answers
@@ -30,6 +30,7 @@ from winokit.release.grading_statement import Statement
 from winokit.release.hidden import hidden_folder, read_hidden
 from winokit.release.inputs import read_inputs
 from winokit.release.next_version import Predecessor, release_next
+from winokit.release.settings import Settings
 from winokit.release.units import twin_keys, units_of
 
 

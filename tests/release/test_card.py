@@ -3,11 +3,12 @@ import json
 import pytest
 import yaml
 
-from winokit.auditing import audit
+from winokit.auditing.auditor import audit
 from winokit.errors import BadInput
 from winokit.loading import load
 from winokit.problem import Card, Dataset
-from winokit.release import Extras, Settings, release
+from winokit.release.build import Extras, release
+from winokit.release.settings import Settings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")

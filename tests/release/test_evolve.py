@@ -12,7 +12,7 @@ import pytest
 
 from winokit.cli.release import release as cli_release
 from winokit.errors import BadInput
-from winokit.filtering import Features
+from winokit.filtering.features import Features
 from winokit.planted import synthetic
 from winokit.problem import Card, Dataset
 from winokit.release.build import release as write_release

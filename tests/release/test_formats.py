@@ -8,9 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from winokit.problem import Dataset
-from winokit.release import Settings, release
+from winokit.release.build import release
 from winokit.release.licences import hub_licence, licence_url
 from winokit.release.parquet import parquet_bytes, parquet_path
+from winokit.release.settings import Settings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")

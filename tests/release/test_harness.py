@@ -9,12 +9,13 @@ import subprocess
 import pytest
 import yaml
 
-from winokit.auditing import audit
+from winokit.auditing.auditor import audit
 from winokit.loading import load
 from winokit.metrics import group_accuracy
 from winokit.problem import Dataset, Problem
-from winokit.release import Settings, release
+from winokit.release.build import release
 from winokit.release.harness import harness_rows
+from winokit.release.settings import Settings
 from winokit.scoring.base import SCORINGS, Setting
 
 pytest.importorskip("pyarrow")

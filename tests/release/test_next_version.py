@@ -4,10 +4,11 @@ import pytest
 
 from winokit.errors import BadInput
 from winokit.loading import load
-from winokit.release import Settings, release
+from winokit.release.build import release
 from winokit.release.evolve_run import Models
 from winokit.release.manifest import verify
 from winokit.release.next_version import Predecessor, release_next
+from winokit.release.settings import Settings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")

@@ -9,16 +9,20 @@ import pytest
 from winokit.checks import find_leaks
 from winokit.debias.pmi import PMIFilter
 from winokit.errors import BadInput
-from winokit.filtering import Choices, filter_problems, save
+from winokit.filtering.arms import Choices
+from winokit.filtering.filtering import filter_problems
+from winokit.filtering.save import save
 from winokit.formats import write
 from winokit.loading import load
 from winokit.problem import Card, Dataset
-from winokit.release import Extras, Settings, read_release, release
+from winokit.release.build import Extras, release
 from winokit.release.draws import read_secret
 from winokit.release.hidden import read_hidden
 from winokit.release.inputs import read_inputs
 from winokit.release.manifest import read_manifest, verify
+from winokit.release.reading import read_release
 from winokit.release.rows import problem_of, row_of
+from winokit.release.settings import Settings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")

@@ -146,6 +146,6 @@ def one_model(run: Run) -> Run:
 @pytest.fixture(scope="session")
 def report(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the run's report."""
-    from winokit.report import write_report
+    from winokit.report.pages import write_report
 
     return write_report(run, tmp_path_factory.mktemp("run") / "report").parent

@@ -164,7 +164,7 @@ def test_long_names_do_not_widen_the_page(browser, one_model, tmp_path, width):
     from dataclasses import replace
 
     from winokit.auditing.run import Run
-    from winokit.report import write_report
+    from winokit.report.pages import write_report
 
     name = "hf:/very/long/path/without/a/single/space/" + "checkpoint" * 9
     rows = [replace(row, model=name, note="because" * 12) for row in one_model.metrics]
@@ -179,7 +179,7 @@ def test_long_names_do_not_widen_the_page(browser, one_model, tmp_path, width):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_comparison_opens_quietly_and_fits(browser, run, one_model, tmp_path, width):
     from winokit.metrics import compare
-    from winokit.report import write_comparison
+    from winokit.report.compare_page import write_comparison
 
     groups = [problem.group for problem in run.dataset]
     found = compare([True] * len(groups), [i % 3 > 0 for i in range(len(groups))], groups)

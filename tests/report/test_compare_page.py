@@ -4,8 +4,7 @@ import pytest
 
 from winokit.auditing.run import Run
 from winokit.metrics import compare
-from winokit.report import paired, write_comparison
-from winokit.report.compare_page import comparison_of
+from winokit.report.compare_page import comparison_of, paired, write_comparison
 
 READER, GUESSER = "reader <1>", "random"
 TWINS = [name for name in range(60) for _ in (0, 1)]

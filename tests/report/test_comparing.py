@@ -1,10 +1,10 @@
 import pytest
 
-from winokit.auditing import Run
+from winokit.auditing.run import Run
 from winokit.errors import BadInput
 from winokit.loading import load
 from winokit.problem import Dataset, Problem
-from winokit.report import compare_runs
+from winokit.report.comparing import compare_runs
 from winokit.scoring import Prediction
 
 OPEN = load("open")

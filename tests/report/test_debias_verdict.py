@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from winokit.debias.sequential import BEYOND, UNDECIDED, WITHIN
-from winokit.filtering import Choices, Features, Filtering, filter_problems
+from winokit.filtering.arms import Choices
+from winokit.filtering.features import Features
+from winokit.filtering.filtering import Filtering, filter_problems
 from winokit.planted import synthetic
 from winokit.report.debias_verdict import (
     AGREE,

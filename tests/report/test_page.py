@@ -10,8 +10,7 @@ import pytest
 
 from winokit.auditing.run import Run
 from winokit.problem import Card, Dataset, Problem
-from winokit.report import write_report
-from winokit.report.pages import report_of
+from winokit.report.pages import report_of, write_report
 from winokit.report.write import environment
 from winokit.scoring import Prediction
 

@@ -9,13 +9,14 @@ from rich.console import Console
 
 from winokit.auditing.run import Run
 from winokit.problem import Dataset, Problem
-from winokit.report import plots, summary_table
+from winokit.report import plots
 from winokit.report.charts import Chart
 from winokit.report.debias_figures import draw_chart
 from winokit.report.figures import Figure, draw_forest, write_figures
 from winokit.report.pages import figures_of, report_of
 from winokit.report.problems import problem_scripts
 from winokit.report.scorers import scorers
+from winokit.report.terminal import summary_table
 from winokit.report.wording import kind, say, say_interval
 from winokit.results import Metric, stands
 from winokit.scoring import Prediction

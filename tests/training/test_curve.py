@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from winokit.errors import BadInput  # noqa: E402
-from winokit.metrics import PUBLISHED, leaderboard_auc  # noqa: E402
-from winokit.metrics.crossed import crossed_share  # noqa: E402
-from winokit.problem import Card, Dataset  # noqa: E402
-from winokit.report.curve_page import write_curve_page  # noqa: E402
-from winokit.report.curve_wording import amount, of_reach, published  # noqa: E402
-from winokit.training import Arm, Data, Settings  # noqa: E402
-from winokit.training.curve import learning_curve  # noqa: E402
-from winokit.training.curve_fit import Goal, reach_of, series_of  # noqa: E402
-from winokit.training.curve_points import ACCURACY, GROUP, Point, Score, read_points  # noqa: E402
-from winokit.training.curve_runs import Design, planned_jobs, restart_seed  # noqa: E402
-from winokit.training.nested import Growth  # noqa: E402
+from winokit.errors import BadInput
+from winokit.metrics import PUBLISHED, leaderboard_auc
+from winokit.metrics.crossed import crossed_share
+from winokit.problem import Card, Dataset
+from winokit.report.curve_page import write_curve_page
+from winokit.report.curve_wording import amount, of_reach, published
+from winokit.training.arms import Arm
+from winokit.training.curve import learning_curve
+from winokit.training.curve_fit import Goal, reach_of, series_of
+from winokit.training.curve_points import ACCURACY, GROUP, Point, Score, read_points
+from winokit.training.curve_runs import Design, planned_jobs, restart_seed
+from winokit.training.data import Data
+from winokit.training.nested import Growth
+from winokit.training.settings import Settings
 
 QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
 SIZES = (0, 8, 64)

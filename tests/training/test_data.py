@@ -5,7 +5,8 @@ from winokit.errors import BadInput, UnknownName
 from winokit.loading import load
 from winokit.overlap import overlap
 from winokit.problem import Card, Dataset, Problem
-from winokit.training import Arm, Data, hold_out, make_variant
+from winokit.training.arms import Arm, make_variant
+from winokit.training.data import Data, hold_out
 
 
 def named(problems, name):

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from safetensors.torch import load_file  # noqa: E402
+from safetensors.torch import load_file
 
-from winokit.cli.debias import app as debias  # noqa: E402
-from winokit.errors import BadInput  # noqa: E402
-from winokit.filtering.features import read_features, without_held_out  # noqa: E402
-from winokit.formalizations import Formalization, load_network  # noqa: E402
-from winokit.formats import write  # noqa: E402
-from winokit.loading import load  # noqa: E402
-from winokit.problem import Card, Dataset  # noqa: E402
-from winokit.training import Settings  # noqa: E402
-from winokit.training.embedding import Kind, Parts, embedded, finetuned_features, states  # noqa: E402
+from winokit.cli.debias import app as debias
+from winokit.errors import BadInput
+from winokit.filtering.features import read_features, without_held_out
+from winokit.formalizations import Formalization, load_network
+from winokit.formats import write
+from winokit.loading import load
+from winokit.problem import Card, Dataset
+from winokit.training.embedding import Kind, Parts, embedded, finetuned_features, states
+from winokit.training.settings import Settings
 
 QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=10, batch_size=8, seed=1)
 

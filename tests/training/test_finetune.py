@@ -12,16 +12,22 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
-from winokit.errors import BadInput  # noqa: E402
-from winokit.formalizations import FORMALIZATIONS, Formalization, load_network  # noqa: E402
-from winokit.loading import load  # noqa: E402
-from winokit.models.registry import load_model  # noqa: E402
-from winokit.problem import Card, Dataset  # noqa: E402
-from winokit.scoring import score  # noqa: E402
-from winokit.training import Arm, Data, Diverged, Settings, finetune  # noqa: E402
-from winokit.training.exam import Exam  # noqa: E402
-from winokit.training.finetune import training_examples  # noqa: E402
-from winokit.training.learner import Learner  # noqa: E402
+from winokit.errors import BadInput
+from winokit.formalizations import FORMALIZATIONS, Formalization, load_network
+from winokit.loading import load
+from winokit.models.registry import load_model
+from winokit.problem import Card, Dataset
+from winokit.scoring import score
+from winokit.training.arms import Arm
+from winokit.training.data import Data
+from winokit.training.exam import Exam
+from winokit.training.finetune import (
+    finetune,
+    training_examples,
+)
+from winokit.training.learner import Learner
+from winokit.training.settings import Settings
+from winokit.training.symptoms import Diverged
 
 # With this seed the untrained model is right about one problem in four, so that it has something to learn.
 QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, seed=1)

@@ -7,9 +7,10 @@ import torch
 
 from winokit.formalizations import Formalization, load_network
 from winokit.loading import load
-from winokit.training import Data, Settings, finetune
-from winokit.training.finetune import training_examples
+from winokit.training.data import Data
+from winokit.training.finetune import finetune, training_examples
 from winokit.training.recorded import LENGTH, ROWS, RecordedStepper, filled_up
+from winokit.training.settings import Settings
 from winokit.training.stepper import Stepper
 
 NAMES = ["mc-sent", "mc-mlm", "mc-mlm?loss=margin", "p-span", "mc-sent-no-softmax"]

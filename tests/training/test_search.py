@@ -12,14 +12,17 @@ import pytest
 
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
-from winokit.errors import BadInput, MissingExtra, WinokitError  # noqa: E402
-from winokit.problem import Card, Dataset  # noqa: E402
-from winokit.results import rows_to_json  # noqa: E402
-from winokit.training import Data, Settings  # noqa: E402
-from winokit.training.searching import Space, local, search, trials  # noqa: E402
-from winokit.training.searching.local import Crew, side_by_side  # noqa: E402
-from winokit.training.searching.trials import FAILED, Ended, Job, Task  # noqa: E402
-from winokit.training.symptoms import Diverged  # noqa: E402
+from winokit.errors import BadInput, MissingExtra, WinokitError
+from winokit.problem import Card, Dataset
+from winokit.results import rows_to_json
+from winokit.training.data import Data
+from winokit.training.searching import local, trials
+from winokit.training.searching.local import Crew, side_by_side
+from winokit.training.searching.search import search
+from winokit.training.searching.space import Space
+from winokit.training.searching.trials import FAILED, Ended, Job, Task
+from winokit.training.settings import Settings
+from winokit.training.symptoms import Diverged
 
 SPACE = Space.of(learning_rate="1e-5,3e-3", batch_size="8,16", epochs="1,2")
 NAMES = ("mc-sent", "p-sent")

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("torch")
 from winokit.report.search_page import search_page, write_search_page
 from winokit.report.search_plots import axis, strips
-from winokit.training import Data
-from winokit.training.searching import Findings, Space
-from winokit.training.searching.findings import Sets, finding, overall_luck
+from winokit.training.data import Data
+from winokit.training.searching.findings import Findings, Sets, finding, overall_luck
+from winokit.training.searching.space import Space
 from winokit.training.searching.trials import Ended, Trial
 
 SPACE = Space.of(learning_rate="1e-6..1e-4", batch_size="8", epochs="3")

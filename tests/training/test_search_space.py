@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from winokit.errors import WinokitError
-from winokit.training.searching import Range, Space, Values
-from winokit.training.searching.space import parse
+from winokit.training.searching.space import Range, Space, Values, parse
 
 
 def test_the_default_is_the_papers_space():

@@ -4,16 +4,16 @@ from dataclasses import replace
 import pytest
 
 torch = pytest.importorskip("torch")
-from winokit.errors import BadInput  # noqa: E402
-from winokit.loading import load  # noqa: E402
-from winokit.measuring import Columns, Head, clusters_by_id, gender_rows  # noqa: E402
-from winokit.problem import Card, Dataset  # noqa: E402
-from winokit.report.transfer_page import write_transfer_page  # noqa: E402
-from winokit.report.transfer_tables import markdown, tables_of  # noqa: E402
-from winokit.training import Settings  # noqa: E402
-from winokit.training.selection import Named, Target, with_choices  # noqa: E402
-from winokit.training.transfer import transfer  # noqa: E402
-from winokit.training.transfer_plan import Plan, TrainingArm, grid_of  # noqa: E402
+from winokit.errors import BadInput
+from winokit.loading import load
+from winokit.measuring import Columns, Head, clusters_by_id, gender_rows
+from winokit.problem import Card, Dataset
+from winokit.report.transfer_page import write_transfer_page
+from winokit.report.transfer_tables import markdown, tables_of
+from winokit.training.selection import Named, Target, with_choices
+from winokit.training.settings import Settings
+from winokit.training.transfer import transfer
+from winokit.training.transfer_plan import Plan, TrainingArm, grid_of
 
 QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
 TRAINED_ON_IT = "trained on what overlaps 20 of its 20 problems: 20 same, 0 near, 0 twin"

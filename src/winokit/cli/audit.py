@@ -51,8 +51,9 @@ def audit(
 
     With no arguments: the built-in model on the bundled twins.
     """
-    from winokit.auditing import PROTOCOLS, Settings
-    from winokit.auditing import audit as run_audit
+    from winokit.auditing.auditor import Settings
+    from winokit.auditing.auditor import audit as run_audit
+    from winokit.auditing.protocols import PROTOCOLS
     from winokit.auditing.run import check_folder
     from winokit.loading import load
     from winokit.results import rows_to_json
@@ -78,7 +79,8 @@ def audit(
     tell(note for note in run.settings["notes"] if note not in dataset.notes)
     tell(f"{one.subset}: {one.n:,} rows not used: {one.why}" for one in run.left_out if one.protocol == "predictions")
     run.save(folder)
-    from winokit.report import summary_table, write_report
+    from winokit.report.pages import write_report
+    from winokit.report.terminal import summary_table
 
     page = write_report(run, folder / "report")
     if json:

@@ -112,10 +112,10 @@ def curve(
     if bool(data) == (fit_only is not None):
         raise BadInput("either DATA to train on, or --fit-only FILE for points that are there already")
     need_training("curve")
-    from winokit.training import Settings
     from winokit.training.curve import learning_curve
     from winokit.training.curve_fit import Goal
     from winokit.training.curve_runs import Design
+    from winokit.training.settings import Settings
 
     goal = Goal(human, human_group, fit_from)
     if fit_only is not None:
@@ -154,7 +154,8 @@ def _load(
     how: tuple[str | None, bool, bool],
 ) -> tuple[Growth, Data]:
     from winokit.loading import load
-    from winokit.training import Arm, Data
+    from winokit.training.arms import Arm
+    from winokit.training.data import Data
     from winokit.training.nested import Growth, parse_sizes, usual_sizes, wants_untrained
 
     as_, lenient, drop_overlap = how

@@ -106,7 +106,7 @@ def aflite(
     The state is kept after every phase: run the same command again after an interruption and it goes on.
     """
     from winokit.debias.aflite import AFLite
-    from winokit.filtering import Choices
+    from winokit.filtering.arms import Choices
 
     common = Common.of("aflite", locals())
     refuse_passed_over(context, common)
@@ -174,7 +174,7 @@ def pmi(
 ) -> None:
     """Keep the twins whose words say least about the answer: the lexical baseline of Sakaguchi et al. (2019)."""
     from winokit.debias.pmi import PMIFilter
-    from winokit.filtering import Choices
+    from winokit.filtering.arms import Choices
 
     common = Common.of("pmi", locals())
     refuse_passed_over(context, common)
@@ -206,7 +206,7 @@ def random(
     json: Json = False,
 ) -> None:
     """Keep problems drawn at random: the baseline that removes as much and knows nothing."""
-    from winokit.filtering import Choices
+    from winokit.filtering.arms import Choices
 
     common = Common.of("random", locals())
     refuse_passed_over(context, common)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from winokit.debias.aflite import Phase
-    from winokit.filtering import Choices, Features, Filtering, Watch
+    from winokit.filtering.arms import Choices, Watch
+    from winokit.filtering.features import Features
+    from winokit.filtering.filtering import Filtering
     from winokit.problem import Dataset
 
 CHECKPOINT, CHECKPOINTS = "checkpoint.npz", "checkpoint*.npz"
@@ -94,9 +96,10 @@ def refuse_passed_over(context: typer.Context, common: Common) -> None:
 
 def run(common: Common, choices: Choices) -> None:
     """Filter, write the folder and the page, and say what came of it."""
-    from winokit.filtering import Assessment, check_problems, filter_problems, save
+    from winokit.filtering.assessment import Assessment
     from winokit.filtering.features import without_held_out
-    from winokit.filtering.save import REPORT, check_folder
+    from winokit.filtering.filtering import check_problems, filter_problems
+    from winokit.filtering.save import REPORT, check_folder, save
     from winokit.loading import load
     from winokit.report.debias_page import write_debias_page
     from winokit.results import rows_to_json
@@ -138,7 +141,7 @@ def run(common: Common, choices: Choices) -> None:
 
 
 def _features(dataset: Dataset, common: Common, bars: Stages) -> Features:
-    from winokit.filtering import embedded, read_features
+    from winokit.filtering.features import embedded, read_features
 
     if common.features is not None:
         return read_features(common.features, dataset)
@@ -159,7 +162,7 @@ class Stages:
     @property
     def watch(self) -> Watch:
         """What a filtering tells of itself."""
-        from winokit.filtering import Watch
+        from winokit.filtering.arms import Watch
 
         return Watch(
             step=lambda what: self.begin(STAGES.get(what, what)),

@@ -85,8 +85,8 @@ def embed(
             raise BadInput(
                 "--cache keeps answers of a model that stays the same, which one that is fine-tuned does not"
             )
-        from winokit.training import Settings
         from winokit.training.embedding import Kind
+        from winokit.training.settings import Settings
 
         settings = Settings(
             formalization=formalization,

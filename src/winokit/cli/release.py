@@ -15,7 +15,7 @@ from winokit.cli.score import CacheFile, open_cache
 from winokit.errors import BadInput
 
 if TYPE_CHECKING:
-    from winokit.release import Release
+    from winokit.release.build import Release
     from winokit.release.next_version import Predecessor
 
 STEPS = ("reading", "splitting", "checking", "writing")
@@ -122,9 +122,9 @@ def release(
     Dev and a hidden test come from the kept problems, training sizes from all; twins never cross splits.
     The same input, seed and secret give the same files to the byte. With --previous, the next version of a release.
     """
-    from winokit.release import Extras, Settings
+    from winokit.release.build import Extras
     from winokit.release.draws import read_secret
-    from winokit.release.settings import amount_of
+    from winokit.release.settings import Settings, amount_of
 
     settings = Settings(
         name=name,
@@ -164,7 +164,7 @@ def release(
 
 def _first(kept: str | None, out: Path, common: dict[str, Any], against: list[str] | None) -> Release:
     """Release problems for the first time."""
-    from winokit.release import release as run
+    from winokit.release.build import release as run
 
     if kept is None:
         raise BadInput("name the problems to release, or the release to follow: --previous DIR")

@@ -17,7 +17,7 @@ def report(
     if is_training(run):
         typer.echo(f"report: {write_train_page(run)}")
         return
-    from winokit.auditing import Run
-    from winokit.report import write_report
+    from winokit.auditing.run import Run
+    from winokit.report.pages import write_report
 
     typer.echo(f"report: {write_report(Run.load(run), run / 'report')}")

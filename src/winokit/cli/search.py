@@ -17,7 +17,7 @@ from winokit.results import Metric, rows_to_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from winokit.training.searching import Finding, Findings
+    from winokit.training.searching.findings import Finding, Findings
 
 PARTS = 100
 NEEDED = ("torch", "transformers", "optuna")
@@ -92,9 +92,9 @@ def search(
         raise MissingExtra("winokit search", "train")
     from winokit.cli.train import load_sets
     from winokit.report.search_page import write_search_page
-    from winokit.training import Settings
-    from winokit.training.searching import Space
-    from winokit.training.searching import search as search_settings
+    from winokit.training.searching.search import search as search_settings
+    from winokit.training.searching.space import Space
+    from winokit.training.settings import Settings
 
     space = Space.of(
         sampler,

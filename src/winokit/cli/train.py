@@ -34,7 +34,8 @@ from winokit.results import Metric, rows_to_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from winokit.training import Data, Outcome
+    from winokit.training.data import Data
+    from winokit.training.finetune import Outcome
 
 
 def train(
@@ -81,7 +82,8 @@ def train(
     """
     need_training("train")
     from winokit.report.train_page import write_train_page
-    from winokit.training import Settings, finetune
+    from winokit.training.finetune import finetune
+    from winokit.training.settings import Settings
 
     settings = Settings(
         formalization=formalization,
@@ -136,8 +138,8 @@ def load_sets(
     """What is trained on, chosen on and tested on, as the options name it."""
     from winokit.errors import BadInput
     from winokit.loading import load
-    from winokit.training import Arm as TrainedOn
-    from winokit.training import Data, hold_out
+    from winokit.training.arms import Arm as TrainedOn
+    from winokit.training.data import Data, hold_out
 
     as_, lenient, limit, seed = how
     if dev is not None and holdout is not None:

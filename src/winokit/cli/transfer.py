@@ -95,7 +95,7 @@ def transfer(
     interrupted.
     """
     need_training("transfer")
-    from winokit.training import Settings
+    from winokit.training.settings import Settings
     from winokit.training.transfer import transfer as run
     from winokit.training.transfer_plan import Plan, grid_of
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from winokit.errors import CannotWrite, Malformed
+from winokit.errors import Malformed
 from winokit.formats import fields
 from winokit.formats.base import Format, Head, WriteOptions, json_rows, need_two, register
 from winokit.formats.source import Source
 from winokit.formats.xml_tree import Node, element, elements
+from winokit.hunting.causality import CONNECTIVES, premise_of
 from winokit.problem import Problem
 
-CONNECTIVES = {"cause": "because", "effect": "so"}
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
 
 
@@ -26,18 +26,6 @@ def problem(premise: str, asks_for: str, alternatives: tuple[str, str], answer: 
         raise Malformed(f"'cause' or 'effect' expected, found {asks_for!r}", field="question")
     before = f"{premise.rstrip().rstrip('.!?').rstrip()} {CONNECTIVES[asks_for]} "
     return Problem(before, "", alternatives, answer, labels={"premise": premise, "asks_for": asks_for}, **rest)
-
-
-def premise_of(copa: Problem) -> tuple[str, str]:
-    """Premise and question of a problem, from its labels or from the text itself."""
-    asks_for = copa.labels.get("asks_for")
-    if asks_for in CONNECTIVES and copa.labels.get("premise"):
-        return str(copa.labels["premise"]), str(asks_for)
-    head, _, connective = copa.before.rstrip().rpartition(" ")
-    for question, word in CONNECTIVES.items():
-        if connective == word and not copa.after.strip() and head:
-            return head + ".", question
-    raise CannotWrite("not of COPA's form: a premise, 'because' or 'so', and the blank at the end")
 
 
 def parse_item(item: Node) -> Problem:

@@ -15,11 +15,12 @@ from __future__ import annotations
 from math import log
 
 from winokit.errors import CannotWrite
-from winokit.formats.copa import premise_of
 from winokit.hunting.grammar import FUNCTION, MARKS, Token, forms, is_adverb, tokenise
 from winokit.hunting.search import AnyOf, Corpus, any_of
 from winokit.problem import Problem
 
+CONNECTIVES = {"cause": "because", "effect": "so"}
+"""What COPA asks for, and the word between premise and alternative."""
 WINDOW = 25
 PARTICLES = frozenset("up down out off over away back along apart".split())
 LONGEST = 3
@@ -29,6 +30,18 @@ BOUND, BOUND_TO_A_PARTICLE = log(50), log(10)
 """How much more often than chance, as a logarithm; particles are everywhere, and less is asked of them."""
 WORDS_IN_A_SENTENCE = 15
 """Roughly: two words of a sentence stand side by side by chance once in so many times."""
+
+
+def premise_of(copa: Problem) -> tuple[str, str]:
+    """Premise and question of a problem, from its labels or from the text itself."""
+    asks_for = copa.labels.get("asks_for")
+    if asks_for in CONNECTIVES and copa.labels.get("premise"):
+        return str(copa.labels["premise"]), str(asks_for)
+    head, _, connective = copa.before.rstrip().rpartition(" ")
+    for question, word in CONNECTIVES.items():
+        if connective == word and not copa.after.strip() and head:
+            return head + ".", question
+    raise CannotWrite("not of COPA's form: a premise, 'because' or 'so', and the blank at the end")
 
 
 def causal_scores(problem: Problem, corpus: Corpus) -> tuple[float, ...] | str:

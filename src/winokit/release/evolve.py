@@ -19,7 +19,9 @@ from pathlib import Path
 from winokit.debias.aflite import AFLite
 from winokit.debias.sequential import BEYOND
 from winokit.errors import BadInput
-from winokit.filtering import Choices, Features, filter_problems
+from winokit.filtering.arms import Choices
+from winokit.filtering.features import Features
+from winokit.filtering.filtering import filter_problems
 from winokit.problem import Dataset, Problem
 from winokit.release.draws import Draws
 from winokit.release.evolve_answers import Answers

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winokit.errors import BadInput
-from winokit.filtering import embedded
+from winokit.filtering.features import embedded
 from winokit.problem import Dataset
 from winokit.release.evolve import Evolution, EvolveSettings, evolve
 from winokit.release.evolve_answers import Answers, answers_of
