@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from winokit.debias.aflite import AFLite
-from winokit.debias.backends import chosen
-from winokit.debias.partitions import keys, salts
+from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.backends import chosen
+from winokit.methods.aflite.partitions import keys, salts
 
 PARTS = ("speed", "memory", "agreement", "planted", "growth", "workers")
 SETTINGS = {"ensemble_size": 64, "train_size": 15_000, "cutoff": 500, "threshold": 0.75}
@@ -199,9 +199,9 @@ def agreement(X, y, settings, backend) -> None:
     """Share of the first phase's held-out predictions that are those of scikit-learn at a tight tolerance."""
     from sklearn.linear_model import LogisticRegression
 
-    from winokit.debias.backends import hold
-    from winokit.debias.ensemble import TOLERANCES, Ensemble
-    from winokit.debias.rows import Plan
+    from winokit.methods.aflite.backends import hold
+    from winokit.methods.aflite.ensemble import TOLERANCES, Ensemble
+    from winokit.methods.aflite.rows import Plan
 
     numbers = np.arange(len(X))
     plan = Plan(0, settings["ensemble_size"], settings["train_size"])

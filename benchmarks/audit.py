@@ -11,12 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from winokit.auditing.auditor import audit
-from winokit.auditing.variants import make_variants
-from winokit.loading import load
+from winokit.data.loading import load
+from winokit.methods.scoring import Plan, score_variants, write_predictions
+from winokit.methods.transforms.variants import make_variants
 from winokit.models.random_model import RandomModel
-from winokit.report.pages import write_report
-from winokit.scoring import Plan, score_variants, write_predictions
+from winokit.stages.audit.page import write_report
+from winokit.stages.audit.run import audit
 
 VARIANTS = ("switched", "no-cands", "part-sent", "local-context")
 

@@ -32,10 +32,10 @@ from urllib.parse import urlencode
 import numpy as np
 from sqlalchemy import func, select
 
-from winokit.collect import invites, submissions, tasks, workers
-from winokit.collect.config import parse_config
-from winokit.collect.schema import IS_LIVE, Lease, Payment, Submission, Task, Vote
-from winokit.collect.study import Study
+from winokit.collect.study import invites, submissions, tasks, workers
+from winokit.collect.study.config import parse_config
+from winokit.collect.study.schema import IS_LIVE, Lease, Payment, Submission, Task, Vote
+from winokit.collect.study.study import Study
 
 HOST = "127.0.0.1"
 LIMIT_MS = 250

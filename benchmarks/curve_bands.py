@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from winokit.metrics import fit_log, leaderboard_auc
+from winokit.methods.metrics import fit_log, leaderboard_auc
 from winokit.problem import Card, Dataset, Problem
-from winokit.training.curve_fit import Goal, series_of
-from winokit.training.curve_points import Point, Score
+from winokit.stages.curve.fit import Goal, series_of
+from winokit.stages.curve.points import Point, Score
 
 SIZES = (160, 640, 2_558, 10_234)
 GOAL = 80.0

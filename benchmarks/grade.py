@@ -17,9 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from winokit.planted import synthetic
-from winokit.release.hidden import hidden_folder, label_lines, write_hidden
-from winokit.release.manifest import write_manifest
+from winokit.data.synthetic import synthetic
+from winokit.stages.release.hidden import hidden_folder, label_lines, write_hidden
+from winokit.stages.release.manifest import write_manifest
 
 SIZES = {"train_xs": 160, "train_s": 640, "train_m": 2_558, "train_l": 10_234, "train_xl": 40_398}
 LOOP = """

@@ -63,7 +63,7 @@ def milliseconds(actions) -> tuple[float, float]:
 
 
 def queries(words: list[str]) -> dict[str, list]:
-    from winokit.hunting.search import AllOf, Near, Phrase, any_of
+    from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
 
     rng = random.Random(1)
     pick = lambda low, high: words[rng.randint(low, high)]  # noqa: E731
@@ -79,7 +79,7 @@ def queries(words: list[str]) -> dict[str, list]:
 
 
 def measure(count: int, tries: int) -> None:
-    from winokit.hunting.building import build_index
+    from winokit.methods.hunting.building import build_index
 
     with tempfile.TemporaryDirectory() as folder:
         text, plain, ours = (Path(folder) / name for name in ("text.txt", "plain.db", "ours.db"))
@@ -104,9 +104,9 @@ def measure(count: int, tries: int) -> None:
 
 def ask(path: Path, count: int) -> None:
     import winokit
-    from winokit.hunting.hunter import hunt
-    from winokit.hunting.index import SentenceIndex
-    from winokit.hunting.synonyms import load_synonyms
+    from winokit.methods.hunting.hunter import hunt
+    from winokit.methods.hunting.index import SentenceIndex
+    from winokit.methods.hunting.synonyms import load_synonyms
 
     with SentenceIndex(path) as index:
         assert index.sentences == count

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.release.grading_ladder import Rules, rules_of, steps_of, to_step
+from winokit.stages.grade.ladder import Rules, rules_of, steps_of, to_step
 
 NOTHING = 0.5
 """What an attacker takes a score for that is not shown."""

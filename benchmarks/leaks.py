@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from winokit.checks import find_leaks
-from winokit.planted import synthetic
+from winokit.data.checks import find_leaks
+from winokit.data.synthetic import synthetic
 from winokit.problem import Dataset, Problem
 
 SHAPES = ("singles", "pairs", "triplicates", "repeats", "mixed")

@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from winokit.checks import find_groups
-from winokit.formats import read
+from winokit.data.checks import find_groups
+from winokit.data.formats import read
 
 
 def best(action, tries=5):

@@ -16,14 +16,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from winokit.debias.aflite import AFLite
-from winokit.debias.null import null_runs
-from winokit.debias.sequential import BEYOND
-from winokit.filtering.arms import Choices
-from winokit.filtering.features import Features
-from winokit.filtering.filtering import filter_problems
-from winokit.planted import synthetic
-from winokit.report.debias_verdict import verdict_of
+from winokit.data.synthetic import synthetic
+from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.null import null_runs
+from winokit.methods.aflite.sequential import BEYOND
+from winokit.stages.debias.arms import Choices
+from winokit.stages.debias.features import Features
+from winokit.stages.debias.run import filter_problems
+from winokit.stages.debias.verdict import verdict_of
 
 
 def features(pairs: int, share: float, seed: int, width: int = 100) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -59,7 +59,7 @@ def students_end(real: AFLite, X: np.ndarray, y: np.ndarray, groups: np.ndarray,
     """Where Student's 95 % prediction interval of five relabelled runs ends: what is said to be exceeded in 2.5 %."""
     from scipy import stats
 
-    from winokit.debias.null import relabelled
+    from winokit.methods.aflite.null import relabelled
 
     counts = []
     for number in range(runs):

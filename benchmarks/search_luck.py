@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from winokit.training.searching.luck import luck
+from winokit.stages.search.luck import luck
 
 LEVEL = 0.05
 

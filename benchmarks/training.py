@@ -23,15 +23,15 @@ import numpy as np
 import torch
 import transformers
 
-from winokit.formalizations import Formalization, cases, encode, load_network
-from winokit.loading import load
+from winokit.data.loading import load
+from winokit.methods.formalizations import Formalization, cases, encode, load_network
+from winokit.methods.training.batches import epoch_steps, padding
+from winokit.methods.training.exam import Exam
+from winokit.methods.training.finetune import training_examples
+from winokit.methods.training.learner import Learner
+from winokit.methods.training.settings import Settings
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
 from winokit.problem import Dataset
-from winokit.training.batches import epoch_steps, padding
-from winokit.training.exam import Exam
-from winokit.training.finetune import training_examples
-from winokit.training.learner import Learner
-from winokit.training.settings import Settings
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()

@@ -24,15 +24,15 @@ from itertools import repeat
 
 import numpy as np
 
-from winokit.auditing.protocols import PROTOCOLS
-from winokit.auditing.sheet import ORIGINAL, Sheet
-from winokit.auditing.variants import ARTIFACTS, Variant
-from winokit.metrics import compare
+from winokit.methods.metrics import compare
+from winokit.methods.scoring import Prediction
+from winokit.methods.transforms.variants import ARTIFACTS, Variant
 from winokit.problem import Dataset, Problem
-from winokit.report.compare_page import comparison_sentences
-from winokit.report.verdict import verdict
 from winokit.results import ABOVE, AT, BELOW, Metric
-from winokit.scoring import Prediction
+from winokit.stages.audit.protocols import PROTOCOLS
+from winokit.stages.audit.sheet import ORIGINAL, Sheet
+from winokit.stages.audit.verdict import verdict
+from winokit.stages.compare.page import comparison_sentences
 
 SIZES = (20, 60, 200, 428, 1267)
 TIMES = 400

@@ -8,7 +8,7 @@ from __future__ import annotations
 from common import Options, Outcome, row, run, table
 from papers import AAAI_NOT_TWINS, AAAI_PEOPLE, AAAI_SIZE_FOR_PEOPLE, AAAI_TOTAL
 
-from winokit.metrics.curve import PUBLISHED, SIZES
+from winokit.methods.metrics.curve import PUBLISHED, SIZES
 
 PARTS = ("train_debiased", "dev", "test")
 

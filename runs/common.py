@@ -23,11 +23,11 @@ from winokit.errors import BadInput, WinokitError
 from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
-    from winokit.auditing.run import Run
+    from winokit.data.runs import Run
+    from winokit.methods.scoring import Prediction
     from winokit.models.base import Model
     from winokit.problem import Dataset, Problem
     from winokit.results import Metric
-    from winokit.scoring import Prediction
 
 ROOT = Path(__file__).parents[1]
 LABELS = ("trichelair/WSC_switched_label.json", "trichelair/WSC_associative_label.json")
@@ -139,7 +139,7 @@ def predicted(dataset: Dataset, spec: str, options: Options, scoring: str | None
     """A prediction for each problem, in order; kept as a file of the output folder too."""
     from winokit.cli.common import progress_bar
     from winokit.cli.score import open_cache
-    from winokit.scoring import Plan, score, write_predictions
+    from winokit.methods.scoring import Plan, score, write_predictions
 
     with open_cache(options.cache) as cache, progress_bar(f"{dataset.card.name}, {short(spec)}") as progress:
         rows = score(dataset, loaded(spec), Plan(scoring), cache=cache, progress=progress)
@@ -162,7 +162,7 @@ def judged(
     protocols: Sequence[str] = ("accuracy", "groups"),
 ) -> Run:
     """An audit of a model on a dataset, which may be a variant of another: it is then judged by itself."""
-    from winokit.auditing.auditor import Settings
+    from winokit.stages.audit.run import Settings
 
     itself = dataset.with_problems(problem.replace(provenance={}) for problem in dataset)
     predicted(itself, spec, options, scoring)

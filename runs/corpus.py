@@ -35,7 +35,7 @@ def main() -> None:
         for name, pattern, read in PACKAGES:
             text = "\n\n".join(read(package(given.downloads, pattern)))
             write_whole(given.out / f"{name}.txt", text.encode())
-        from winokit.hunting.building import build_index
+        from winokit.methods.hunting.building import build_index
 
         built = build_index([given.out / f"{name}.txt" for name, *_ in PACKAGES], given.out / "corpus.db")
     except WinokitError as error:

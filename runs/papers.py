@@ -1,6 +1,6 @@
 """Numbers of the five papers that runs/ sets its own beside, in per cent unless a comment says otherwise.
 
-What `winokit.report.published` knows already (Trichelair et al.'s Tables 2 and 3, Elazar et al.'s Tables 1, 3 and 6,
+What `stages.audit.published` knows already (Trichelair et al.'s Tables 2 and 3, Elazar et al.'s Tables 1, 3 and 6,
 WinoGrande's Tables 5 and 6) is taken from there.
 """
 

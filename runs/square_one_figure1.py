@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from common import Options, Outcome, run, table
 
+from winokit.methods.transforms import no_cands, part_sent, special_word_pairs
 from winokit.problem import Problem
-from winokit.transforms import no_cands, part_sent, special_word_pairs
 
 WORDS = "trophy doesn't fit"
 STYLES = ("paper", "code", "default")

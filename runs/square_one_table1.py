@@ -15,7 +15,7 @@ from papers import SQUARE_ONE_ROBERTA
 from square_one import baselines, in_pairs
 
 import winokit
-from winokit.auditing.auditor import Settings
+from winokit.stages.audit.run import Settings
 
 PUBLIC = "predictions/roberta_winogrande_dev.csv"
 

@@ -9,7 +9,7 @@ from common import Options, Outcome, judged, loaded, rows_of, run, short, single
 from papers import SQUARE_ONE_SIZES, SQUARE_ONE_ZERO_SHOT_NA
 from square_one import in_pairs, special_words, unfolded, word_scoring
 
-from winokit.report.published import ZERO_SHOT
+from winokit.stages.audit.published import ZERO_SHOT
 
 PAPER = {"WSC": ZERO_SHOT["wsc273"], "WSC-na": SQUARE_ONE_ZERO_SHOT_NA, "WinoGrande": ZERO_SHOT["winogrande/dev"]}
 

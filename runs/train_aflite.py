@@ -18,16 +18,16 @@ from trained import settings_arguments, settings_of
 
 import winokit
 from winokit.cli.common import progress_bar
-from winokit.filtering.arms import Choices
-from winokit.filtering.features import Features
-from winokit.filtering.filtering import Filtering, filter_problems
-from winokit.filtering.save import save
+from winokit.methods.training.data import Data
+from winokit.methods.training.embedding import Parts, finetuned_features
+from winokit.methods.training.finetune import finetune
+from winokit.methods.training.settings import Settings
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
-from winokit.training.data import Data
-from winokit.training.embedding import Parts, finetuned_features
-from winokit.training.finetune import finetune
-from winokit.training.settings import Settings
+from winokit.stages.debias.arms import Choices
+from winokit.stages.debias.features import Features
+from winokit.stages.debias.run import Filtering, filter_problems
+from winokit.stages.debias.save import save
 
 PAPER = Settings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 RUNS = {"first": WINOGRANDE_FIRST_AFLITE, "aaai": WINOGRANDE_AAAI_AFLITE}

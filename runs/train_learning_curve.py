@@ -13,11 +13,11 @@ from common import Options, Outcome, run
 from trained import curve_outcome, settings_arguments, settings_of
 
 from winokit.cli.common import progress_bar
-from winokit.training.curve import Curve, learning_curve
-from winokit.training.curve_runs import Design
-from winokit.training.data import Data
-from winokit.training.nested import Growth
-from winokit.training.settings import Settings
+from winokit.methods.training.data import Data
+from winokit.methods.training.settings import Settings
+from winokit.stages.curve.nested import Growth
+from winokit.stages.curve.run import Curve, learning_curve
+from winokit.stages.curve.trainings import Design
 
 PAPER = Settings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 SIZES = ("xs", "s", "m", "l", "xl")

@@ -13,14 +13,14 @@ import argparse
 from common import Options, Outcome, percent, run, short, table
 
 from winokit.cli.common import progress_bar
-from winokit.formalizations import FORMALIZATIONS
-from winokit.report.search_page import write_search_page
+from winokit.methods.formalizations import FORMALIZATIONS
+from winokit.methods.training.data import Data, hold_out
+from winokit.methods.training.settings import Settings
 from winokit.results import rows_to_json
-from winokit.training.data import Data, hold_out
-from winokit.training.searching.findings import Findings
-from winokit.training.searching.search import search
-from winokit.training.searching.space import Space
-from winokit.training.settings import Settings
+from winokit.stages.search.findings import Findings
+from winokit.stages.search.page import write_search_page
+from winokit.stages.search.run import search
+from winokit.stages.search.space import Space
 
 SETS = ("winogrande-m", "superglue-wsc", "dpr")
 FRESH = "mc-mlm?head=fresh"

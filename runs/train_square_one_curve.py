@@ -16,11 +16,11 @@ from square_one import special_words, unfolded
 from trained import curve_outcome, settings_arguments, settings_of
 
 from winokit.cli.common import progress_bar
-from winokit.training.curve import Curve, learning_curve
-from winokit.training.curve_runs import Design
-from winokit.training.data import Data
-from winokit.training.nested import Growth
-from winokit.training.settings import Settings
+from winokit.methods.training.data import Data
+from winokit.methods.training.settings import Settings
+from winokit.stages.curve.nested import Growth
+from winokit.stages.curve.run import Curve, learning_curve
+from winokit.stages.curve.trainings import Design
 
 PAPER = Settings("mc-sent", learning_rate=1e-5, epochs=8, batch_size=8)
 SIZES = (0, 100, 500, 1000, 2000, 4000, 6000, 8000, 10_000, 12_000, 14_000, 16_000)

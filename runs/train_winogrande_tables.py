@@ -17,16 +17,16 @@ from common import Options, Outcome, percent, run, short, table
 from papers import WINOGRANDE_TABLE_4
 from trained import settings_arguments, settings_of
 
+from winokit.methods.training.arms import Arm
+from winokit.methods.training.data import Data
+from winokit.methods.training.finetune import finetune
+from winokit.methods.training.settings import Settings
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
-from winokit.training.arms import Arm
-from winokit.training.data import Data
-from winokit.training.finetune import finetune
-from winokit.training.nested import nested
-from winokit.training.selection import Target
-from winokit.training.settings import Settings
-from winokit.training.transfer import Transfer, transfer
-from winokit.training.transfer_plan import Plan, TrainingArm
+from winokit.stages.curve.nested import nested
+from winokit.stages.transfer.plan import Plan, TrainingArm
+from winokit.stages.transfer.run import Transfer, transfer
+from winokit.stages.transfer.selection import Target
 
 PAPER = Settings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 """The authors' setting for RoBERTa-large; for BERT-large 8 problems a batch."""

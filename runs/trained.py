@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from common import Options, Outcome, percent, short, table
 
+from winokit.methods.training.settings import Settings
 from winokit.results import rows_to_json
-from winokit.training.settings import Settings
 
 if TYPE_CHECKING:
-    from winokit.training.curve import Curve
-    from winokit.training.curve_fit import Series
+    from winokit.stages.curve.fit import Series
+    from winokit.stages.curve.run import Curve
 
 
 def settings_arguments(paper: Settings, *, seeds: int = 3) -> Callable[[argparse.ArgumentParser], None]:
@@ -46,7 +46,7 @@ def settings_of(options: Options, paper: Settings) -> Settings:
 
 def curve_outcome(options: Options, curve: Callable[[str, Path], Curve]) -> Outcome:
     """The learning curves of every model: a table each, and its page in the output folder."""
-    from winokit.report.curve_page import write_curve_page
+    from winokit.stages.curve.page import write_curve_page
 
     tables, rows = [], []
     for spec in options.models:

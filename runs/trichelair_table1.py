@@ -11,7 +11,7 @@ from collections import Counter
 from common import Options, Outcome, row, run, table
 from papers import TRICHELAIR_ASSOCIATIVE
 
-from winokit.checks.structure import structure
+from winokit.data.checks.structure import structure
 from winokit.problem import Dataset
 
 
@@ -45,8 +45,8 @@ def share(count: int, n: int, of: str = "problems") -> str:
 
 def estimated(options: Options, wsc: Dataset) -> tuple[str, list[dict[str, object]]]:
     """How well association counted in a corpus tells the labelled problems from the rest."""
-    from winokit.hunting.association import auc, auc_interval, with_associations
-    from winokit.hunting.open_corpus import open_corpus
+    from winokit.methods.hunting.association import auc, auc_interval, with_associations
+    from winokit.methods.hunting.open_corpus import open_corpus
 
     _, found = with_associations(wsc, open_corpus(options.more.corpus))
     ahead, labels = [one.difference for one in found], [problem.labels["associative"] for problem in wsc]

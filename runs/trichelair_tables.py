@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from common import Options, Outcome, judged, named, percent, predicted, row, rows_of, run, short, table
 
-from winokit.metrics import consistency, expected_accuracy
+from winokit.drawing.protocols import TRICHELAIR
+from winokit.methods.metrics import consistency, expected_accuracy
+from winokit.methods.transforms import switch
 from winokit.problem import Dataset, Problem
-from winokit.report.protocols import TRICHELAIR
-from winokit.report.published import published
-from winokit.transforms import switch
+from winokit.stages.audit.published import published
 
 SWITCHING = ("all", "unswitched", "switched", "consistency", "switched, as released", "consistency, as released")
 ASSOCIATION = ("associative", "the rest")

@@ -19,16 +19,16 @@ from papers import WINOGRANDE_FIRST_AFLITE, WINOGRANDE_KL
 
 from winokit.cli.common import progress_bar
 from winokit.cli.score import open_cache
-from winokit.debias.components import principal_components
-from winokit.debias.divergence import divergence, estimators
-from winokit.debias.probe import linear_probe
-from winokit.debias.random_reduction import random_reduction
-from winokit.filtering.arms import Choices
-from winokit.filtering.features import Features, embedded, read_features
-from winokit.filtering.filtering import Filtering, filter_problems
-from winokit.filtering.save import save
+from winokit.methods.aflite.components import principal_components
+from winokit.methods.aflite.divergence import divergence, estimators
+from winokit.methods.aflite.probe import linear_probe
+from winokit.methods.aflite.random_reduction import random_reduction
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
+from winokit.stages.debias.arms import Choices
+from winokit.stages.debias.features import Features, embedded, read_features
+from winokit.stages.debias.run import Filtering, filter_problems
+from winokit.stages.debias.save import save
 
 HEADER = ("problems", "kept", "twins parted", "linear probe, %", "KL: histogram", "neighbours", "normal", "paper")
 METRICS = ("n_kept", "n_groups_split", "probe_accuracy", "kl_histogram", "kl_knn", "kl_gaussian")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from common import Options, Outcome, named, predicted, row, run, short, table
 
+from winokit.methods.transforms import local_context
 from winokit.problem import Card, Dataset, Problem
-from winokit.transforms import local_context
 
 # What the paper says of twins of WSC273, by words they have
 TWINS = {"trophy doesn't fit": "fair", "what time the library closes": "fair", "roof of my house": "biased"}

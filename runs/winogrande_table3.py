@@ -15,9 +15,9 @@ from common import Options, Outcome, row, run, table
 from numpy.typing import NDArray
 
 import winokit
-from winokit.debias.overuse import Overuse, Sides, overused_polarity, overused_words
-from winokit.filtering.words import words_of
+from winokit.methods.aflite.overuse import Overuse, Sides, overused_polarity, overused_words
 from winokit.problem import Dataset, Problem
+from winokit.stages.debias.words import words_of
 
 SHOWN = 8
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from common import Options, Outcome, answered, judged, loaded, percent, rows_of, run, short, table
 
-from winokit.auditing.run import Run
+from winokit.data.runs import Run
+from winokit.drawing.protocols import SAKAGUCHI_FIRST
 from winokit.problem import Dataset
-from winokit.report.protocols import SAKAGUCHI_FIRST
-from winokit.report.published import published
+from winokit.stages.audit.published import published
 
 # dataset, file, format, view, what is published about it
 DATASETS = (

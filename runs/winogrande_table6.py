@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from common import Options, Outcome, judged, loaded, percent, rows_of, run, short, table
 
+from winokit.methods.scoring import SCORINGS
+from winokit.methods.scoring.base import fits
 from winokit.problem import Problem
-from winokit.report.published import WINOGENDER
-from winokit.scoring import SCORINGS
-from winokit.scoring.base import fits
+from winokit.stages.audit.published import WINOGENDER
 
 CELLS = ("female.not_gotcha", "female.gotcha", "male.not_gotcha", "male.gotcha")
 

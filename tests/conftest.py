@@ -9,7 +9,7 @@ import pytest
 
 from winokit.problem import Dataset, Problem
 
-sys.path.append(str(Path(__file__).parent))  # what tests of several folders share lies beside them: collect_support
+sys.path.append(str(Path(__file__).parent))  # what tests of several folders share lies in support/
 # Numbers are compared with those of models on the CPU; a test of a GPU names its device.
 os.environ["WINOKIT_DEVICE"] = "cpu"
 REAL_DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
@@ -48,7 +48,7 @@ def twins() -> Dataset:
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Callable[[], str]]:
     """Makes empty places, a schema each, on a PostgreSQL server that lives as long as the tests."""
-    from collect_support.studies import running_postgresql
+    from support.studies import running_postgresql
 
     with running_postgresql() as make:
         yield make

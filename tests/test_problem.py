@@ -122,7 +122,7 @@ def test_what_links_two_clusters_makes_them_one():
 
 def test_winogenders_problems_hang_together_by_occupation(real_file):
     """A template is filled with two participants, a group joins the two answers: twelve problems an occupation."""
-    from winokit.loading import load
+    from winokit.data.loading import load
 
     data = load(real_file("winogender/all_sentences.tsv"))
     assert {problem.labels["template"] for problem in data} == {
@@ -133,7 +133,7 @@ def test_winogenders_problems_hang_together_by_occupation(real_file):
 
 
 def test_winobias_pairs_pro_with_anti_by_their_text(real_file):
-    from winokit.loading import load
+    from winokit.data.loading import load
 
     sides = [str(real_file(f"winobias/{side}_stereotyped_type1.txt.dev")) for side in ("pro", "anti")]
     data = load("+".join(sides))

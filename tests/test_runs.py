@@ -160,7 +160,7 @@ def test_a_spec_is_shortened_to_names(monkeypatch):
 
 def test_the_gender_table_leaves_out_the_half_in_which_a_candidate_is_just_someone(monkeypatch, real_file):
     monkeypatch.syspath_prepend(str(RUNS))
-    from winokit.loading import load
+    from winokit.data.loading import load
 
     data = load(real_file("winogender/all_sentences.tsv"))
     named = module("winogrande_table6").both_named

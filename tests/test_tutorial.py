@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from winokit.loading import load
+from winokit.data.loading import load
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "runs" / "tutorial.sh"

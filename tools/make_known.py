@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from winokit.formats import read
-from winokit.known import BITS, SAMPLED_BELOW, KnownSet, answers_total, hashes_of, problem_key, total
+from winokit.data.formats import read
+from winokit.data.known import BITS, SAMPLED_BELOW, KnownSet, answers_total, hashes_of, problem_key, total
 from winokit.problem import Dataset
 
 DATA = Path(__file__).parents[1] / "src" / "winokit" / "assets"

@@ -12,18 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from winokit.auditing.auditor import audit
-    from winokit.auditing.run import Run
-    from winokit.checks import check, find_duplicates, find_groups, find_leaks, statistics
-    from winokit.debias.aflite import AFLite
+    from winokit.data.checks import check, find_duplicates, find_groups, find_leaks, statistics
+    from winokit.data.formats import write
+    from winokit.data.loading import load
+    from winokit.data.runs import Run
+    from winokit.data.synthetic import synthetic
     from winokit.errors import WinokitError
-    from winokit.filtering.filtering import filter_problems
-    from winokit.formats import write
-    from winokit.loading import load
+    from winokit.methods.aflite.aflite import AFLite
+    from winokit.methods.scoring import score
     from winokit.models.registry import load_model
-    from winokit.planted import synthetic
     from winokit.problem import Card, Dataset, Problem
-    from winokit.scoring import score
+    from winokit.stages.audit.run import audit
+    from winokit.stages.debias.run import filter_problems
 
 __version__ = "0.1.0"
 __all__ = [
@@ -49,24 +49,24 @@ __all__ = [
 
 # Imported when first used: `winokit --help` must not wait for SciPy.
 _HOMES = {
-    "AFLite": "winokit.debias.aflite",
+    "AFLite": "winokit.methods.aflite.aflite",
     "Card": "winokit.problem",
     "Dataset": "winokit.problem",
     "Problem": "winokit.problem",
-    "Run": "winokit.auditing.run",
+    "Run": "winokit.data.runs",
     "WinokitError": "winokit.errors",
-    "audit": "winokit.auditing.auditor",
-    "check": "winokit.checks",
-    "find_duplicates": "winokit.checks",
-    "find_groups": "winokit.checks",
-    "find_leaks": "winokit.checks",
-    "filter_problems": "winokit.filtering.filtering",
-    "load": "winokit.loading",
+    "audit": "winokit.stages.audit.run",
+    "check": "winokit.data.checks",
+    "find_duplicates": "winokit.data.checks",
+    "find_groups": "winokit.data.checks",
+    "find_leaks": "winokit.data.checks",
+    "filter_problems": "winokit.stages.debias.run",
+    "load": "winokit.data.loading",
     "load_model": "winokit.models.registry",
-    "score": "winokit.scoring",
-    "statistics": "winokit.checks",
-    "synthetic": "winokit.planted",
-    "write": "winokit.formats",
+    "score": "winokit.methods.scoring",
+    "statistics": "winokit.data.checks",
+    "synthetic": "winokit.data.synthetic",
+    "write": "winokit.data.formats",
 }
 
 

@@ -1,8 +1,5 @@
 """A model small enough to train in a test, for every verb that trains."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 
@@ -18,8 +15,6 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory, one_thread) -> str:
-    path = Path(__file__).parents[1] / "formalizations" / "tiny.py"
-    spec = importlib.util.spec_from_file_location("tiny", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return f"hf:{module.tiny('bert', tmp_path_factory.mktemp('bert'), initializer_range=0.1)}"
+    from support import tiny
+
+    return f"hf:{tiny.tiny('bert', tmp_path_factory.mktemp('bert'), initializer_range=0.1)}"

@@ -77,7 +77,7 @@ def test_check_json_has_rows_for_scripts(real_file):
 
 
 def test_check_compares_files_with_each_other(twins, tmp_path):
-    from winokit.formats import write
+    from winokit.data.formats import write
 
     write(twins[:1], tmp_path / "train.jsonl")
     write(twins[1:2], tmp_path / "dev.jsonl")
@@ -180,7 +180,7 @@ def test_brackets_in_a_name_are_printed_and_not_taken_for_colours(tmp_path):
 
 
 def test_files_of_one_name_are_told_apart(tmp_path, twins):
-    from winokit.formats import write
+    from winokit.data.formats import write
 
     for folder in ("a/x", "b/x"):
         write(twins, tmp_path / folder / "dev.jsonl", "winogrande")

@@ -9,9 +9,9 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 from winokit.cli import curve as verb
 from winokit.cli import training_options
+from winokit.data.formats import write
+from winokit.data.loading import load
 from winokit.errors import MissingExtra, WinokitError
-from winokit.formats import write
-from winokit.loading import load
 from winokit.problem import Card, Dataset
 
 app = typer.Typer()

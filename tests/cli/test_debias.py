@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from winokit.cli.debias import app
+from winokit.data.formats import read, write
+from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
-from winokit.formats import read, write
-from winokit.planted import synthetic
-from winokit.scoring.features import write_features
+from winokit.methods.scoring.features import write_features
 
 runner = CliRunner()
 
@@ -111,7 +111,7 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
     common += ["--compare", "none", "--seeds", 2]
     run(*common, "--out", planted / "alone")
     program = (
-        "import os, signal, sys; from winokit.debias import checkpoint; from winokit.cli.debias import app\n"
+        "import os, signal, sys; from winokit.methods.aflite import checkpoint; from winokit.cli.debias import app\n"
         "kept = checkpoint.save\n"
         "def save(*given):\n"
         "    kept(*given)\n"

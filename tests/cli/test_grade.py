@@ -1,27 +1,17 @@
 """`winokit grade` from the outside: what it says, what it refuses, and what it never shows."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 
 import pytest
 import typer
+from support import small
 from typer.testing import CliRunner
 
 from winokit.cli.grade import grade
 from winokit.errors import BadInput
 
-
-def _beside(name: str):
-    path = Path(__file__).parents[1] / "release" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-small = _beside("small")
 SAID = ["--formalization", "mc-sent", "--training-data", "train_xl", "--trials", "10"]
 
 

@@ -68,7 +68,7 @@ def test_associate_writes_labels_that_an_audit_can_read(index, tmp_path):
     assert "against 428 labels: AUC" in result.output
     told = json.loads(run("associate", index, "open", "--json").output)
     assert (told["labelled"], len(told["rows"])) == (428, 428)
-    from winokit.loading import load
+    from winokit.data.loading import load
 
     assert load(tmp_path / "open.jsonl")[0].labels["association"] == 0
 
@@ -140,7 +140,7 @@ def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
     program = (
         "import signal, time\n"
         "from winokit.cli import hunt\n"
-        "from winokit.hunting import building, corpus\n"
+        "from winokit.methods.hunting import building, corpus\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "corpus.BLOCK, building.COMMIT, building.SMALL = 4000, 8000, 0\n"
         "keep = building._Writer._keep\n"
@@ -165,6 +165,6 @@ def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
     assert "Traceback" not in said
     with pytest.raises(WinokitError, match="not finished"):
         run("ask", tmp_path / "i.db", "open")
-    monkeypatch.setattr("winokit.hunting.corpus.BLOCK", 4000)
+    monkeypatch.setattr("winokit.methods.hunting.corpus.BLOCK", 4000)
     assert "12,000 sentences" in run("index", tmp_path / "text.txt", "--out", tmp_path / "i.db").output
     assert run("ask", tmp_path / "i.db", "open").exit_code == 0

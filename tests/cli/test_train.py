@@ -7,15 +7,15 @@ from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-from winokit.auditing.auditor import audit
 from winokit.cli import train as verb
 from winokit.cli import training_options
 from winokit.cli.main import main
 from winokit.cli.report import report
+from winokit.data.formats import write
+from winokit.data.loading import load
 from winokit.errors import MissingExtra, WinokitError
-from winokit.formats import write
-from winokit.loading import load
 from winokit.problem import Card, Dataset
+from winokit.stages.audit.run import audit
 
 app = typer.Typer()
 app.command()(verb.train)
@@ -100,7 +100,7 @@ def test_the_default_folder_is_named_after_data_and_formalization(bert, parts, t
 
 
 def test_a_run_goes_on_and_says_so(bert, parts, tmp_path, monkeypatch):
-    from winokit.training.learner import Learner
+    from winokit.methods.training.learner import Learner
 
     def stop(self):
         if self.state.step == 3:

@@ -1,26 +1,15 @@
 """`winokit verify` from the outside: 0 where all is well, 1 with findings, an error where there is no release."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 import typer
+from support import small
 from typer.testing import CliRunner
 
 from winokit.cli.verify import verify
 from winokit.errors import BadInput
-
-
-def _beside(name: str):
-    path = Path(__file__).parents[1] / "release" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-small = _beside("small")
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collect_support.crew import Crew
-from collect_support.studies import Clock, studies_in
+from support.crew import Crew
+from support.studies import Clock, studies_in
 
-from winokit.collect.study import Study
+from winokit.collect.study.study import Study
 
 MakeStudy = Callable[..., Study]
 

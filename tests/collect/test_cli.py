@@ -9,10 +9,11 @@ from sqlalchemy import select
 from typer.testing import CliRunner
 
 from winokit.cli import collect as cli
-from winokit.collect import invites, serving, workers
-from winokit.collect.schema import Task
+from winokit.collect import serving
 from winokit.collect.serving import listen
-from winokit.collect.study import Study
+from winokit.collect.study import invites, workers
+from winokit.collect.study.schema import Task
+from winokit.collect.study.study import Study
 from winokit.errors import BadInput, WinokitError
 
 

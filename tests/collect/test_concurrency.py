@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect import invites, preparing, submissions, tasks
-from winokit.collect.content import read_topics
-from winokit.collect.refusals import LinkExpired, NotNow
-from winokit.collect.schema import EVALUATE, LIVE, Lease, Payment, Submission, Task, Vote, Worker
-from winokit.collect.study import Study
+from winokit.collect.study import invites, preparing, submissions, tasks
+from winokit.collect.study.content import read_topics
+from winokit.collect.study.refusals import LinkExpired, NotNow
+from winokit.collect.study.schema import EVALUATE, LIVE, Lease, Payment, Submission, Task, Vote, Worker
+from winokit.collect.study.study import Study
 
 PEOPLE, PROBLEMS, VOTES = 8, 12, 3
 

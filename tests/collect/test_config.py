@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs the collect extra")
 
-from winokit.collect.config import Section, StudyConfig, parse_config, read_config, render_config
-from winokit.collect.content import bundled, read_gold, read_quiz, read_topics
-from winokit.collect.preparing import domain_at, topic_at
+from winokit.collect.study.config import Section, StudyConfig, parse_config, read_config, render_config
+from winokit.collect.study.content import bundled, read_gold, read_quiz, read_topics
+from winokit.collect.study.preparing import domain_at, topic_at
 from winokit.errors import BadInput, Malformed
 
 

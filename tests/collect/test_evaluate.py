@@ -4,18 +4,18 @@ import pytest
 from sqlalchemy import select
 
 import winokit
-from winokit.auditing.variants import make_variants
-from winokit.collect import submissions, tasks
-from winokit.collect.evaluate import variant_problems
-from winokit.collect.export import export
-from winokit.collect.founding import Wishes, config_of, found
-from winokit.collect.people import majority
-from winokit.collect.refusals import NotNow
-from winokit.collect.schema import ProblemRow, Task, Vote
-from winokit.collect.study import Study
+from winokit.collect.study import submissions, tasks
+from winokit.collect.study.evaluate import variant_problems
+from winokit.collect.study.export import export
+from winokit.collect.study.founding import Wishes, config_of, found
+from winokit.collect.study.people import majority
+from winokit.collect.study.refusals import NotNow
+from winokit.collect.study.schema import ProblemRow, Task, Vote
+from winokit.collect.study.study import Study
+from winokit.data.formats import write
 from winokit.errors import BadInput
-from winokit.formats import write
-from winokit.scoring import write_predictions
+from winokit.methods.scoring import write_predictions
+from winokit.methods.transforms.variants import make_variants
 
 
 def answers(study):

@@ -8,9 +8,10 @@ import zipfile
 import pytest
 
 import winokit
-from winokit.collect import browse, platforms, progress, quality, submissions, tasks, workers
-from winokit.collect.export import archive, export
-from winokit.collect.refusals import NotFound
+from winokit.collect import platforms
+from winokit.collect.study import browse, progress, quality, submissions, tasks, workers
+from winokit.collect.study.export import archive, export
+from winokit.collect.study.refusals import NotFound
 
 PID = "5f8a1b2c3d4e5f6a7b8c9d0e"
 

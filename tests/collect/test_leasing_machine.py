@@ -13,11 +13,11 @@ from sqlalchemy import select
 
 pytest.importorskip("sqlalchemy", reason="needs the collect extra")
 
-from winokit.collect import quality, submissions, tasks, workers
-from winokit.collect.config import parse_config
-from winokit.collect.refusals import NotAllowed, NotNow
-from winokit.collect.schema import EVALUATE, LIVE, Lease, Submission, Task, Vote
-from winokit.collect.study import Study, utc_now
+from winokit.collect.study import quality, submissions, tasks, workers
+from winokit.collect.study.config import parse_config
+from winokit.collect.study.refusals import NotAllowed, NotNow
+from winokit.collect.study.schema import EVALUATE, LIVE, Lease, Submission, Task, Vote
+from winokit.collect.study.study import Study, utc_now
 
 WHO = st.integers(0, 3)
 WHICH = st.integers(0, 50)

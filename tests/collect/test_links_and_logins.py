@@ -5,11 +5,11 @@ import stat
 import pytest
 from sqlalchemy import select
 
-from winokit.collect import invites, passwords, requesters, workers
-from winokit.collect.refusals import Incomplete, LinkExpired, NotAllowed, NotFound, TooMany
-from winokit.collect.schema import LoginFailure, Requester
-from winokit.collect.study import Study
-from winokit.collect.tokens import Signer
+from winokit.collect.study import invites, passwords, requesters, workers
+from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed, NotFound, TooMany
+from winokit.collect.study.schema import LoginFailure, Requester
+from winokit.collect.study.study import Study
+from winokit.collect.study.tokens import Signer
 
 PASSWORD = "correct horse battery"
 

@@ -6,12 +6,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from winokit.collect import ledger, platforms, settling, workers
-from winokit.collect.config import Platform as Settings
+from winokit.collect import platforms
+from winokit.collect.platforms import settling
 from winokit.collect.platforms.base import PlatformError, Uncertain, Visitor
 from winokit.collect.platforms.mturk import MTurk
 from winokit.collect.platforms.prolific import Prolific
-from winokit.collect.refusals import NotAllowed, NotFound
+from winokit.collect.study import ledger, workers
+from winokit.collect.study.config import Platform as Settings
+from winokit.collect.study.refusals import NotAllowed, NotFound
 
 PID, STUDY, SESSION = "5f8a1b2c3d4e5f6a7b8c9d0e", "60aa27810f15ab95381fe71d", "60c8d1ddf5b2aeb2c3b1f3aa"
 ADDRESS = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}

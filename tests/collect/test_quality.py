@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import select
 
-from winokit.collect import agreement, log, quality, submissions, tasks, workers
-from winokit.collect.refusals import Incomplete, NotAllowed, NotNow
-from winokit.collect.schema import Identity, Lease, ProblemRow, Task, Vote
+from winokit.collect.study import agreement, log, quality, submissions, tasks, workers
+from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow
+from winokit.collect.study.schema import Identity, Lease, ProblemRow, Task, Vote
 
 
 def test_a_worker_goes_from_consent_over_screening_and_quiz_to_work(make_study):

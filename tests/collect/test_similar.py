@@ -1,7 +1,7 @@
 """Texts that were handed in before: found however the numbers of their rows were given out."""
 
-from winokit.collect.problems import Origin, to_row
-from winokit.collect.similar import MOST_MISSING, PATIENCE, Earlier
+from winokit.collect.study.problems import Origin, to_row
+from winokit.collect.study.similar import MOST_MISSING, PATIENCE, Earlier
 from winokit.problem import Problem
 
 CANDIDATES = ("the cup", "the tray")

@@ -11,9 +11,9 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 
-from winokit.collect.schema import Base, Task, Worker
-from winokit.collect.store import MIGRATIONS, Store, without_password
-from winokit.collect.study import Study
+from winokit.collect.study.schema import Base, Task, Worker
+from winokit.collect.study.store import MIGRATIONS, Store, without_password
+from winokit.collect.study.study import Study
 from winokit.errors import BadInput
 
 

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from winokit.collect import submissions, tasks, writing
-from winokit.collect.refusals import Incomplete, NotAllowed, NotFound, NotNow
-from winokit.collect.schema import Payment, ProblemRow, Submission, Task, Vote
+from winokit.collect.study import submissions, tasks, writing
+from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
+from winokit.collect.study.schema import Payment, ProblemRow, Submission, Task, Vote
 
 
 def rows(study, table, *where):
@@ -284,7 +284,7 @@ def test_saving_a_draft_keeps_the_place_but_not_for_ever(study, crew, clock):
 
 
 def test_nobody_works_before_consent_or_in_a_paused_study(study, crew):
-    from winokit.collect import workers
+    from winokit.collect.study import workers
 
     with pytest.raises(NotAllowed, match="come first"):
         tasks.lease(study, workers.join(study, "links").id, "write")

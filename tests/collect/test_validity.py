@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import select
 
-from winokit.collect import quality
-from winokit.collect.schema import ProblemRow, Submission, Task
-from winokit.collect.validity import Judgement, judge
+from winokit.collect.study import quality
+from winokit.collect.study.schema import ProblemRow, Submission, Task
+from winokit.collect.study.validity import Judgement, judge
 
 GOOD = Judgement(True, True, True)
 WRONG = Judgement(False, True, True)

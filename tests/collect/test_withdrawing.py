@@ -6,11 +6,13 @@ import pytest
 from sqlalchemy import select
 
 import winokit
-from winokit.collect import browse, ledger, platforms, progress, quality, settling, submissions, tasks, workers
-from winokit.collect.export import export
+from winokit.collect import platforms
+from winokit.collect.platforms import settling
 from winokit.collect.platforms.prolific import Prolific
-from winokit.collect.refusals import NotFound, NotNow
-from winokit.collect.schema import (
+from winokit.collect.study import browse, ledger, progress, quality, submissions, tasks, workers
+from winokit.collect.study.export import export
+from winokit.collect.study.refusals import NotFound, NotNow
+from winokit.collect.study.schema import (
     Draft,
     Event,
     Identity,
@@ -22,7 +24,7 @@ from winokit.collect.schema import (
     Vote,
     Worker,
 )
-from winokit.collect.withdrawing import withdraw
+from winokit.collect.study.withdrawing import withdraw
 
 PID = {"PROLIFIC_PID": "5f8a1b2c3d4e5f6a7b8c9d0e", "STUDY_ID": "60aa27810f15", "SESSION_ID": "60c8d1ddf5b2"}
 

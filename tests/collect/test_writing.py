@@ -3,11 +3,11 @@
 import pytest
 from sqlalchemy import select
 
-from winokit.checks.rules import broken_rules
-from winokit.collect import adversary, submissions, tasks, writing
-from winokit.collect.forms import clean, read_twins
-from winokit.collect.refusals import Incomplete
-from winokit.collect.schema import Submission
+from winokit.collect.study import adversary, submissions, tasks, writing
+from winokit.collect.study.forms import clean, read_twins
+from winokit.collect.study.refusals import Incomplete
+from winokit.collect.study.schema import Submission
+from winokit.data.checks.rules import broken_rules
 
 LONG = "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch _ back."
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
-from collect_support.crew import form
-from collect_support.people import PASSWORD, Page, Person
-from collect_support.server import Server
-from collect_support.studies import RunningClock, studies_in
 from fastapi import FastAPI
+from support.crew import form
+from support.people import PASSWORD, Page, Person
+from support.server import Server
+from support.studies import RunningClock, studies_in
 
-from winokit.collect import log, passwords
-from winokit.collect.config import parse_config
-from winokit.collect.study import Study
+from winokit.collect.study import log, passwords
+from winokit.collect.study.config import parse_config
+from winokit.collect.study.study import Study
 from winokit.collect.web.app import create_app
 
 VOTE = {"choice": "1", "equally_plausible": "no", "local_decides": "no"}

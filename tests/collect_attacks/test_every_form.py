@@ -91,7 +91,7 @@ def test_a_form_from_another_site_is_refused_whatever_it_holds(worker, requester
 
 def test_reading_changes_nothing(app, study, requester, worker):
     """A link in a mail, or a picture on another site, can only make a browser read."""
-    from winokit.collect import log
+    from winokit.collect.study import log
 
     paths = {route.path for route in walk(app.routes) if "GET" in (getattr(route, "methods", None) or ())}
     before = [line for line in log.entries(study) if line.action not in ("refused", "export")]

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect import log, passwords, requesters
-from winokit.collect.requesters import FREE_BY_ADDRESS, FREE_BY_NAME
-from winokit.collect.schema import LogEntry
+from winokit.collect.study import log, passwords, requesters
+from winokit.collect.study.requesters import FREE_BY_ADDRESS, FREE_BY_NAME
+from winokit.collect.study.schema import LogEntry
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from winokit.collect import invites, quality
-from winokit.collect.config import parse_config
-from winokit.collect.study import Study, write_folder
+from winokit.collect.study import invites, quality
+from winokit.collect.study.config import parse_config
+from winokit.collect.study.study import Study, write_folder
 from winokit.collect.web.app import create_app
 
 EVIL = """'"></textarea></title><evil onevil=1>{{7*7}}"""

@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from winokit.collect import invites, log
+from winokit.collect.study import invites, log
 
 MEGABYTE = 2**20
 FORM = "Content-Type: application/x-www-form-urlencoded"

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import func, inspect, select
 
-from winokit.collect import log
-from winokit.collect.schema import Base, ProblemRow, Requester
+from winokit.collect.study import log
+from winokit.collect.study.schema import Base, ProblemRow, Requester
 from winokit.collect.web.app import create_app
 
 TRICKS = [

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect import invites, withdrawing
-from winokit.collect.schema import Lease, Payment, Requester, Submission, Worker
-from winokit.collect.tokens import Signer
+from winokit.collect.study import invites, withdrawing
+from winokit.collect.study.schema import Lease, Payment, Requester, Submission, Worker
+from winokit.collect.study.tokens import Signer
 
 
 def count(study, table):

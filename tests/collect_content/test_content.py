@@ -10,13 +10,13 @@ from itertools import combinations
 import pytest
 from rapidfuzz import fuzz, process
 
-from winokit.checks import check, find_duplicates
-from winokit.checks.rules import WINOGRANDE, broken_rules, length, one_blank, overlap
-from winokit.checks.structure import special_words
-from winokit.loading import expand, load
-from winokit.names import gender_of
-from winokit.transforms import local_context, part_sent, switch
-from winokit.words import mention_places
+from winokit.data.checks import check, find_duplicates
+from winokit.data.checks.rules import WINOGRANDE, broken_rules, length, one_blank, overlap
+from winokit.data.checks.structure import special_words
+from winokit.data.loading import expand, load
+from winokit.methods.transforms import local_context, part_sent, switch
+from winokit.text.names import gender_of
+from winokit.text.words import mention_places
 
 CONTENT = files("winokit") / "collect" / "content"
 TOPICS = [json.loads(line) for line in (CONTENT / "topics.jsonl").read_text("utf-8").splitlines()]

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from collect_support.crew import Crew, form
-from collect_support.people import PASSWORD, Browser
-from collect_support.studies import RunningClock, studies_in
 from fastapi import FastAPI
+from support.crew import Crew, form
+from support.people import PASSWORD, Browser
+from support.studies import RunningClock, studies_in
 
-from winokit.collect import log
-from winokit.collect.study import Study
+from winokit.collect.study import log
+from winokit.collect.study.study import Study
 from winokit.collect.web.app import create_app
 
 

@@ -6,9 +6,9 @@ import threading
 import httpx
 import pytest
 
-from winokit.collect import requesters
-from winokit.collect.adversary import Verdict
-from winokit.collect.refusals import NotAllowed
+from winokit.collect.study import requesters
+from winokit.collect.study.adversary import Verdict
+from winokit.collect.study.refusals import NotAllowed
 from winokit.collect.web.app import THREADS
 
 WAITING = THREADS + 4

@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.collect import invites, quality, workers
+from winokit.collect.study import invites, quality, workers
 
 
 @pytest.fixture

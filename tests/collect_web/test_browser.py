@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 import winokit
 from winokit.cli.main import app as command_line
-from winokit.collect import invites
-from winokit.collect.adversary import Verdict
-from winokit.collect.config import Adversary
+from winokit.collect.study import invites
+from winokit.collect.study.adversary import Verdict
+from winokit.collect.study.config import Adversary
 from winokit.collect.web.app import create_app
 
 uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")

@@ -1,7 +1,7 @@
 """Where bars and lines go."""
 
-from winokit.collect.progress import Day
-from winokit.collect.web.charts import HEIGHT, WIDTH, cost_curve, day_columns, segments
+from winokit.collect.study.progress import Day
+from winokit.collect.web.requester.charts import HEIGHT, WIDTH, cost_curve, day_columns, segments
 
 
 def test_days_without_work_keep_their_place():

@@ -1,9 +1,9 @@
 """The example study: filled by workers who are made up, and ready to be clicked through."""
 
-from winokit.collect import agreement, browse, progress, quality
 from winokit.collect.demo import CONFIG, fill
-from winokit.collect.study import Study
-from winokit.loading import load
+from winokit.collect.study import agreement, browse, progress, quality
+from winokit.collect.study.study import Study
+from winokit.data.loading import load
 
 
 def test_the_example_study_is_filled_with_bundled_twins_and_votes_on_them(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.collect import browse, invites, quality
+from winokit.collect.study import browse, invites, quality
 from winokit.collect.web.app import create_app
 
 EVIL = '"><script>alert(1)</script>'

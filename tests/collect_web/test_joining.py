@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.collect import invites
+from winokit.collect.study import invites
 
 PROLIFIC = {"PROLIFIC_PID": "5f0c1d2e3a4b5c6d7e8f9a0b", "STUDY_ID": "study12345", "SESSION_ID": "session123"}
 MTURK = {"workerId": "A1B2C3", "assignmentId": "ASSIGN1", "hitId": "HIT1"}

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from winokit.collect import browse, invites, ledger, log, quality, requesters, workers
+from winokit.collect.study import browse, invites, ledger, log, quality, requesters, workers
 
 PAGES = [
     "", "/live", "/problems", "/problems/1", "/submissions", "/workers", "/invites", "/pay", "/export", "/export.zip",

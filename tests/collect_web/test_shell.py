@@ -3,10 +3,10 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from winokit.collect import export, invites
-from winokit.collect.web import joining
+from winokit.collect.study import export, invites
 from winokit.collect.web.app import create_app
 from winokit.collect.web.shell import MOST_BYTES
+from winokit.collect.web.worker import joining
 from winokit.errors import BadInput
 
 PATHS = ["/", "/login", "/begin", "/nothing", "/requester", "/join/forged", "/static/collect.css", "/static/none.css"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.collect import browse
+from winokit.collect.study import browse
 from winokit.collect.web.app import create_app
 
 

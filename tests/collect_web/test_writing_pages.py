@@ -2,8 +2,8 @@
 
 from sqlalchemy import select
 
-from winokit.collect import browse, tasks, workers
-from winokit.collect.schema import Event
+from winokit.collect.study import browse, tasks, workers
+from winokit.collect.study.schema import Event
 from winokit.collect.web.app import ASKED_A_MINUTE
 
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tiny_causal import tiny_tokenizer
+from support.tiny_causal import tiny_tokenizer
 from typer.testing import CliRunner
 
 from winokit.cli.main import app
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.scoring import SCORINGS, Plan, score
+from winokit.methods.scoring.base import fits, total
 from winokit.models.base import Continuation, Embed
 from winokit.models.hf_boundary import Boundary
 from winokit.models.registry import Spec, load_model
 from winokit.problem import Dataset, Problem
-from winokit.scoring import SCORINGS, Plan, score
-from winokit.scoring.base import fits, total
 
 BOS = 0
 PAIR = Dataset(

@@ -2,11 +2,10 @@ import signal
 import threading
 import time
 from email.utils import formatdate
-from importlib import util
 from math import exp, log
-from pathlib import Path
 
 import pytest
+from support import chat_server
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Ask, Choose, Model, Refusal, Reply
@@ -14,16 +13,6 @@ from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import Token
 from winokit.models.registry import load_model
 
-
-def _beside(name):
-    """A module that stands beside this file, which pytest's importlib mode leaves off the path."""
-    spec = util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-chat_server = _beside("chat_server")
 ChatServer, Response, complains, says = (
     chat_server.ChatServer,
     chat_server.Response,

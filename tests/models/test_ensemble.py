@@ -3,12 +3,12 @@ import math
 import pytest
 
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.scoring import Plan, score
 from winokit.models.base import Continuation, Fill, Piece
 from winokit.models.ensemble import Ensemble
 from winokit.models.fake import FakeModel
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
-from winokit.scoring import Plan, score
 
 REQUEST = Continuation("The cup", " slid fast.")
 WORDS = (Piece(0, 5, math.log(0.5)), Piece(5, 11, math.log(0.2)))

@@ -9,15 +9,15 @@ import pytest
 import torch
 import transformers
 from peft import LoraConfig, PeftModel, get_peft_model
-from tiny_causal import TWINS, tiny_tokenizer
+from support.tiny_causal import TWINS, tiny_tokenizer
 
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.scoring.base import total
 from winokit.models.base import Ask, Continuation, Embed, Model
 from winokit.models.hf_causal import SAMPLE
 from winokit.models.hf_common import Settings, halving
 from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.registry import Spec, load_model
-from winokit.scoring.base import total
 
 REQUESTS = [
     *(

@@ -10,6 +10,7 @@ transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.scoring import choose_scoring
 from winokit.models import hf_masked
 from winokit.models.base import (
     Ask,
@@ -22,7 +23,6 @@ from winokit.models.base import (
 )
 from winokit.models.reading import read
 from winokit.models.registry import load_model
-from winokit.scoring import choose_scoring
 
 # DeBERTa's module still asks for torch.jit.script when it is imported.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")

@@ -51,12 +51,12 @@ def audit(
 
     With no arguments: the built-in model on the bundled twins.
     """
-    from winokit.auditing.auditor import Settings
-    from winokit.auditing.auditor import audit as run_audit
-    from winokit.auditing.protocols import PROTOCOLS
-    from winokit.auditing.run import check_folder
-    from winokit.loading import load
+    from winokit.data.loading import load
+    from winokit.data.runs import check_folder
     from winokit.results import rows_to_json
+    from winokit.stages.audit.protocols import PROTOCOLS
+    from winokit.stages.audit.run import Settings
+    from winokit.stages.audit.run import audit as run_audit
 
     dataset = load(data, as_=as_, labels=labels or ())
     tell(dataset.notes)
@@ -79,8 +79,8 @@ def audit(
     tell(note for note in run.settings["notes"] if note not in dataset.notes)
     tell(f"{one.subset}: {one.n:,} rows not used: {one.why}" for one in run.left_out if one.protocol == "predictions")
     run.save(folder)
-    from winokit.report.pages import write_report
-    from winokit.report.terminal import summary_table
+    from winokit.stages.audit.page import write_report
+    from winokit.stages.audit.table import summary_table
 
     page = write_report(run, folder / "report")
     if json:

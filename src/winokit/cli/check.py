@@ -50,9 +50,9 @@ def check(
 
     Each file is checked by itself and against the others. Returns 1 if anything is found.
     """
-    from winokit.checks import CHECKS
-    from winokit.checks import check as run_checks
-    from winokit.hunting.open_corpus import open_corpus
+    from winokit.data.checks import CHECKS
+    from winokit.data.checks import check as run_checks
+    from winokit.methods.hunting.open_corpus import open_corpus
 
     text = None if corpus is None else open_corpus(corpus)
     datasets = load_all(data, as_, labels, lenient, groups=False)

@@ -12,8 +12,8 @@ import typer
 from winokit.cli.common import DATA_HELP, Json, console, print_json, tell
 
 if TYPE_CHECKING:
-    from winokit.collect.invites import InviteInfo
-    from winokit.collect.study import Study
+    from winokit.collect.study.invites import InviteInfo
+    from winokit.collect.study.study import Study
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Collect twins and judgements from people.")
 
@@ -55,7 +55,7 @@ def init(
     from winokit.collect import need_extra
 
     need_extra()
-    from winokit.collect.founding import Wishes, found
+    from winokit.collect.study.founding import Wishes, found
 
     wishes = Wishes(title, twins, votes, tuple(kind or ()), evaluate, tuple(variant or ()), limit, adversary)
     config, notes = found(folder, wishes, db)
@@ -107,7 +107,7 @@ def invite(
     if worker is not None and (count > 1 or uses > 1):
         raise BadInput("--worker makes one link for one person: leave out --count and --uses")
     with _opened(folder, db) as study:
-        from winokit.collect import invites
+        from winokit.collect.study import invites
 
         if worker is not None:
             made = [invites.return_link(study, worker, days=days)]
@@ -132,14 +132,14 @@ def status(
     from dataclasses import asdict
 
     with _opened(folder, db) as study:
-        from winokit.collect import progress, quality
+        from winokit.collect.study import progress, quality
 
         now = progress.snapshot(study)
         people = quality.workers(study) if workers else []
     if json:
         print_json(now.to_json() | ({"people": [asdict(one) for one in people]} if workers else {}))
         return
-    from winokit.collect.terminal import status_tables
+    from winokit.collect.study.table import status_tables
 
     for part in status_tables(now, people):
         console().print(part)
@@ -155,7 +155,7 @@ def export(
     """Write problems with votes, times and pseudonymous workers, and people's answers as predictions."""
     target = out or folder / "export"
     with _opened(folder, db) as study:
-        from winokit.collect.export import export as run
+        from winokit.collect.study.export import export as run
 
         done = run(study, target)
     tell(done.notes)
@@ -182,7 +182,7 @@ def withdraw(
     from dataclasses import asdict
 
     with _opened(folder, db) as study:
-        from winokit.collect import withdrawing, workers
+        from winokit.collect.study import withdrawing, workers
         from winokit.collect.web.wording import money
 
         workers.get(study, worker)
@@ -203,7 +203,7 @@ def _opened(folder: Path, db: str | None) -> Iterator[Study]:
     from winokit.collect import need_extra
 
     need_extra()
-    from winokit.collect.study import Study
+    from winokit.collect.study.study import Study
 
     study = Study.open(folder, db)
     try:

@@ -35,7 +35,7 @@ def load_all(
     data: list[str], as_: str | None, labels: list[Path] | None, lenient: bool, *, groups: bool = True
 ) -> list[Dataset]:
     """Load every dataset named, folders expanded, and tell the notes of each."""
-    from winokit.loading import expand, load
+    from winokit.data.loading import expand, load
 
     names, notes = expand(data)
     tell(notes)

@@ -21,9 +21,9 @@ def compare(
     """
     from dataclasses import asdict
 
-    from winokit.auditing.run import Run
-    from winokit.report.compare_page import paired, write_comparison
-    from winokit.report.comparing import compare_runs
+    from winokit.data.runs import Run
+    from winokit.stages.compare.page import paired, write_comparison
+    from winokit.stages.compare.run import compare_runs
 
     loaded = {path.name if len({p.name for p in runs}) == len(runs) else str(path): Run.load(path) for path in runs}
     comparisons = compare_runs(loaded)

@@ -38,8 +38,8 @@ def convert(
 
     What the format cannot express is an error, or left out and counted with --lenient.
     """
-    from winokit.formats import FORMATS, WriteOptions, write
-    from winokit.loading import load
+    from winokit.data.formats import FORMATS, WriteOptions, write
+    from winokit.data.loading import load
 
     dataset = load(data, as_=as_, labels=labels or (), lenient=lenient)
     tell(dataset.notes)

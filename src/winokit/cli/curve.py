@@ -34,10 +34,10 @@ from winokit.errors import BadInput
 from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
-    from winokit.training.curve import Curve
-    from winokit.training.curve_fit import Goal
-    from winokit.training.data import Data
-    from winokit.training.nested import Growth
+    from winokit.methods.training.data import Data
+    from winokit.stages.curve.fit import Goal
+    from winokit.stages.curve.nested import Growth
+    from winokit.stages.curve.run import Curve
 
 PUBLISHED = "PUBLISHED"
 DATA = (
@@ -112,10 +112,10 @@ def curve(
     if bool(data) == (fit_only is not None):
         raise BadInput("either DATA to train on, or --fit-only FILE for points that are there already")
     need_training("curve")
-    from winokit.training.curve import learning_curve
-    from winokit.training.curve_fit import Goal
-    from winokit.training.curve_runs import Design
-    from winokit.training.settings import Settings
+    from winokit.methods.training.settings import Settings
+    from winokit.stages.curve.fit import Goal
+    from winokit.stages.curve.run import learning_curve
+    from winokit.stages.curve.trainings import Design
 
     goal = Goal(human, human_group, fit_from)
     if fit_only is not None:
@@ -153,10 +153,10 @@ def _load(
     arm: tuple[str | None, str | None],
     how: tuple[str | None, bool, bool],
 ) -> tuple[Growth, Data]:
-    from winokit.loading import load
-    from winokit.training.arms import Arm
-    from winokit.training.data import Data
-    from winokit.training.nested import Growth, parse_sizes, usual_sizes, wants_untrained
+    from winokit.data.loading import load
+    from winokit.methods.training.arms import Arm
+    from winokit.methods.training.data import Data
+    from winokit.stages.curve.nested import Growth, parse_sizes, usual_sizes, wants_untrained
 
     as_, lenient, drop_overlap = how
     dev, tests = held
@@ -175,10 +175,10 @@ def _load(
 
 def _fit_only(name: str, goal: Goal, out: Path | None, json: bool) -> None:
     """Fit what is there already: nothing is trained, and nothing but the numbers is needed."""
-    from winokit.report.curve_wording import published
-    from winokit.training.curve import Curve
-    from winokit.training.curve_fit import series_of
-    from winokit.training.curve_points import read_points
+    from winokit.stages.curve.fit import series_of
+    from winokit.stages.curve.points import read_points
+    from winokit.stages.curve.run import Curve
+    from winokit.stages.curve.wording import published
 
     if name == PUBLISHED:
         told = published(goal.human)
@@ -194,8 +194,8 @@ def _fit_only(name: str, goal: Goal, out: Path | None, json: bool) -> None:
 
 def _show(found: Curve, folder: Path | None, json: bool) -> None:
     """Write the page, and say what came of it."""
-    from winokit.report.curve_page import write_curve_page
-    from winokit.report.curve_terminal import fits_table, sizes_table
+    from winokit.stages.curve.page import write_curve_page
+    from winokit.stages.curve.table import fits_table, sizes_table
 
     page = None
     if folder is not None:

@@ -19,7 +19,7 @@ def datasets(
         return
     from dataclasses import asdict
 
-    from winokit.catalogue import CATALOGUE
+    from winokit.data.catalogue import CATALOGUE
 
     entries = list(CATALOGUE.values())
     if json:
@@ -43,7 +43,7 @@ def datasets(
 
 
 def _formats(json: bool) -> None:
-    from winokit.formats import FORMATS
+    from winokit.data.formats import FORMATS
 
     rows = [
         {"format": found.name, "about": found.about, "writes": found.render is not None}

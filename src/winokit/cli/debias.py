@@ -105,8 +105,8 @@ def aflite(
 
     The state is kept after every phase: run the same command again after an interruption and it goes on.
     """
-    from winokit.debias.aflite import AFLite
-    from winokit.filtering.arms import Choices
+    from winokit.methods.aflite.aflite import AFLite
+    from winokit.stages.debias.arms import Choices
 
     common = Common.of("aflite", locals())
     refuse_passed_over(context, common)
@@ -173,8 +173,8 @@ def pmi(
     json: Json = False,
 ) -> None:
     """Keep the twins whose words say least about the answer: the lexical baseline of Sakaguchi et al. (2019)."""
-    from winokit.debias.pmi import PMIFilter
-    from winokit.filtering.arms import Choices
+    from winokit.methods.aflite.pmi import PMIFilter
+    from winokit.stages.debias.arms import Choices
 
     common = Common.of("pmi", locals())
     refuse_passed_over(context, common)
@@ -206,7 +206,7 @@ def random(
     json: Json = False,
 ) -> None:
     """Keep problems drawn at random: the baseline that removes as much and knows nothing."""
-    from winokit.filtering.arms import Choices
+    from winokit.stages.debias.arms import Choices
 
     common = Common.of("random", locals())
     refuse_passed_over(context, common)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
-    from winokit.debias.aflite import Phase
-    from winokit.filtering.arms import Choices, Watch
-    from winokit.filtering.features import Features
-    from winokit.filtering.filtering import Filtering
+    from winokit.methods.aflite.aflite import Phase
     from winokit.problem import Dataset
+    from winokit.stages.debias.arms import Choices, Watch
+    from winokit.stages.debias.features import Features
+    from winokit.stages.debias.run import Filtering
 
 CHECKPOINT, CHECKPOINTS = "checkpoint.npz", "checkpoint*.npz"
 """Of the first seed, and of all."""
@@ -96,13 +96,13 @@ def refuse_passed_over(context: typer.Context, common: Common) -> None:
 
 def run(common: Common, choices: Choices) -> None:
     """Filter, write the folder and the page, and say what came of it."""
-    from winokit.filtering.assessment import Assessment
-    from winokit.filtering.features import without_held_out
-    from winokit.filtering.filtering import check_problems, filter_problems
-    from winokit.filtering.save import REPORT, check_folder, save
-    from winokit.loading import load
-    from winokit.report.debias_page import write_debias_page
+    from winokit.data.loading import load
     from winokit.results import rows_to_json
+    from winokit.stages.debias.assessment import Assessment
+    from winokit.stages.debias.features import without_held_out
+    from winokit.stages.debias.page import write_debias_page
+    from winokit.stages.debias.run import check_problems, filter_problems
+    from winokit.stages.debias.save import REPORT, check_folder, save
 
     if common.features is not None and common.model is not None:
         raise BadInput("features come from a file (--features) or from a model (--model), not from both")
@@ -141,7 +141,7 @@ def run(common: Common, choices: Choices) -> None:
 
 
 def _features(dataset: Dataset, common: Common, bars: Stages) -> Features:
-    from winokit.filtering.features import embedded, read_features
+    from winokit.stages.debias.features import embedded, read_features
 
     if common.features is not None:
         return read_features(common.features, dataset)
@@ -162,7 +162,7 @@ class Stages:
     @property
     def watch(self) -> Watch:
         """What a filtering tells of itself."""
-        from winokit.filtering.arms import Watch
+        from winokit.stages.debias.arms import Watch
 
         return Watch(
             step=lambda what: self.begin(STAGES.get(what, what)),
@@ -211,7 +211,7 @@ def stages(choices: Choices) -> Iterator[Stages]:
 
 def _say(found: Filtering, folder: Path, page: Path) -> None:
     """The outcome for a person: sizes, what was scaled to the data, the table of arms, the verdict, where to look."""
-    from winokit.report.debias_verdict import verdict_of
+    from winokit.stages.debias.verdict import verdict_of
 
     kept, n = int(found.chosen.keep.sum()), len(found.dataset)
     phases = len(found.chosen.history)
@@ -233,7 +233,7 @@ def arms_table(found: Filtering) -> Table:
     """Each method beside all problems: how many are kept, the probe, and the divergence with what chance gives."""
     from rich.table import Table
 
-    from winokit.report.wording import say_interval
+    from winokit.drawing.wording import say_interval
 
     assessed = found.find("all", "probe_accuracy") is not None
     table = Table(box=None, pad_edge=False, header_style="bold")

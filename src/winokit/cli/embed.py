@@ -14,9 +14,9 @@ from winokit.cli.training_options import BatchSize, Device, Epochs, LearningRate
 from winokit.errors import BadInput
 
 if TYPE_CHECKING:
+    from winokit.methods.training.embedding import Embedded, Kind, Matrix
+    from winokit.methods.training.settings import Settings
     from winokit.problem import Dataset
-    from winokit.training.embedding import Embedded, Kind, Matrix
-    from winokit.training.settings import Settings
 
 FINETUNED = ".finetuned"
 TRAINING = ("formalization", "learning_rate", "epochs", "steps", "batch_size", "seed", "precision", "device")
@@ -68,8 +68,8 @@ def embed(
     With --finetune the model is trained on some of them first, which are then discarded, as AFLite's authors do;
     training goes on where it was interrupted.
     """
-    from winokit.loading import load
-    from winokit.scoring.features import check_features_file, write_features
+    from winokit.data.loading import load
+    from winokit.methods.scoring.features import check_features_file, write_features
 
     check_features_file(out)
     dataset = load(data, as_=as_, lenient=lenient)[:limit]
@@ -85,8 +85,8 @@ def embed(
             raise BadInput(
                 "--cache keeps answers of a model that stays the same, which one that is fine-tuned does not"
             )
-        from winokit.training.embedding import Kind
-        from winokit.training.settings import Settings
+        from winokit.methods.training.embedding import Kind
+        from winokit.methods.training.settings import Settings
 
         settings = Settings(
             formalization=formalization,
@@ -116,9 +116,9 @@ def embed(
 
 
 def _plain(dataset: Dataset, model: str, kind: tuple[str, str], cache: str | None) -> Matrix:
+    from winokit.methods.scoring import embed as run
     from winokit.models.base import notes_of
     from winokit.models.registry import load_model
-    from winokit.scoring import embed as run
 
     features, pooling = kind
     loaded = load_model(model)
@@ -128,7 +128,7 @@ def _plain(dataset: Dataset, model: str, kind: tuple[str, str], cache: str | Non
 
 
 def _finetuned(dataset: Dataset, model: str, count: int, out: Path, how: tuple[Settings, Kind, str | None]) -> Embedded:
-    from winokit.training.embedding import Parts, finetuned_features
+    from winokit.methods.training.embedding import Parts, finetuned_features
 
     settings, kind, device = how
     parts = Parts.of(dataset, count, settings.seed)

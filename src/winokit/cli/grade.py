@@ -12,8 +12,8 @@ from winokit.cli.common import Json, print_json, tell
 from winokit.cli.guards import refuse_overwriting
 
 if TYPE_CHECKING:
-    from winokit.release.grading import Graded, Score
-    from winokit.release.grading_statement import Statement
+    from winokit.stages.grade.run import Graded, Score
+    from winokit.stages.grade.statement import Statement
 
 QUESTIONS = {
     "--formalization": "Formalization (how problems become inputs and decisions: mc-sent, partial scoring, …)",
@@ -74,8 +74,8 @@ def grade(
         _refuse_stated({**stated, "--training-data": training_data, "--trials": trials, "--budget": budget})
         _board(release, board, out or Path("board.html"), hidden, files, owner, json)
         return
-    from winokit.release.grading import grade as run
-    from winokit.release.grading import write_graded
+    from winokit.stages.grade.run import grade as run
+    from winokit.stages.grade.run import write_graded
 
     if out is not None:
         _check_out(out, files or [])
@@ -117,7 +117,7 @@ def _statement(
 ) -> Statement | None:
     """What the entry says of itself, asked for where a person sits; None where nothing is said and no entry is made."""
     from winokit.errors import BadInput
-    from winokit.release.grading_statement import Statement, missing_options
+    from winokit.stages.grade.statement import Statement, missing_options
 
     missing = missing_options(formalization, training_data, trials)
     if missing and sys.stdin.isatty() and sys.stderr.isatty():
@@ -159,7 +159,7 @@ def _show(graded: Graded) -> None:
 
 
 def _line(score: Score) -> str:
-    from winokit.release.submissions import ONE
+    from winokit.stages.grade.submissions import ONE
 
     size = "–" if score.size == ONE else score.size
     interval = f"{score.low:.1%} to {score.high:.1%}"
@@ -182,8 +182,8 @@ def _board(
 ) -> None:
     """Make the leaderboard page."""
     from winokit.errors import BadInput
-    from winokit.release.leaderboard import leaderboard
-    from winokit.release.leaderboard_page import write_board
+    from winokit.stages.grade.leaderboard import leaderboard
+    from winokit.stages.grade.page import write_board
 
     if files:
         raise BadInput(f"--board takes a folder of graded entries and no predictions: leave out {files[0]}")

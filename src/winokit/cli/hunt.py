@@ -46,8 +46,8 @@ def index(
     """
     from dataclasses import asdict
 
-    from winokit.hunting.building import build_index
-    from winokit.hunting.corpus import Layout
+    from winokit.methods.hunting.building import build_index
+    from winokit.methods.hunting.corpus import Layout
 
     layout = Layout("lines" if lines else "paragraphs", field, encoding)
     with progress_bar("indexing") as progress:
@@ -92,11 +92,11 @@ def ask(
     json: Json = False,
 ) -> None:
     """Show why the hunter decides as it does: its reading, queries, evidence and decision for one problem."""
-    from winokit.hunting.explaining import MARK, as_json, in_lines
-    from winokit.hunting.hunter import Hunter, hunt
-    from winokit.hunting.open_corpus import open_corpus
-    from winokit.hunting.queries import DEFAULT_SETS
-    from winokit.hunting.synonyms import load_synonyms
+    from winokit.methods.hunting.explaining import MARK, as_json, in_lines
+    from winokit.methods.hunting.hunter import Hunter, hunt
+    from winokit.methods.hunting.open_corpus import open_corpus
+    from winokit.methods.hunting.queries import DEFAULT_SETS
+    from winokit.methods.hunting.synonyms import load_synonyms
 
     if text is not None:
         refuse_unused(context, ["row"], "a row of DATA, and the problem asked about is that of --text")
@@ -118,8 +118,8 @@ def ask(
 
 def _problem(data: str | None, row: int, text: str | None, candidates: list[str], pronoun: str | None) -> Problem:
     """The problem asked about: one of a dataset, or the user's own."""
+    from winokit.data.loading import load
     from winokit.errors import BadInput
-    from winokit.loading import load
     from winokit.problem import Problem
 
     if (data is None) == (text is None):
@@ -148,10 +148,10 @@ def associate(
 
     Where people's labels are known they stay, and the estimate is compared with them.
     """
-    from winokit.formats import write
-    from winokit.hunting.association import compare_with_labels, with_associations
-    from winokit.hunting.open_corpus import open_corpus
-    from winokit.loading import load
+    from winokit.data.formats import write
+    from winokit.data.loading import load
+    from winokit.methods.hunting.association import compare_with_labels, with_associations
+    from winokit.methods.hunting.open_corpus import open_corpus
 
     if out is not None:
         named = (index, data, data.partition(":")[2], *(labels or ()))

@@ -15,8 +15,8 @@ from winokit.cli.score import CacheFile, open_cache
 from winokit.errors import BadInput
 
 if TYPE_CHECKING:
-    from winokit.release.build import Release
-    from winokit.release.next_version import Predecessor
+    from winokit.stages.evolve.next_version import Predecessor
+    from winokit.stages.release.run import Release
 
 STEPS = ("reading", "splitting", "checking", "writing")
 OF_NEXT = ("watch", "majority", "alpha", "bring_back", "previous_hidden", "cache")
@@ -122,9 +122,9 @@ def release(
     Dev and a hidden test come from the kept problems, training sizes from all; twins never cross splits.
     The same input, seed and secret give the same files to the byte. With --previous, the next version of a release.
     """
-    from winokit.release.build import Extras
-    from winokit.release.draws import read_secret
-    from winokit.release.settings import Settings, amount_of
+    from winokit.stages.release.draws import read_secret
+    from winokit.stages.release.run import Extras
+    from winokit.stages.release.settings import Settings, amount_of
 
     settings = Settings(
         name=name,
@@ -146,8 +146,8 @@ def release(
         refuse_unused(context, OF_NEXT, "an option of the next version of a release: --previous DIR")
         made, page = _first(kept, out, common, against), None
     else:
-        from winokit.release.evolve_run import Models
-        from winokit.release.next_version import Predecessor
+        from winokit.stages.evolve.next_version import Predecessor
+        from winokit.stages.evolve.preparing import Models
 
         models = Models(tuple(against or ()), tuple(watch or ()))
         before = Predecessor(previous, models, majority, alpha, previous_hidden, bring_back)
@@ -164,7 +164,7 @@ def release(
 
 def _first(kept: str | None, out: Path, common: dict[str, Any], against: list[str] | None) -> Release:
     """Release problems for the first time."""
-    from winokit.release.build import release as run
+    from winokit.stages.release.run import release as run
 
     if kept is None:
         raise BadInput("name the problems to release, or the release to follow: --previous DIR")
@@ -178,7 +178,7 @@ def _next(
     before: Predecessor, kept: str | None, out: Path, common: dict[str, Any], cache: str | None
 ) -> tuple[Release, Path]:
     """Release the next version of a release."""
-    from winokit.release.next_version import release_next
+    from winokit.stages.evolve.next_version import release_next
 
     with open_cache(cache) as known, progress_bar("asking the models") as progress:
         made = release_next(before, out, kept=kept, **common, cache=known, progress=progress)
@@ -209,7 +209,7 @@ def steps() -> Iterator[Callable[[str], None] | None]:
 
 def warnings(made: Release) -> list[str]:
     """What a maker of benchmarks must not overlook."""
-    from winokit.release.licences import NOT_STATED
+    from winokit.stages.release.licences import NOT_STATED
 
     told = []
     if made.licence == NOT_STATED:

@@ -12,12 +12,12 @@ def report(
     run: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="RUN", show_default=False)],
 ) -> None:
     """Write the report of an audit or a training run anew."""
-    from winokit.report.train_page import is_training, write_train_page
+    from winokit.stages.train.page import is_training, write_train_page
 
     if is_training(run):
         typer.echo(f"report: {write_train_page(run)}")
         return
-    from winokit.auditing.run import Run
-    from winokit.report.pages import write_report
+    from winokit.data.runs import Run
+    from winokit.stages.audit.page import write_report
 
     typer.echo(f"report: {write_report(Run.load(run), run / 'report')}")

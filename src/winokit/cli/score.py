@@ -10,7 +10,7 @@ import typer
 from winokit.cli.common import DATA_HELP, As, Json, Lenient, print_json, progress_bar, tell
 
 if TYPE_CHECKING:
-    from winokit.scoring import Cache
+    from winokit.methods.scoring import Cache
 
 MODEL_HELP = (
     "builtin, random, hf:NAME_OR_DIR, gguf:FILE, chat:MODEL@URL, ngram:FILE, hunter:INDEX, ensemble:A+B, "
@@ -48,11 +48,11 @@ def score(
 
     Answers are kept as they come: run the same command again after an interruption and it goes on.
     """
-    from winokit.loading import load
+    from winokit.data.loading import load
+    from winokit.methods.scoring import Plan, check_replaceable, close_calls, write_predictions
+    from winokit.methods.scoring import score as run
     from winokit.models.base import notes_of
     from winokit.models.registry import load_model
-    from winokit.scoring import Plan, check_replaceable, close_calls, write_predictions
-    from winokit.scoring import score as run
 
     check_replaceable(out)
     dataset = load(data, as_=as_, lenient=lenient)[:limit]
@@ -90,6 +90,6 @@ def score(
 
 def open_cache(name: str | None) -> Cache:
     """The cache the user named, the usual one, or none."""
-    from winokit.scoring import Cache, default_path
+    from winokit.methods.scoring import Cache, default_path
 
     return Cache(None if name == "off" else Path(name) if name else default_path())

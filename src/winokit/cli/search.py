@@ -17,7 +17,7 @@ from winokit.results import Metric, rows_to_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from winokit.training.searching.findings import Finding, Findings
+    from winokit.stages.search.findings import Finding, Findings
 
 PARTS = 100
 NEEDED = ("torch", "transformers", "optuna")
@@ -91,10 +91,10 @@ def search(
     if not all(find_spec(name) for name in NEEDED):
         raise MissingExtra("winokit search", "train")
     from winokit.cli.train import load_sets
-    from winokit.report.search_page import write_search_page
-    from winokit.training.searching.search import search as search_settings
-    from winokit.training.searching.space import Space
-    from winokit.training.settings import Settings
+    from winokit.methods.training.settings import Settings
+    from winokit.stages.search.page import write_search_page
+    from winokit.stages.search.run import search as search_settings
+    from winokit.stages.search.space import Space
 
     space = Space.of(
         sampler,

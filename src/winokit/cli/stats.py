@@ -20,7 +20,7 @@ def stats(
     """Count problems, groups, words and vocabulary."""
     from dataclasses import asdict
 
-    from winokit.checks import statistics
+    from winokit.data.checks import statistics
 
     rows = [statistics(dataset, tokens) for dataset in load_all(data, as_, labels, lenient)]
     if json:

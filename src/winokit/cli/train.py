@@ -34,8 +34,8 @@ from winokit.results import Metric, rows_to_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from winokit.training.data import Data
-    from winokit.training.finetune import Outcome
+    from winokit.methods.training.data import Data
+    from winokit.methods.training.finetune import Outcome
 
 
 def train(
@@ -81,9 +81,9 @@ def train(
     The same command goes on where it was interrupted.
     """
     need_training("train")
-    from winokit.report.train_page import write_train_page
-    from winokit.training.finetune import finetune
-    from winokit.training.settings import Settings
+    from winokit.methods.training.finetune import finetune
+    from winokit.methods.training.settings import Settings
+    from winokit.stages.train.page import write_train_page
 
     settings = Settings(
         formalization=formalization,
@@ -136,10 +136,10 @@ def load_sets(
     how: tuple[str | None, bool, int | None, int],
 ) -> Data:
     """What is trained on, chosen on and tested on, as the options name it."""
+    from winokit.data.loading import load
     from winokit.errors import BadInput
-    from winokit.loading import load
-    from winokit.training.arms import Arm as TrainedOn
-    from winokit.training.data import Data, hold_out
+    from winokit.methods.training.arms import Arm as TrainedOn
+    from winokit.methods.training.data import Data, hold_out
 
     as_, lenient, limit, seed = how
     if dev is not None and holdout is not None:

@@ -28,9 +28,9 @@ from winokit.cli.training_options import (
 from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
-    from winokit.training.selection import Named, Target
-    from winokit.training.transfer import Transfer
-    from winokit.training.transfer_plan import TrainingArm
+    from winokit.stages.transfer.plan import TrainingArm
+    from winokit.stages.transfer.run import Transfer
+    from winokit.stages.transfer.selection import Named, Target
 
 PAPERS = "papers"
 
@@ -95,9 +95,9 @@ def transfer(
     interrupted.
     """
     need_training("transfer")
-    from winokit.training.settings import Settings
-    from winokit.training.transfer import transfer as run
-    from winokit.training.transfer_plan import Plan, grid_of
+    from winokit.methods.training.settings import Settings
+    from winokit.stages.transfer.plan import Plan, grid_of
+    from winokit.stages.transfer.run import transfer as run
 
     settings = Settings(
         formalization=formalization,
@@ -129,10 +129,10 @@ def transfer(
 
 
 def _arm(text: str, as_: str | None, lenient: bool) -> TrainingArm:
+    from winokit.data.loading import load
     from winokit.errors import BadInput
-    from winokit.loading import load
-    from winokit.training.transfer import ARROW
-    from winokit.training.transfer_plan import TrainingArm
+    from winokit.stages.transfer.plan import TrainingArm
+    from winokit.stages.transfer.run import ARROW
 
     name, data = _named(text)
     parts = [part.strip() for part in data.split(ARROW)] if not Path(data).exists() else [data]
@@ -143,7 +143,7 @@ def _arm(text: str, as_: str | None, lenient: bool) -> TrainingArm:
 
 
 def _tests(tests: list[str], choices: list[str], how: tuple[str | None, bool, bool]) -> tuple[Target, ...]:
-    from winokit.training.selection import with_choices
+    from winokit.stages.transfer.selection import with_choices
 
     as_, lenient, drop_overlap = how
     named = [_set(one, as_, lenient) for one in tests]
@@ -159,8 +159,8 @@ def _tests(tests: list[str], choices: list[str], how: tuple[str | None, bool, bo
 
 
 def _set(text: str, as_: str | None, lenient: bool) -> Named:
-    from winokit.loading import load
-    from winokit.training.selection import Named
+    from winokit.data.loading import load
+    from winokit.stages.transfer.selection import Named
 
     name, data = _named(text)
     loaded = load(data, as_=as_, lenient=lenient)
@@ -178,9 +178,9 @@ def _named(text: str) -> tuple[str, str]:
 
 def _show(found: Transfer, folder: Path, json: bool) -> None:
     """Write tables and page, and say what came of it."""
-    from winokit.report.transfer_page import write_transfer_page
-    from winokit.report.transfer_tables import tables_of
-    from winokit.report.transfer_terminal import terminal_table
+    from winokit.stages.transfer.page import write_transfer_page
+    from winokit.stages.transfer.table import terminal_table
+    from winokit.stages.transfer.tables import tables_of
 
     found.save(folder)
     page = write_transfer_page(found, folder / "report")

@@ -23,8 +23,8 @@ def verify(
     No twin crosses splits, sizes are nested, test answers are nowhere, ids are those of their texts, counts agree.
     Returns 1 if anything is wrong.
     """
-    from winokit.release.manifest import read_manifest
-    from winokit.release.manifest import verify as find
+    from winokit.stages.release.manifest import read_manifest
+    from winokit.stages.release.manifest import verify as find
 
     findings = find(release, hidden)
     if json:

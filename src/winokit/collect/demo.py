@@ -19,19 +19,20 @@ from typing import Annotated
 
 import typer
 
-from winokit.collect import invites, need_extra, quality, requesters, serving, submissions, tasks, workers
-from winokit.collect.config import parse_config
-from winokit.collect.content import bundled, read_gold
-from winokit.collect.problems import clause
-from winokit.collect.refusals import Incomplete, NotNow
-from winokit.collect.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE
-from winokit.collect.study import Study, utc_now
-from winokit.collect.views import VoteTask, WriteTask
-from winokit.collect.workers import WorkerInfo
+from winokit.collect import need_extra, serving
+from winokit.collect.study import invites, quality, requesters, submissions, tasks, workers
+from winokit.collect.study.config import parse_config
+from winokit.collect.study.content import bundled, read_gold
+from winokit.collect.study.problems import clause
+from winokit.collect.study.refusals import Incomplete, NotNow
+from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE
+from winokit.collect.study.study import Study, utc_now
+from winokit.collect.study.views import VoteTask, WriteTask
+from winokit.collect.study.workers import WorkerInfo
+from winokit.data.loading import load
 from winokit.files import write_whole
-from winokit.loading import load
 from winokit.problem import Problem
-from winokit.words import WORD
+from winokit.text.words import WORD
 
 TITLE = "Example study"
 NAME, HOST = "demo", "127.0.0.1"

@@ -6,8 +6,8 @@ import gc
 import socket
 from collections.abc import Callable
 
-from winokit.collect.invites import setup_path
-from winokit.collect.study import Study
+from winokit.collect.study.invites import setup_path
+from winokit.collect.study.study import Study
 from winokit.errors import BadInput, MissingExtra
 
 FILL_IN = "FILL IN"

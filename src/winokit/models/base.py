@@ -1,6 +1,6 @@
 """What we ask of a model: requests, answers, and the one method that turns the first into the second.
 
-Models know nothing of Winograd schemas: they see texts and spans. A scoring (`winokit.scoring`) turns a problem into
+Models know nothing of Winograd schemas: they see texts and spans. A scoring (`methods.scoring`) turns a problem into
 requests and answers into scores. A model says which requests it can answer (`can`), so that a scoring asked of the
 wrong kind of model can say which ones fit; and what determines its answers (`fingerprint`), so that they can be kept.
 """

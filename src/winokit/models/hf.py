@@ -27,7 +27,7 @@ HOMES = {
     "seq2seq": "winokit.models.hf_seq2seq",
 }
 # A folder that `winokit train` wrote judges whole problems; what does so lives above this package.
-TRAINED, HOME_OF_TRAINED = "winokit.json", "winokit.formalizations.finetuned"
+TRAINED, HOME_OF_TRAINED = "winokit.json", "winokit.methods.formalizations.finetuned"
 
 
 def load(spec: Spec) -> Model:

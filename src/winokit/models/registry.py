@@ -76,7 +76,7 @@ HOMES = {
     "ngram": "winokit.models.ngram",
     "ensemble": "winokit.models.ensemble",
     "python": "winokit.models.python_function",
-    "hunter": "winokit.hunting.hunter",
+    "hunter": "winokit.methods.hunting.hunter",
 }
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from winokit.collect import workers
 from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor
 from winokit.collect.platforms.links import Links
 from winokit.collect.platforms.mturk import MTurk
 from winokit.collect.platforms.prolific import Prolific
-from winokit.collect.refusals import NotFound
-from winokit.collect.schema import SCREENED_OUT, Identity, Worker
+from winokit.collect.study import workers
+from winokit.collect.study.refusals import NotFound
+from winokit.collect.study.schema import SCREENED_OUT, Identity, Worker
 
 if TYPE_CHECKING:
-    from winokit.collect.study import Study
+    from winokit.collect.study.study import Study
 
 __all__ = ["Departure", "Platform", "PlatformError", "Uncertain", "Visitor", "arrive", "leave", "platform_of"]
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
-from winokit.collect.config import Platform as Settings
 from winokit.collect.platforms.base import Departure, PlatformError, Uncertain, Visitor
-from winokit.collect.refusals import NotAllowed
+from winokit.collect.study.config import Platform as Settings
+from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import MissingExtra
 
 SUBMIT = "https://www.mturk.com/mturk/externalSubmit"

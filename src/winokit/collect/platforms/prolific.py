@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 
 import httpx
 
-from winokit.collect.config import Platform as Settings
 from winokit.collect.platforms.base import Departure, PlatformError, Uncertain, Visitor
-from winokit.collect.refusals import NotAllowed
+from winokit.collect.study.config import Platform as Settings
+from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import BadInput
 
 API = "https://api.prolific.com/api/v1"

@@ -11,27 +11,20 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from winokit.collect.study import Study
-from winokit.collect.web import (
-    consent,
-    joining,
-    quiz,
-    requester_account,
-    requester_dashboard,
-    requester_invites,
-    requester_pay,
-    requester_problems,
-    requester_records,
-    requester_workers,
-    voting,
-    work,
-    writing,
-)
+from winokit.collect.study.study import Study
 from winokit.collect.web.error_pages import RefusalLog, add_error_pages
 from winokit.collect.web.limits import Limit
 from winokit.collect.web.rendering import STATIC
+from winokit.collect.web.requester import account as requester_account
+from winokit.collect.web.requester import dashboard as requester_dashboard
+from winokit.collect.web.requester import invites as requester_invites
+from winokit.collect.web.requester import pay as requester_pay
+from winokit.collect.web.requester import problems as requester_problems
+from winokit.collect.web.requester import records as requester_records
+from winokit.collect.web.requester import workers as requester_workers
 from winokit.collect.web.sessions import Cookies
 from winokit.collect.web.shell import YEAR, Shell
+from winokit.collect.web.worker import consent, joining, quiz, voting, work, writing
 
 WORKER_PAGES = (voting, writing, work, joining, consent, quiz)  # those that are asked for most are found first
 REQUESTER_PAGES = (

@@ -13,9 +13,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
-from winokit.collect import log
-from winokit.collect.refusals import NotFound, Refused, TooMany
-from winokit.collect.study import Study
+from winokit.collect.study import log
+from winokit.collect.study.refusals import NotFound, Refused, TooMany
+from winokit.collect.study.study import Study
 from winokit.collect.web.guard import plain
 from winokit.collect.web.visit import GoTo, Visit, known_requester, known_worker
 from winokit.errors import WinokitError

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from winokit.collect.refusals import NotAllowed
+from winokit.collect.study.refusals import NotAllowed
 from winokit.collect.web.sessions import REQUESTER, VISITOR, WORKER, Cookies
 
 READING = ("GET", "HEAD", "OPTIONS")

@@ -8,10 +8,10 @@ from collections import OrderedDict, deque
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from winokit.collect.refusals import TooMany
+from winokit.collect.study.refusals import TooMany
 
 if TYPE_CHECKING:
-    from winokit.collect.study import Study
+    from winokit.collect.study.study import Study
 
 MOST_REMEMBERED = 10_000
 MINUTE = timedelta(minutes=1)

@@ -19,8 +19,8 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from winokit.collect.refusals import Refused
-from winokit.collect.tokens import Signer
+from winokit.collect.study.refusals import Refused
+from winokit.collect.study.tokens import Signer
 
 WORKER, REQUESTER, VISITOR, NOTICE = "worker", "requester", "visitor", "notice"
 HOUR = 3600

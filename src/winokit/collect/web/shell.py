@@ -7,7 +7,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from winokit.collect.refusals import Refused
+from winokit.collect.study.refusals import Refused
 from winokit.collect.web.error_pages import LOG, accident_page, refusal_page
 
 MOST_BYTES = 64 * 1024

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from winokit.collect import requesters, workers
-from winokit.collect.refusals import NotAllowed, Refused
-from winokit.collect.requesters import RequesterInfo
-from winokit.collect.study import Study
+from winokit.collect.study import requesters, workers
+from winokit.collect.study.refusals import NotAllowed, Refused
+from winokit.collect.study.requesters import RequesterInfo
+from winokit.collect.study.study import Study
+from winokit.collect.study.workers import WorkerInfo
 from winokit.collect.web.rendering import render
 from winokit.collect.web.sessions import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
-from winokit.collect.workers import WorkerInfo
 
 STEPS = {
     workers.CONSENT: "/consent",

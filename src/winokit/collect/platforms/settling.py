@@ -1,0 +1,116 @@
+"""Paying what the ledger says is owed, through the study's platform, never twice.
+
+A worker's open lines are marked before the platform is asked. If it refuses, the marks are taken off; if it does not
+say what it did, they stay, with a note, for the requester to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, update
+
+from winokit.collect.platforms import Platform, PlatformError, Uncertain, Visitor, platform_of, visitor_of
+from winokit.collect.study.ledger import balances
+from winokit.collect.study.schema import SCREENED_OUT, Identity, Payment, Worker
+from winokit.collect.study.withdrawing import forget_if_paid
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+VISIT = "visit"
+UNCERTAIN = "uncertain: look at the platform"
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of one worker's open amount."""
+
+    code: str
+    cents: int
+    receipt: str | None
+    error: str | None = None
+
+
+def settle(study: Study, actor: str, codes: Sequence[str] | None = None) -> list[Settled]:
+    """Pay what is open, of all workers or of some; what became of each. One worker's trouble does not stop the rest."""
+    platform = platform_of(study)
+    done = []
+    for balance in balances(study):
+        if codes is not None and balance.code not in codes:
+            continue
+        try:
+            done += _settle_one(study, platform, balance.code, actor)
+        except PlatformError as error:
+            done.append(Settled(balance.code, 0, None, str(error)))
+    return done
+
+
+def _settle_one(study: Study, platform: Platform, code: str, actor: str) -> list[Settled]:
+    with study.store.read() as session:
+        worker_id = session.scalars(select(Worker.id).where(Worker.code == code)).one()
+        identity = session.get(Identity, worker_id)
+    visitor = visitor_of(identity)
+    if visitor is None and platform.name != "links":
+        raise PlatformError(f"{code}: nothing is known of this worker on {platform.name}; pay by hand")
+    if identity is not None and identity.session_id and identity.approved_session != identity.session_id:
+        _approve(study, platform, identity)
+    lines, cents = _mark(study, worker_id)
+    if cents <= 0:
+        _unmark(study, lines)
+        return []
+    try:
+        receipt = platform.bonus(visitor or Visitor(code), cents, study.config.title, f"{code}-{max(lines)}")
+    except Uncertain as error:
+        _write(study, lines, UNCERTAIN, code, cents, actor)
+        return [Settled(code, cents, None, str(error))]
+    except Exception:
+        _unmark(study, lines)
+        raise
+    _write(study, lines, receipt, code, cents, actor)
+    return [Settled(code, cents, receipt)]
+
+
+def _approve(study: Study, platform: Platform, identity: Identity) -> None:
+    """Approve a visit, once; what the platform pays for it by itself is taken off what we owe."""
+    visitor = visitor_of(identity)
+    with study.store.read() as session:
+        screened_out = session.get_one(Worker, identity.worker_id).state == SCREENED_OUT
+    if visitor is None:
+        return
+    if screened_out:
+        platform.screen_out(visitor)
+    else:
+        platform.approve(visitor)
+    base = int(study.config.platform.base_reward * 100)
+    with study.store.write() as session:
+        kept = session.get_one(Identity, identity.worker_id)
+        kept.approved_session = identity.session_id
+        if base and not screened_out:
+            note = f"paid by {platform.name} for the visit"
+            session.add(Payment(worker_id=identity.worker_id, reason=VISIT, cents=-base, note=note, at=study.now()))
+
+
+def _mark(study: Study, worker_id: int) -> tuple[list[int], int]:
+    """Mark a worker's open lines as settled, so that nobody else pays them; the lines and their sum."""
+    with study.store.write() as session:
+        query = select(Payment).where(Payment.worker_id == worker_id, Payment.settled_at.is_(None))
+        lines = session.scalars(query.order_by(Payment.id).with_for_update()).all()
+        for line in lines:
+            line.settled_at = study.now()
+        return [line.id for line in lines], sum(line.cents for line in lines)
+
+
+def _unmark(study: Study, lines: Sequence[int]) -> None:
+    with study.store.write() as session:
+        session.execute(update(Payment).where(Payment.id.in_(lines)).values(settled_at=None))
+
+
+def _write(study: Study, lines: Sequence[int], receipt: str, code: str, cents: int, actor: str) -> None:
+    with study.store.write() as session:
+        session.execute(update(Payment).where(Payment.id.in_(lines)).values(settlement=receipt))
+        study.log(session, actor, "settle", code, cents=cents, receipt=receipt)
+        if receipt != UNCERTAIN:
+            forget_if_paid(session, session.scalars(select(Worker).where(Worker.code == code)).one())

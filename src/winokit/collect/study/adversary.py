@@ -1,0 +1,111 @@
+"""A model that twins should fool, asked while they are written.
+
+Whoever writes sees whether the model solves both problems, and whether it does so from the clause of the blank alone,
+which is what word association means. What it said is stored with the submission, with its revision.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from winokit.collect.study.forms import Twins, read_twins
+from winokit.data.checks.rules import one_blank
+from winokit.errors import WinokitError
+from winokit.methods.scoring import Plan, Prediction, score_variants
+from winokit.methods.transforms import part_sent
+from winokit.models.base import Model
+from winokit.models.registry import load_model
+from winokit.problem import Dataset, Problem
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+REMEMBERED = 256
+"""Pairs whose verdicts are kept: what a writer was shown is asked for again when it is handed in."""
+MESSAGES = {
+    (True, False): "The model does not solve both: well done.",
+    (False, False): "The model solves both. Can you fool it?",
+    (False, True): "The model solves both, and needs no more than the words around the blank. "
+    "Choose words that go with either candidate.",
+    (True, True): "The whole sentences mislead the model, but the words around the blank alone tell it both answers. "
+    "Choose words that go with either candidate.",
+}
+"""What a writer is told, by whether the model is fooled and whether the clause gives the answers away."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the model made of a pair. `right` is by problem; None where it could not answer."""
+
+    model: str
+    revision: str
+    scoring: str
+    right: tuple[bool | None, bool | None]
+    fooled: bool
+    """It does not solve both."""
+    clause_gives_away: bool
+    """It solves both from the clause with the blank alone."""
+    message: str
+
+    def to_json(self) -> dict[str, Any]:
+        """What is stored with the submission."""
+        told = {name: value for name, value in asdict(self).items() if name != "message"}
+        return {**told, "right": list(self.right)}
+
+
+class Adversary:
+    """A model, loaded when it is first asked, one question at a time."""
+
+    def __init__(self, spec: str, scoring: str = "") -> None:
+        self.spec, self.scoring = spec, scoring
+        self._model: Model | None = None
+        self._lock = threading.Lock()
+        # Threads may share it, and what raises is asked again.
+        self._remembered = lru_cache(REMEMBERED)(self._judge)
+
+    def judge(self, pair: tuple[Problem, Problem]) -> Verdict:
+        """Solve the two problems, whole and from the clause alone; what was asked lately is not asked again."""
+        try:
+            return self._remembered(pair)
+        except WinokitError as error:
+            said = f"the model did not answer: {error}"
+            return Verdict(self.spec, "", self.scoring, (None, None), False, False, said)
+
+    def _judge(self, pair: tuple[Problem, Problem]) -> Verdict:
+        asked = {"original": Dataset([p.replace(group="twins") for p in pair])}
+        clauses = [made for made in map(part_sent, pair) if not isinstance(made, str)]
+        if len(clauses) == len(pair):
+            asked["part-sent"] = Dataset([p.replace(group="twins") for p in clauses])
+        with self._lock:
+            self._model = self._model or load_model(self.spec)
+            made = score_variants(asked, self._model, Plan(self.scoring or None))
+            return _verdict(self.spec, self._model.fingerprint, made)
+
+
+def _verdict(spec: str, revision: str, made: list[Prediction]) -> Verdict:
+    whole = [_is_right(p) for p in made if p.variant == "original"]
+    clause = [_is_right(p) for p in made if p.variant == "part-sent"]
+    fooled, gives_away = not all(whole), len(clause) == 2 and all(clause)
+    return Verdict(
+        spec, revision, made[0].scoring, (whole[0], whole[1]), fooled, gives_away, MESSAGES[fooled, gives_away]
+    )
+
+
+def _is_right(prediction: Prediction) -> bool | None:
+    return None if prediction.prediction is None else prediction.prediction == prediction.answer
+
+
+def ask(study: Study, fields: Mapping[str, Any]) -> Verdict | None:
+    """What the study's model makes of a form; None without a model, or while the form is not whole."""
+    return ask_about(study, read_twins(fields))
+
+
+def ask_about(study: Study, twins: Twins) -> Verdict | None:
+    """The same, for a form that has been read."""
+    if not study.adversary.spec or not twins.filled_in or any(one_blank(text) for text in twins.texts):
+        return None
+    return study.adversary.judge(twins.problems())

@@ -1,0 +1,218 @@
+"""How far a study has come and what it has cost: the numbers behind the dashboard and `winokit collect status`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy.orm import Session
+
+from winokit.collect.study.agreement import QuestionAgreement, summary
+from winokit.collect.study.schema import (
+    ASSOCIATIVE,
+    SWITCHABLE,
+    VALIDATE,
+    WRITE,
+    WRITTEN,
+    Payment,
+    ProblemRow,
+    Submission,
+    Task,
+    Vote,
+    Worker,
+)
+from winokit.collect.study.study import is_paused
+from winokit.collect.study.tasks import expire
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+RECENT = 1000
+"""Submissions over which the usual time is taken."""
+JUDGEMENTS = (VALIDATE, SWITCHABLE, ASSOCIATIVE)
+
+
+@dataclass(frozen=True)
+class KindProgress:
+    """One kind of task."""
+
+    kind: str
+    asked: int
+    accepted: int
+    held: int
+    submissions: int
+    not_counted: int
+    workers: int
+    median_seconds: float | None
+    cents: int
+
+
+@dataclass(frozen=True)
+class Day:
+    """What came in on one day (UTC), by kind."""
+
+    date: str
+    submissions: dict[str, int]
+    cents: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The study at one moment."""
+
+    title: str
+    paused: bool
+    currency: str
+    kinds: tuple[KindProgress, ...]
+    problems: dict[str, int]
+    """written, valid, invalid, open, unanimous-yes, unanimous-no, split, withdrawn"""
+    domains: dict[str, int]
+    workers: dict[str, int]
+    """By state."""
+    gold_seen: int
+    gold_right: int
+    asked_adversary: int
+    fooled: int
+    """Pairs of twins that the adversary was asked about, and that it did not solve."""
+    spent_cents: int
+    settled_cents: int
+    expected_cents: int
+    """What it will have cost when everything asked for is in."""
+    days: tuple[Day, ...]
+    agreement: tuple[QuestionAgreement, ...]
+
+    @property
+    def done(self) -> float:
+        """Share of what is asked for that is in."""
+        asked = sum(kind.asked for kind in self.kinds)
+        return sum(kind.accepted for kind in self.kinds) / asked if asked else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, for scripts and charts."""
+        return {**asdict(self), "done": self.done}
+
+
+def snapshot(study: Study) -> Snapshot:
+    """Where the study stands now."""
+    expire(study)
+    with study.store.read(steady=True) as session:
+        kinds = _kinds(study, session)
+        spent, settled = session.execute(
+            select(func.sum(Payment.cents), func.sum(Payment.cents).filter(Payment.settled_at.is_not(None)))
+        ).one()
+        seen, right = session.execute(
+            select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(Vote.gold)
+        ).one()
+        asked_adversary, fooled = _fooled(session)
+        return Snapshot(
+            study.config.title,
+            is_paused(session),
+            study.config.pay.currency,
+            kinds,
+            _problems(session),
+            _counted(session, Task.domain, Task.kind == WRITE, Task.accepted > 0),
+            _counted(session, Worker.state),
+            seen,
+            right,
+            asked_adversary,
+            fooled,
+            int(spent or 0),
+            int(settled or 0),
+            int(spent or 0) + _still_to_come(study, kinds),
+            _days(session),
+            tuple(summary(study)),
+        )
+
+
+def _kinds(study: Study, session: Session) -> tuple[KindProgress, ...]:
+    tasks = {
+        kind: (int(asked or 0), int(accepted), int(held))
+        for kind, asked, accepted, held in session.execute(
+            select(Task.kind, func.sum(Task.asked), func.sum(Task.accepted), func.sum(Task.held))
+            .where(Task.asked.is_not(None))
+            .group_by(Task.kind)
+        )
+    }
+    not_counted = func.count().filter(~Submission.counted)
+    people = func.count(Submission.worker_id.distinct())
+    query = select(Submission.kind, func.count(), not_counted, people).group_by(Submission.kind)
+    submissions = {kind: (total, not_, workers) for kind, total, not_, workers in session.execute(query)}
+    paid = _sums(session)
+    return tuple(
+        KindProgress(
+            kind,
+            *tasks.get(kind, (0, 0, 0)),
+            *submissions.get(kind, (0, 0, 0)),
+            _usual_seconds(session, kind),
+            paid.get(kind, 0),
+        )
+        for kind in study.config.tasks.kinds
+    )
+
+
+def _sums(session: Session) -> dict[str, int]:
+    query = select(Payment.reason, func.sum(Payment.cents)).group_by(Payment.reason)
+    return {reason: int(cents) for reason, cents in session.execute(query)}
+
+
+def _usual_seconds(session: Session, kind: str) -> float | None:
+    query = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.id.desc()).limit(RECENT)
+    seconds = session.scalars(query).all()
+    return median(seconds) if seconds else None
+
+
+def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
+    query = select(column, func.count()).where(*where).group_by(column).order_by(column)
+    return {str(name): int(count) for name, count in session.execute(query) if name is not None}
+
+
+def _problems(session: Session) -> dict[str, int]:
+    written = (ProblemRow.origin == WRITTEN,)
+    there = (*written, ~ProblemRow.withdrawn)
+    verdict = case((ProblemRow.valid.is_(None), "open"), (ProblemRow.valid.is_(True), "valid"), else_="invalid")
+    found = {"written": 0, "valid": 0, "invalid": 0, "open": 0, "withdrawn": 0}
+    found["written"] = session.scalar(select(func.count()).where(*written)) or 0
+    found |= _counted(session, verdict.label("verdict"), *there)
+    found["withdrawn"] = session.scalar(select(func.count()).where(*written, ProblemRow.withdrawn)) or 0
+    return found | _counted(session, ProblemRow.agreement, *there)
+
+
+def _fooled(session: Session) -> tuple[int, int]:
+    told = session.scalars(
+        select(Submission.adversary).where(
+            Submission.kind == WRITE, Submission.counted, Submission.adversary.is_not(None)
+        )
+    )
+    answered = [verdict for verdict in told if verdict and None not in verdict["right"]]
+    return len(answered), sum(bool(verdict["fooled"]) for verdict in answered)
+
+
+def _still_to_come(study: Study, kinds: tuple[KindProgress, ...]) -> int:
+    """The pay of the places that are free or held, and of the votes that twins still to be written will need."""
+    pay, votes = study.config.pay, study.config.tasks.votes
+    open_ = {kind.kind: kind.asked - kind.accepted for kind in kinds}
+    cents = sum(count * pay.cents(kind) for kind, count in open_.items())
+    per_pair = sum(2 * votes * pay.cents(kind) for kind in JUDGEMENTS if kind in open_)
+    return cents + open_.get(WRITE, 0) * per_pair
+
+
+def _days(session: Session) -> tuple[Day, ...]:
+    postgresql = session.get_bind().dialect.name == "postgresql"
+
+    def day(column: Any) -> Any:
+        return func.date(func.timezone("UTC", column) if postgresql else column)
+
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    at = day(Submission.submitted_at)
+    for date, kind, count in session.execute(select(at, Submission.kind, func.count()).group_by(at, Submission.kind)):
+        counts[str(date)][kind] = int(count)
+    paid_at = day(Payment.at)
+    paid: Mapping[str, int] = {
+        str(date): int(cents)
+        for date, cents in session.execute(select(paid_at, func.sum(Payment.cents)).group_by(paid_at))
+    }
+    return tuple(Day(date, counts.get(date, {}), paid.get(date, 0)) for date in sorted({*counts, *paid}))

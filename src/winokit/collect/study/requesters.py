@@ -1,0 +1,173 @@
+"""Requesters: the first account, logins that get slower with each wrong try, and sessions that can be ended at once."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, or_, select
+from sqlalchemy.orm import Session
+
+from winokit.collect.study import passwords
+from winokit.collect.study.invites import SETUP, SETUP_SECONDS
+from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed, TooMany
+from winokit.collect.study.schema import LoginFailure, Requester
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
+"""How long a failure counts, which is also the longest wait; and the shortest."""
+FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
+"""Failures from an address before the first wait: with one name, and with any."""
+NAME = re.compile(r"[\w.@+-]{2,64}")
+REFUSED = "name or password is wrong"
+
+
+@dataclass(frozen=True)
+class RequesterInfo:
+    """A requester who is logged in. A session cookie holds id and version."""
+
+    id: int
+    name: str
+    session_version: int
+
+
+def exist(study: Study) -> bool:
+    """Whether there is a requester yet."""
+    with study.store.read() as session:
+        return session.scalar(select(Requester.id).limit(1)) is not None
+
+
+def set_up(study: Study, token: str, name: str, password: str) -> RequesterInfo:
+    """Make the first account by the link that `serve` shows; there is no second one to be had that way."""
+    study.signer.read(SETUP, token, SETUP_SECONDS)
+    hashed = _checked(name, password)
+    with study.store.write() as session:
+        if session.scalar(select(Requester.id).limit(1)) is not None:
+            raise LinkExpired("there is a requester already; log in")
+        return _added(study, session, name, hashed, "system")
+
+
+def add(study: Study, name: str, password: str, actor: str) -> RequesterInfo:
+    """Make another account."""
+    hashed = _checked(name, password)
+    with study.store.write() as session:
+        if session.scalar(select(Requester.id).where(Requester.name == name)) is not None:
+            raise Incomplete({"name": "this name is taken"})
+        return _added(study, session, name, hashed, actor)
+
+
+def login(study: Study, name: str, password: str, address: str) -> RequesterInfo:
+    """Log in. After some wrong passwords from an address the next try has to wait, longer each time.
+
+    The wait is for this name at this address, and for this address: from elsewhere, whoever has the password gets in,
+    so that nobody can lock a requester out by guessing. A name that nobody has waits like any other.
+    """
+    place = place_of(address)
+    at_place = (study.signer.digest("login-address", place), FREE_BY_ADDRESS)
+    keys = [(study.signer.digest("login-name", f"{name}\n{place}"), FREE_BY_NAME), at_place]
+    # A try counts as failed until the password is found right: a hundred sent at once would all be in time otherwise.
+    with study.store.write(alone=True) as session:
+        for key, free in keys:
+            _refuse_too_soon(study, session, key, free)
+        tries = [LoginFailure(key=key, at=study.now()) for key, _ in keys]
+        session.add_all(tries)
+        found = session.scalar(select(Requester).where(Requester.name == name))
+    right = passwords.verify(found.password_hash if found else passwords.NOBODY, password)
+    with study.store.write() as session:
+        if found is None or not right:
+            study.log(session, "stranger", "login refused", name[:64])
+        else:
+            this_one = LoginFailure.id.in_([one.id for one in tries])
+            over = (LoginFailure.key == tries[0].key, LoginFailure.at < study.now() - WINDOW, this_one)
+            session.execute(delete(LoginFailure).where(or_(*over)))
+            study.log(session, f"requester:{name}", "login")
+    if found is None or not right:
+        raise NotAllowed(REFUSED)
+    return RequesterInfo(found.id, found.name, found.session_version)
+
+
+def place_of(address: str) -> str:
+    """An address, or the network of one household or host, which has more of the new kind than anybody could count.
+
+    >>> place_of("10.0.0.7"), place_of("2001:db8:1:2:3:4:5:6"), place_of("unknown")
+    ('10.0.0.7', '2001:db8:1:2::/64', 'unknown')
+    """
+    try:
+        told = ip_address(address)
+    except ValueError:
+        return address
+    return str(told) if told.version == 4 else str(ip_network((told, 64), strict=False))
+
+
+def seconds_to_wait(failures: int, free: int) -> float:
+    """How long after the last of some failures the next try has to wait: not at all, then twice as long each time.
+
+    >>> [seconds_to_wait(failures, free=5) for failures in (4, 5, 6, 7, 20)]
+    [0.0, 15.0, 30.0, 60.0, 900.0]
+    """
+    if failures < free:
+        return 0.0
+    return min(FIRST_WAIT.total_seconds() * 2.0 ** min(failures - free, 20), WINDOW.total_seconds())
+
+
+def get(study: Study, requester_id: int, session_version: int) -> RequesterInfo:
+    """The requester of a session; one whose sessions were ended is refused."""
+    with study.store.read() as session:
+        found = session.get(Requester, requester_id)
+        if found is None or found.session_version != session_version:
+            raise NotAllowed("please log in")
+        return RequesterInfo(found.id, found.name, found.session_version)
+
+
+def end_sessions(study: Study, requester_id: int) -> None:
+    """Log a requester out everywhere."""
+    with study.store.write() as session:
+        found = session.get_one(Requester, requester_id)
+        found.session_version += 1
+        study.log(session, f"requester:{found.name}", "logout")
+
+
+def change_password(study: Study, requester_id: int, old: str, new: str) -> RequesterInfo:
+    """Change a password, which ends every session but the one that gets the new version."""
+    hashed = passwords.hash_password(new)
+    with study.store.write() as session:
+        found = session.get_one(Requester, requester_id)
+        if not passwords.verify(found.password_hash, old):
+            raise NotAllowed("the old password is wrong")
+        found.password_hash, found.session_version = hashed, found.session_version + 1
+        study.log(session, f"requester:{found.name}", "password")
+        return RequesterInfo(found.id, found.name, found.session_version)
+
+
+def _checked(name: str, password: str) -> str:
+    if not NAME.fullmatch(name):
+        raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
+    return passwords.hash_password(password)
+
+
+def _added(study: Study, session: Session, name: str, hashed: str, actor: str) -> RequesterInfo:
+    made = Requester(name=name, password_hash=hashed, session_version=1, created_at=study.now())
+    session.add(made)
+    session.flush()
+    study.log(session, actor, "requester", name)
+    return RequesterInfo(made.id, made.name, made.session_version)
+
+
+def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> None:
+    now = study.now()
+    query = select(func.count(), func.max(LoginFailure.at)).where(
+        LoginFailure.key == key, LoginFailure.at > now - WINDOW
+    )
+    failures, last = session.execute(query).one()
+    if not failures:
+        return
+    wait = math.ceil(seconds_to_wait(failures, free) - (now - last).total_seconds())
+    if wait > 0:
+        told = f"{wait} seconds" if wait < 120 else f"{math.ceil(wait / 60)} minutes"
+        raise TooMany(f"too many tries; please wait {told}", wait)

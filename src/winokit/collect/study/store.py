@@ -1,0 +1,166 @@
+"""The database of a study: SQLite in the folder, or PostgreSQL by its URL; migrated to the newest tables on opening.
+
+`read()` and `write()` give a session each. What must not interleave happens in a `write()`: on SQLite it begins with
+BEGIN IMMEDIATE and one thread of the process writes at a time, so that waiting is fair; on PostgreSQL the functions
+lock the rows they decide on.
+
+What somebody is thanked for is on the disk before they are: SQLite writes ahead (WAL) and syncs the log at each such
+commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` as it comes). A server that is killed
+loses nothing either way, and neither does one whose power fails. What may be lost with the power, a place that was
+given or a draft, does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
+"""
+
+from __future__ import annotations
+
+import select
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.orm import Session
+
+from winokit.collect.study.schema import Base
+from winokit.errors import BadInput, MissingExtra
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+BUSY_SECONDS = 30
+ALONE = 7_461_029
+"""A number of ours for PostgreSQL's advisory lock: servers that start together migrate one after the other."""
+MIGRATING = threading.Lock()
+"""Alembic keeps what it is doing in global variables, so that one thread of a process migrates at a time."""
+ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
+"""For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
+which everybody waits."""
+ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+class Store:
+    """An engine, its two kinds of sessions, and the migrations."""
+
+    def __init__(self, url: str, *, connections: int = 20) -> None:
+        self.url = _parsed(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = _sqlite(self.url, connections) if self.is_sqlite else _postgresql(self.url, connections)
+        self._glance = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._steady = self.engine if self.is_sqlite else self.engine.execution_options(**ONE_STATE)
+        self._durable = self.engine.execution_options(synchronous="FULL")
+        self._quick = self.engine.execution_options(synchronous="NORMAL")
+        self._writing = threading.Lock() if self.is_sqlite else nullcontext()
+        self._migrate()
+
+    @contextmanager
+    def read(self, *, steady: bool = False) -> Iterator[Session]:
+        """A session that changes nothing; a steady one looks at one state of the database, whatever happens meanwhile.
+
+        One that is not spares PostgreSQL the two messages by which a transaction begins and ends.
+        """
+        with Session(self._steady if steady else self._glance, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self, *, alone: bool = False, quick: bool = False) -> Iterator[Session]:
+        """A session that is committed at the end, whole or not at all.
+
+        No two that want to be alone run at once. One that is quick survives the end of the server, but may be lost
+        with the power: a place that was given, a draft; never what somebody was thanked for.
+        """
+        engine = self._quick if quick else self._durable
+        with self._writing, Session(engine, expire_on_commit=False) as session, session.begin():
+            if alone and not self.is_sqlite:
+                session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ALONE})
+            yield session
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.engine.dispose()
+
+    def _migrate(self) -> None:
+        scripts = ScriptDirectory(str(MIGRATIONS))
+
+        def steps(revision: Any, _context: Any) -> Any:
+            return scripts._upgrade_revs("head", revision)
+
+        try:
+            with (
+                MIGRATING,
+                self.write(alone=True) as session,
+                EnvironmentContext(Config(), scripts, fn=steps) as environment,
+            ):
+                environment.configure(
+                    connection=session.connection(), target_metadata=Base.metadata, render_as_batch=True
+                )
+                environment.run_migrations()
+        except DBAPIError as error:
+            told = str(error.orig).strip().splitlines()[0]
+            raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({told})") from None
+
+
+def without_password(url: str) -> str:
+    """A database URL that may be written into a file: the password comes from the environment or ~/.pgpass."""
+    parsed = _parsed(url)
+    return parsed._replace(drivername=parsed.get_backend_name(), password=None).render_as_string()
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise BadInput(f"{url!r}: a database URL such as postgresql://user@host/name expected") from None
+    name = parsed.get_backend_name()
+    if name not in ("sqlite", "postgresql"):
+        raise BadInput(f"{parsed.render_as_string()}: sqlite or postgresql expected, found {name}")
+    return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
+
+
+def _sqlite(url: URL, connections: int) -> Engine:
+    engine = create_engine(
+        url,
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+        **_pool(connections),
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves, below
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        for name, value in ROOM.items():
+            connection.execute(f"PRAGMA {name}={value}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        synchronous = connection.get_execution_options().get("synchronous")
+        driver: Any = connection.connection.driver_connection
+        if synchronous:
+            driver.execute(f"PRAGMA synchronous={synchronous}")
+        driver.execute("BEGIN IMMEDIATE" if synchronous else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL, connections: int) -> Engine:
+    try:
+        engine = create_engine(url, **_pool(connections))
+    except ModuleNotFoundError:
+        raise MissingExtra("a PostgreSQL database", "collect") from None
+
+    @event.listens_for(engine, "checkout")
+    def refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:
+        # An idle server says nothing. What is there to be read is its farewell, or the end of the line; asking
+        # it whether it is alive, as the pool could, would be one more message for every page.
+        if select.select([connection.fileno()], [], [], 0)[0]:
+            raise DisconnectionError
+
+    return engine
+
+
+def _pool(connections: int) -> dict[str, Any]:
+    """The last connection to come back is the first to go out again: it still has its pages and queries at hand."""
+    return {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}

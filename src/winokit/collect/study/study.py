@@ -1,0 +1,142 @@
+"""One study, opened: its folder, config, database, secret and clock. Everything else takes it as first argument.
+
+>>> from tempfile import TemporaryDirectory
+>>> from winokit.collect.study.config import StudyConfig
+>>> with TemporaryDirectory() as folder:
+...     study = Study.create(Path(folder) / "gates", StudyConfig(title="Gates"))
+...     study.config.title, study.paused
+('Gates', False)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from winokit.collect.study import content
+from winokit.collect.study.adversary import Adversary
+from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
+from winokit.collect.study.preparing import prepare
+from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
+from winokit.collect.study.similar import Earlier
+from winokit.collect.study.store import Store, without_password
+from winokit.collect.study.tokens import Signer, read_secret
+from winokit.errors import BadInput
+from winokit.files import write_whole
+
+DATABASE = "study.db"
+ENVIRONMENT = "WINOKIT_COLLECT_DB"
+
+
+def utc_now() -> datetime:
+    """The moment, with its zone."""
+    return datetime.now(UTC)
+
+
+class Study:
+    """A study that is open. Threads may share it."""
+
+    def __init__(
+        self, folder: Path, config: StudyConfig, store: Store, *, clock: Callable[[], datetime] = utc_now
+    ) -> None:
+        self.folder, self.config, self.store, self.now = folder, config, store, clock
+        self.signer = Signer(read_secret(folder))
+        self.earlier = Earlier()
+        self.last_expired: datetime | None = None
+        self.adversary = Adversary(config.adversary.model, config.adversary.scoring)
+        self._guidelines: dict[str, str] = {}
+
+    @classmethod
+    def create(
+        cls, folder: str | Path, config: StudyConfig, db: str | None = None, *, clock: Callable[[], datetime] = utc_now
+    ) -> Study:
+        """Make a folder with a config and texts, and a database with the tasks it asks for."""
+        write_folder(Path(folder), config, db)
+        return cls.open(folder, db, clock=clock)
+
+    @classmethod
+    def open(cls, folder: str | Path, db: str | None = None, *, clock: Callable[[], datetime] = utc_now) -> Study:
+        """Open a study: read its config, migrate its database, and make the tasks that are still missing.
+
+        The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder.
+        """
+        folder = Path(folder)
+        config = read_config(folder / FILE)
+        url = db or os.environ.get(ENVIRONMENT) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
+        study = cls(folder, config, Store(url), clock=clock)
+        prepare(study)
+        return study
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.store.close()
+
+    def guidelines(self, kind: str = WRITE) -> str:
+        """The guidelines for a kind of task, in Markdown, read once; those for writing are the study's main ones."""
+        if kind not in self._guidelines:
+            name = self.config.guidelines if kind == WRITE else f"guidelines-{kind}.md"
+            own = self.folder / name
+            self._guidelines[kind] = content.read_text(own if own.exists() else content.bundled(name))
+        return self._guidelines[kind]
+
+    @cached_property
+    def consent(self) -> str:
+        """What workers consent to, in Markdown."""
+        return content.read_text(self.folder / self.config.consent)
+
+    @cached_property
+    def quiz(self) -> list[content.Question]:
+        """The questions of the qualification quiz that prepare for something in this study."""
+        if not self.config.quality.quiz_pass_mark:
+            return []
+        asked = content.read_quiz(content.place_of(self.folder, self.config.quiz, "quiz.toml"))
+        return [question for question in asked if not question.kind or question.kind in self.config.tasks.kinds]
+
+    @property
+    def paused(self) -> bool:
+        """Whether no new tasks are given out."""
+        with self.store.read() as session:
+            return is_paused(session)
+
+    def pause(self, paused: bool, actor: str) -> None:
+        """Stop giving out tasks, or go on. Work under way can be handed in."""
+        with self.store.write() as session:
+            session.merge(State(key=PAUSED, value={PAUSED: paused}))
+            self.log(session, actor, "pause" if paused else "resume")
+
+    def log(self, session: Session, actor: str, action: str, target: str = "", **detail: Any) -> None:
+        """Add a line to the audit log, in the transaction of what it tells."""
+        session.add(LogEntry(at=self.now(), actor=actor, action=action, target=target, detail=detail))
+
+
+def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:
+    """A folder with a config and texts to edit; the database is made when the study is first opened."""
+    refuse_existing(folder)
+    if db:
+        config = config.model_copy(update={"database": without_password(db)})
+    texts = {config.guidelines: "guidelines.md", config.consent: "consent.md"}
+    texts |= {name: name for kind in config.tasks.kinds if kind != WRITE for name in [f"guidelines-{kind}.md"]}
+    for own, name in texts.items():
+        if not (folder / own).exists():
+            write_whole(folder / own, content.bundled(name).read_bytes())
+    write_whole(folder / FILE, render_config(config).encode())
+
+
+def refuse_existing(folder: Path) -> None:
+    """Say that a new study cannot be made here, where it cannot."""
+    if (folder / FILE).exists():
+        raise BadInput(f"{folder / FILE}: there is a study already; open it with: winokit collect serve {folder}")
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: a file; name a folder")
+
+
+def is_paused(session: Session) -> bool:
+    """Whether the study is paused, as this session sees it."""
+    state = session.get(State, PAUSED)
+    return bool(state and state.value.get(PAUSED))

@@ -1,0 +1,220 @@
+"""Handing in: what a worker sends is stored, counted if there is a place for it, paid, and acted upon.
+
+Handing in the same task again changes nothing and gives the first receipt again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from winokit.collect.study import adversary, ledger, quality, writing
+from winokit.collect.study.forms import Ballot, Twins, read_ballot, read_twins
+from winokit.collect.study.holding import Held, held_by
+from winokit.collect.study.preparing import add_judgements, gold_answer
+from winokit.collect.study.problems import Origin, to_row
+from winokit.collect.study.refusals import Incomplete
+from winokit.collect.study.schema import (
+    ACTIVE,
+    FROM_BLOCKED,
+    IS_FREE,
+    LATE,
+    LEASES,
+    LIVE,
+    SUBMISSIONS,
+    SUBMITTED,
+    TASKS,
+    VALIDATE,
+    VOTE_ROWS,
+    WRITTEN,
+    Draft,
+    Event,
+    Group,
+    Payment,
+    ProblemRow,
+    Submission,
+)
+from winokit.collect.study.tasks import count_places
+from winokit.collect.study.validity import settle_problem
+from winokit.collect.study.views import VoteTask, view
+from winokit.collect.study.writing import special_words
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+# Made once: making a query takes longer than running it.
+_END_LEASE = update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state=SUBMITTED)
+_SUBMISSION = insert(SUBMISSIONS).returning(SUBMISSIONS.c.id)
+_VOTE = insert(VOTE_ROWS)
+_TAKE_FREE = (
+    update(TASKS)
+    .where(TASKS.c.id == bindparam("wanted"), IS_FREE)
+    .values(accepted=TASKS.c.accepted + 1)
+    .returning(TASKS.c.accepted, TASKS.c.asked)
+)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of a submission."""
+
+    submission_id: int
+    kind: str
+    counted: bool
+    late: bool
+    cents: int
+    message: str
+    replayed: bool = False
+
+
+def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) -> Receipt:
+    """Hand in a task. A form that cannot be taken raises Incomplete, and nothing is stored."""
+    with study.store.write() as session:
+        held = held_by(session, worker_id, token, for_update=True)
+        if held.state == SUBMITTED:
+            return _receipt_of(session, held)
+        shown = view(study.config, held)
+        if isinstance(shown, VoteTask):
+            return _handed_in(study, session, held, read_ballot(shown, fields))
+    twins = read_twins(fields)
+    try:
+        writing.refuse_broken(study, twins, held.domain)
+    except Incomplete:
+        # A form that is sent twice at once finds itself among what was handed in before.
+        if (receipt := _already_in(study, worker_id, token)) is not None:
+            return receipt
+        raise
+    # The model is asked between two transactions, so that nobody waits for it.
+    verdict = adversary.ask_about(study, twins)
+    with study.store.write() as session:
+        held = held_by(session, worker_id, token, for_update=True)
+        if held.state == SUBMITTED:
+            return _receipt_of(session, held)
+        return _handed_in(study, session, held, twins, verdict)
+
+
+def _handed_in(
+    study: Study, session: Session, held: Held, content: Ballot | Twins, verdict: adversary.Verdict | None = None
+) -> Receipt:
+    now = study.now()
+    place = _take_place(session, held)
+    session.execute(_END_LEASE, {"ended": held.lease_id})
+    submission = {
+        "lease_id": held.lease_id,
+        "task_id": held.task_id,
+        "worker_id": held.worker_id,
+        "kind": held.kind,
+        "fields": content.to_json(),
+        "counted": place.why_not is None,
+        "why_not": place.why_not,
+        "late": held.state != LIVE or held.expires_at <= now,
+        "seconds": (now - held.leased_at).total_seconds(),
+        "pasted": _pasted(session, held.lease_id) if isinstance(content, Twins) else 0,
+        "adversary": verdict.to_json() if verdict else None,
+        "submitted_at": now,
+    }
+    number = session.execute(_SUBMISSION, submission).scalar_one()
+    if isinstance(content, Ballot):
+        _add_vote(study, session, held, content, number, place)
+    else:
+        session.execute(delete(Draft).where(Draft.lease_id == held.lease_id))
+        if place.why_not is None:
+            _add_twins(study, session, held, content, number)
+    cents = ledger.pay(session, study, submission, number)
+    message = _message(place.why_not)
+    return Receipt(number, held.kind, place.why_not is None, bool(submission["late"]), cents, message)
+
+
+def _already_in(study: Study, worker_id: int, token: str) -> Receipt | None:
+    """The receipt of a task that was handed in by now; None for one that was not."""
+    with study.store.write() as session:
+        held = held_by(session, worker_id, token, for_update=True)
+        return _receipt_of(session, held) if held.state == SUBMITTED else None
+
+
+def _receipt_of(session: Session, held: Held) -> Receipt:
+    """The receipt of what was handed in before."""
+    submission = session.scalars(select(Submission).where(Submission.lease_id == held.lease_id)).one()
+    paid = select(func.sum(Payment.cents)).where(Payment.submission_id == submission.id)
+    cents = int(session.scalar(paid) or 0)
+    told = (submission.counted, submission.late, cents, _message(submission.why_not))
+    return Receipt(submission.id, submission.kind, *told, replayed=True)
+
+
+def _message(why_not: str | None) -> str:
+    if why_not is None:
+        return "Thank you, your work is in."
+    if why_not == LATE:
+        return "Thank you. Somebody else was given this task in the meantime, so your work is kept but not counted."
+    return "Your work is kept but not counted."
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The place that a submission counts in, if it has one; and whether it was the last that was open."""
+
+    why_not: str | None = None
+    is_last: bool = False
+
+
+def _take_place(session: Session, held: Held) -> _Place:
+    """Take the place that a submission counts in, or say why it has none."""
+    holds = held.state == LIVE  # also after its time, as long as nobody has ended it: then nobody else has the place
+    if held.worker_state != ACTIVE:
+        count_places(session, held.task_id, held=-int(holds))
+        return _Place(FROM_BLOCKED)
+    if holds or held.gold:
+        counted = count_places(session, held.task_id, held=-int(holds), accepted=1)
+    else:
+        counted = session.execute(_TAKE_FREE, {"wanted": held.task_id}).one_or_none()
+        if counted is None:
+            return _Place(LATE)
+    return _Place(is_last=counted is not None and counted.accepted >= counted.asked)
+
+
+def _pasted(session: Session, lease_id: int) -> int:
+    return session.scalar(select(func.sum(Event.amount)).where(Event.lease_id == lease_id, Event.kind == "paste")) or 0
+
+
+def _add_vote(study: Study, session: Session, held: Held, ballot: Ballot, submission_id: int, place: _Place) -> None:
+    known = gold_answer(held.problem, held.kind) if held.gold and held.problem else None
+    vote = {
+        "submission_id": submission_id,
+        "task_id": held.task_id,
+        "problem_id": held.problem_id,
+        "worker_id": held.worker_id,
+        "kind": held.kind,
+        "choice": ballot.choice,
+        "equally_plausible": ballot.equally_plausible,
+        "local_decides": ballot.local_decides,
+        "counted": place.why_not is None,
+        "gold": held.gold,
+        "is_right": ballot.choice == known if held.gold else None,
+        "at": study.now(),
+    }
+    session.execute(_VOTE, vote)
+    if held.gold:
+        quality.after_gold(study, session, held.worker_id)
+    elif place.is_last and held.kind == VALIDATE:  # nothing is decided before
+        settle_problem(session, study.config, session.get_one(ProblemRow, held.problem_id))
+
+
+def _add_twins(study: Study, session: Session, held: Held, twins: Twins, submission_id: int) -> None:
+    """Store the two problems and ask others about them."""
+    group = Group(origin=WRITTEN)
+    session.add(group)
+    session.flush()
+    origin = Origin(WRITTEN, study.now(), group.id, held.worker_id, submission_id)
+    pair = []
+    for problem, special_word in zip(twins.problems(held.domain), special_words(*twins.texts), strict=True):
+        labels = {"topic": held.topic.get("topic", ""), "special_word": special_word}
+        pair.append(problem.with_labels(**{key: value for key, value in labels.items() if value}))
+    rows = [to_row(problem, origin) for problem in pair]
+    session.add_all(rows)
+    session.flush()
+    for problem, row in zip(pair, rows, strict=True):
+        add_judgements(session, study, row, problem)

@@ -1,0 +1,226 @@
+"""Leasing: a place of a task is given to one worker for a while, and to another when that while is over.
+
+Whatever happens at the same time, live leases plus counted submissions of a task never exceed the number asked: a
+place is taken by raising the task's `held` where there is one free, which the database does for one transaction at a
+time, and a constraint on the table stands behind it.
+Who gets which task is decided in `choosing`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import BindParameter, Row, bindparam, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from winokit.collect.study import forms
+from winokit.collect.study.choosing import Chosen, Situation, free_task, gold_task, how_many, situation
+from winokit.collect.study.holding import held_by
+from winokit.collect.study.refusals import NotFound, NotNow
+from winokit.collect.study.schema import (
+    DRAFTS,
+    EXPIRED,
+    IS_LIVE,
+    LEASES,
+    LIVE,
+    RELEASED,
+    SUBMITTED,
+    TASKS,
+    Event,
+    Lease,
+    Submission,
+)
+from winokit.collect.study.views import TaskView, view
+from winokit.collect.study.workers import locked, working
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+LONGEST = 4
+"""A lease that is renewed by saving drafts lasts at most so many times its minutes."""
+EVENTS = ("paste", "leave", "return")
+MOST_EVENTS = 50
+MOST_COUNTED = 100
+ONE_SECOND = timedelta(seconds=1)
+
+# What every request asks is made once: making a query takes longer than running it.
+_OWN = select(LEASES).where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
+_OWN_LOCKED = _OWN.with_for_update()
+_COUNT = (
+    update(TASKS)
+    .where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
+    .values(held=TASKS.c.held + bindparam("more_held"), accepted=TASKS.c.accepted + bindparam("more_accepted"))
+    .returning(TASKS.c.accepted, TASKS.c.asked)
+)
+_GIVE = insert(LEASES)
+_GIVE_AGAIN = (
+    update(LEASES)
+    .where(LEASES.c.token == bindparam("earlier"))
+    .values({name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")})
+)
+_TYPED: dict[str, BindParameter[Any]] = {"fields": bindparam("typed"), "saved_at": bindparam("now")}
+_SAVE = insert(DRAFTS).values(lease_id=bindparam("of"), **_TYPED)
+_SAVE_AGAIN = update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of")).values(_TYPED).returning(DRAFTS.c.lease_id)
+_LENGTHEN = update(LEASES).where(LEASES.c.id == bindparam("lengthened")).values(expires_at=bindparam("until"))
+_RELEASE = update(LEASES).where(LEASES.c.id == bindparam("released")).values(state=RELEASED)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A task that a worker has now: what kind, and the token under which it is theirs."""
+
+    kind: str
+    token: str
+
+
+def available(study: Study, worker_id: int) -> dict[str, int]:
+    """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out."""
+    _expire_now_and_then(study)
+    with study.store.read() as session:
+        held = set(session.scalars(select(Lease.kind).where(Lease.worker_id == worker_id, IS_LIVE)))
+        counts = {
+            kind: how_many(session, study.config, worker_id, kind, MOST_COUNTED) for kind in study.config.tasks.kinds
+        }
+    return {kind: max(count, kind in held) for kind, count in counts.items() if count or kind in held}
+
+
+def take(study: Study, worker_id: int, kind: str) -> Taken:
+    """Give the worker a task of a kind: the one they have under way, else a new one."""
+    if kind not in study.config.tasks.kinds:
+        raise NotFound(f"this study has no tasks of the kind {kind!r}")
+    _expire_now_and_then(study)
+    with study.store.write(quick=True) as session:
+        worker = working(study, session, worker_id)
+        now = situation(session, worker_id, kind)
+        if now.under_way is not None:
+            return Taken(kind, now.under_way)
+        _refuse_when_over(study, session, worker_id, kind, now)
+        free = free_task(session, study.config, worker_id, kind, now.last_rank)
+        if free is None:
+            raise NotNow("there is nothing left to do here at the moment; thank you")
+        chosen = gold_task(session, study.config, worker, kind, now.had) or free
+        count_places(session, chosen.task_id, held=1)
+        return Taken(kind, _give(study, session, worker_id, kind, chosen))
+
+
+def look(study: Study, worker_id: int, token: str) -> TaskView:
+    """A task that the worker has, or had and may still hand in."""
+    with study.store.read() as session:
+        return view(study.config, held_by(session, worker_id, token))
+
+
+def lease(study: Study, worker_id: int, kind: str) -> TaskView:
+    """Take a task and look at it."""
+    return look(study, worker_id, take(study, worker_id, kind).token)
+
+
+def give_back(study: Study, worker_id: int, token: str) -> None:
+    """The worker does not want this task; it goes to somebody else."""
+    with study.store.write(quick=True) as session:
+        locked(session, worker_id)
+        own = own_lease(session, worker_id, token, for_update=True)
+        if own.state == LIVE:
+            session.execute(_RELEASE, {"released": own.id})
+            count_places(session, own.task_id, held=-1)
+
+
+def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> datetime:
+    """Keep what the worker has typed, and the place with it; an expired lease stays expired."""
+    now = study.now()
+    with study.store.write(quick=True) as session:
+        own = own_lease(session, worker_id, token, for_update=True)
+        if own.state == SUBMITTED:
+            return now
+        draft = {"of": own.id, "typed": forms.draft_fields(fields), "now": now}
+        if session.execute(_SAVE_AGAIN, draft).first() is None:
+            session.execute(_SAVE, draft)
+        if own.state == LIVE and own.expires_at > now:
+            minutes = study.config.minutes(own.kind)
+            longest = own.leased_at + timedelta(minutes=LONGEST * minutes)
+            until = max(own.expires_at, min(now + timedelta(minutes=minutes), longest))
+            session.execute(_LENGTHEN, {"lengthened": own.id, "until": until})
+    return now
+
+
+def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mapping[str, Any]]) -> int:
+    """Keep signals of how a task is worked on; how many were taken."""
+    taken = [event for event in events[:MOST_EVENTS] if event.get("kind") in EVENTS]
+    with study.store.write(quick=True) as session:
+        own = own_lease(session, worker_id, token)
+        for event in taken:
+            amount = event.get("amount", 0)
+            amount = min(max(amount, 0), 100_000) if isinstance(amount, int) else 0
+            session.add(Event(worker_id=worker_id, lease_id=own.id, kind=event["kind"], amount=amount, at=study.now()))
+    return len(taken)
+
+
+def expire(study: Study) -> int:
+    """End the leases whose time is over and free their places; how many there were."""
+    now = study.now()
+    over = (IS_LIVE, Lease.expires_at <= now)
+    with study.store.read() as session:
+        if session.scalar(select(Lease.id).where(*over).limit(1)) is None:
+            return 0
+    with study.store.write(quick=True) as session:
+        # Leases that another transaction holds are being submitted or ended there.
+        ended = list(session.scalars(select(Lease).where(*over).order_by(Lease.id).with_for_update(skip_locked=True)))
+        freed = Counter(one.task_id for one in ended)
+        for one in ended:
+            one.state = EXPIRED
+        for task_id in sorted(freed):  # in one order everywhere, so that two transactions never wait for each other
+            count_places(session, task_id, held=-freed[task_id])
+        return len(ended)
+
+
+def _expire_now_and_then(study: Study) -> None:
+    """The same, once a second at most: every request asks for it."""
+    if study.last_expired is None or study.now() - study.last_expired >= ONE_SECOND:
+        study.last_expired = study.now()
+        expire(study)
+
+
+def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int = 0) -> Row[tuple[int, int]] | None:
+    """Change a task's counters in one step of the database; (accepted, asked) afterwards.
+
+    A gold question has no places to count, and None to say.
+    """
+    change = {"counted": task_id, "more_held": held, "more_accepted": accepted}
+    return session.execute(_COUNT, change).one_or_none()
+
+
+def own_lease(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
+    """The worker's lease as it stands; another's looks as if there were none."""
+    query = _OWN_LOCKED if for_update else _OWN
+    found = session.execute(query, {"me": worker_id, "token": token}).one_or_none()
+    if found is None:
+        raise NotFound("no such task of yours")
+    return found
+
+
+def _refuse_when_over(study: Study, session: Session, worker_id: int, kind: str, now: Situation) -> None:
+    if now.paused:
+        raise NotNow("the study is paused; please come back later")
+    most = study.config.tasks.most_per_worker
+    if most:
+        own = (Submission.worker_id == worker_id, Submission.kind == kind)
+        if (session.scalar(select(func.count()).where(*own)) or 0) >= most:
+            raise NotNow("you have done as many of these as one person may; thank you")
+
+
+def _give(study: Study, session: Session, worker_id: int, kind: str, chosen: Chosen) -> str:
+    """Lease a task, and say under which token; the worker's own expired lease is taken up again, with its draft."""
+    now = study.now()
+    until = now + timedelta(minutes=study.config.minutes(kind))
+    if chosen.earlier is not None:
+        again = {"earlier": chosen.earlier, "new_state": LIVE, "new_leased_at": now, "new_expires_at": until}
+        session.execute(_GIVE_AGAIN, again)
+        return chosen.earlier
+    token = secrets.token_urlsafe(18)
+    told = {"token": token, "task_id": chosen.task_id, "worker_id": worker_id, "kind": kind}
+    session.execute(_GIVE, {**told, "state": LIVE, "leased_at": now, "expires_at": until})
+    return token

@@ -1,0 +1,98 @@
+"""When a problem is valid, from the votes of three workers who did not write it.
+
+Sakaguchi et al., "WinoGrande" (2019), https://arxiv.org/abs/1907.10641, section 3: a question is valid if (1) all
+three choose the right answer, (2) all three say that the two options are not equally plausible, and (3) it cannot be
+answered from the words around the pronoun alone. The second version of the paper is reported to have asked for a
+majority. Nothing is thrown away: problems on which all agree that they are not valid, and those on which votes are
+split, are kept and exported as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import BindParameter, bindparam, select
+from sqlalchemy.orm import Session
+
+from winokit.collect.study.config import StudyConfig
+from winokit.collect.study.schema import VALIDATE, Adjudication, ProblemRow, Task, Vote
+
+UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
+RULES = ("answer", "plausible", "local")
+# Asked after every vote, and made once: making a query takes longer than running it.
+_PROBLEM: BindParameter[int] = bindparam("problem")
+_VOTES = select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted).order_by(Vote.id)
+_ASKED = select(Task.asked).where(Task.problem_id == _PROBLEM, Task.kind == VALIDATE)
+_DECIDED = select(Adjudication).where(Adjudication.problem_id == _PROBLEM).order_by(Adjudication.id.desc()).limit(1)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One vote, seen from the three rules: whether the problem passes each."""
+
+    answer: bool
+    plausible: bool
+    local: bool
+
+    @property
+    def valid(self) -> bool:
+        """Whether this one vote is for the problem."""
+        return self.answer and self.plausible and self.local
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the votes come to."""
+
+    valid: bool
+    agreement: str
+    failed: tuple[str, ...]
+    """The rules that were not met, of `answer`, `plausible` and `local`."""
+
+
+def judgement(choice: int | None, equally_plausible: bool | None, local_decides: bool | None, answer: int) -> Judgement:
+    """A vote seen from the three rules; what was not asked does not count against the problem."""
+    return Judgement(choice == answer, not equally_plausible, not local_decides)
+
+
+def judge(votes: Sequence[Judgement], rule: str = "unanimous") -> Verdict:
+    """The verdict of some votes.
+
+    >>> judge([Judgement(True, True, True)] * 3)
+    Verdict(valid=True, agreement='unanimous-yes', failed=())
+    >>> judge([Judgement(True, True, True)] * 2 + [Judgement(False, True, True)])
+    Verdict(valid=False, agreement='split', failed=('answer',))
+    >>> judge([Judgement(True, True, True)] * 2 + [Judgement(False, True, True)], "majority").valid
+    True
+    """
+    failed = tuple(name for name in RULES if not _holds([getattr(vote, name) for vote in votes], rule))
+    return Verdict(not failed, agreement_of([vote.valid for vote in votes]), failed)
+
+
+def agreement_of(votes: Sequence[bool]) -> str:
+    """Whether all say yes, all say no, or neither."""
+    return UNANIMOUS_YES if all(votes) else SPLIT if any(votes) else UNANIMOUS_NO
+
+
+def _holds(votes: Sequence[bool], rule: str) -> bool:
+    return all(votes) if rule == "unanimous" else 2 * sum(votes) > len(votes)
+
+
+def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> None:
+    """Write down what is decided about a problem: by a requester if one has, else by its votes once all are in."""
+    votes = session.scalars(_VOTES, {"problem": row.id}).all()
+    asked = session.scalar(_ASKED, {"problem": row.id})
+    complete = asked is not None and len(votes) >= asked
+    verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
+    row.agreement = verdict.agreement if verdict else None
+    decided = session.scalar(_DECIDED, {"problem": row.id})
+    if decided is not None and decided.valid is not None:
+        row.valid = decided.valid
+    else:
+        row.valid = verdict.valid if verdict else None
+
+
+def judgements(votes: Sequence[Vote], answer: int) -> list[Judgement]:
+    """Votes of the kind `validate` seen from the three rules."""
+    return [judgement(vote.choice, vote.equally_plausible, vote.local_decides, answer) for vote in votes]

@@ -1,0 +1,220 @@
+"""Workers: how they come in, consent, are screened and qualify, and what they may do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import BindParameter, Row, bindparam, func, select, update
+from sqlalchemy.orm import Session
+
+from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
+from winokit.collect.study.schema import (
+    ACTIVE,
+    PAYMENTS,
+    SCREENED_OUT,
+    SUBMISSIONS,
+    WORKERS,
+    Identity,
+    QuizAttempt,
+    Worker,
+)
+from winokit.collect.study.tokens import random_code
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+CONSENT, SCREENING, QUIZ, WORK = "consent", "screening", "quiz", "work"
+# Asked for every page, and made once: making a query takes longer than running it.
+_ME: BindParameter[int] = bindparam("me")
+_BY_CODE = select(WORKERS).where(WORKERS.c.code == bindparam("code"))
+_LOCKED = select(Worker).where(Worker.id == _ME).with_for_update(key_share=True)
+_LOCKED_ROW = select(WORKERS).where(WORKERS.c.id == _ME).with_for_update(key_share=True)
+_OWED = select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME)
+_DONE = select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id == _ME).group_by(SUBMISSIONS.c.kind)
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """A worker as pages know them. `step` is where they must go now; `state_why` is for requesters alone."""
+
+    id: int
+    code: str
+    platform: str
+    state: str
+    state_why: str | None
+    step: str
+    session_version: int = 1
+    """A session cookie holds code and version."""
+
+
+@dataclass(frozen=True)
+class QuizResult:
+    """How a try at the quiz went."""
+
+    share: float
+    passed: bool
+    right: tuple[bool, ...]
+    attempts_left: int
+
+
+@dataclass(frozen=True)
+class OwnWork:
+    """What a worker has done and is owed."""
+
+    earned_cents: int
+    submitted: dict[str, int]
+    visit_done: bool
+    """Whether they have handed in as much as one visit asks for."""
+
+
+def join(study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None) -> WorkerInfo:
+    """A new worker, or the one that a platform has sent before. Without a code they are given a random one."""
+    with study.store.write() as session:
+        return joined(study, session, platform, identity, code)
+
+
+def joined(
+    study: Study, session: Session, platform: str, identity: Identity | None = None, code: str | None = None
+) -> WorkerInfo:
+    """The same, within a transaction."""
+    if identity is not None:
+        known = session.scalar(
+            select(Identity).where(Identity.platform == platform, Identity.external_id == identity.external_id)
+        )
+        if known is not None:
+            known.study_id, known.session_id = identity.study_id, identity.session_id
+            return _info(study, session.get_one(Worker, known.worker_id))
+    code = code or f"w-{random_code()}"
+    worker = Worker(code=code, platform=platform, state=ACTIVE, session_version=1, joined_at=study.now())
+    session.add(worker)
+    session.flush()
+    if identity is not None:
+        identity.worker_id, identity.platform = worker.id, platform
+        session.add(identity)
+    study.log(session, f"worker:{worker.code}", "join", platform)
+    return _info(study, worker)
+
+
+def get(study: Study, code: str) -> WorkerInfo:
+    """The worker with a code."""
+    with study.store.read() as session:
+        worker = session.execute(_BY_CODE, {"code": code}).one_or_none()
+        if worker is None:
+            raise NotFound("no such worker")
+        return _info(study, worker)
+
+
+def end_sessions(study: Study, code: str) -> None:
+    """Sign a worker out of every browser; a new link lets them in again."""
+    with study.store.write() as session:
+        raised = {"session_version": Worker.session_version + 1}
+        session.execute(update(Worker).where(Worker.code == code).values(raised))
+        study.log(session, f"worker:{code}", "sign out")
+
+
+def consent(study: Study, worker_id: int) -> WorkerInfo:
+    """The worker has read what is asked of them and agrees."""
+    with study.store.write() as session:
+        worker = locked(session, worker_id)
+        if worker.consented_at is None:
+            worker.consented_at = study.now()
+            study.log(session, f"worker:{worker.code}", "consent")
+        return _info(study, worker)
+
+
+def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: bool) -> WorkerInfo:
+    """The worker's word on the two questions of screening, once. Those whom the study is not for are told so."""
+    with study.store.write() as session:
+        worker = locked(session, worker_id)
+        if step_of(study, worker) != SCREENING:
+            return _info(study, worker)
+        worker.native_speaker, worker.has_seen_wsc, worker.screened_at = native_speaker, has_seen_wsc, study.now()
+        quality = study.config.quality
+        if (quality.native_speaker and not native_speaker) or (quality.never_seen_wsc and has_seen_wsc):
+            worker.state, worker.state_why = SCREENED_OUT, "screening"
+        study.log(session, f"worker:{worker.code}", "screen", worker.state)
+        return _info(study, worker)
+
+
+def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResult:
+    """Mark a try at the quiz. After the last failed one the worker is screened out."""
+    if len(answers) != len(study.quiz):
+        raise Incomplete({"answers": f"{len(study.quiz)} answers expected, found {len(answers)}"})
+    right = tuple(answer == question.answer for answer, question in zip(answers, study.quiz, strict=True))
+    with study.store.write() as session:
+        worker = locked(session, worker_id)
+        if step_of(study, worker) != QUIZ:
+            raise NotNow("there is no quiz to take now")
+        share = sum(right) / len(right)
+        passed = share >= study.config.quality.quiz_pass_mark
+        tries = 1 + _count(session, worker_id)
+        session.add(QuizAttempt(worker_id=worker_id, answers=list(answers), share=share, passed=passed, at=study.now()))
+        left = max(0, study.config.quality.quiz_attempts - tries)
+        if passed:
+            worker.qualified_at = study.now()
+        elif not left:
+            worker.state, worker.state_why = SCREENED_OUT, "quiz"
+        study.log(session, f"worker:{worker.code}", "quiz", "passed" if passed else "failed", share=share)
+        return QuizResult(share, passed, right, left)
+
+
+def own_work(study: Study, worker_id: int) -> OwnWork:
+    """What a worker sees of their own work."""
+    with study.store.read() as session:
+        owed = session.scalar(_OWED, {"me": worker_id}) or 0
+        counts = {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
+    return OwnWork(int(owed), counts, sum(counts.values()) >= study.config.platform.tasks_per_visit)
+
+
+def forget(study: Study, code: str, actor: str) -> None:
+    """Delete who a worker is on their platform; what they wrote and voted stays, under the code."""
+    with study.store.write() as session:
+        worker = session.scalar(select(Worker).where(Worker.code == code))
+        identity = worker and session.get(Identity, worker.id)
+        if identity is None:
+            raise NotFound(f"nothing is known of {code} but their work")
+        session.delete(identity)
+        study.log(session, actor, "forget", code)
+
+
+def locked(session: Session, worker_id: int) -> Worker:
+    """The worker's row, kept from other transactions: two requests of one worker happen one after the other."""
+    worker = session.scalar(_LOCKED, {"me": worker_id}, execution_options={"populate_existing": True})
+    if worker is None:
+        raise NotFound("no such worker")
+    return worker
+
+
+def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
+    """The same row, as it stands, of somebody who may work."""
+    worker = session.execute(_LOCKED_ROW, {"me": worker_id}).one_or_none()
+    if worker is None:
+        raise NotFound("no such worker")
+    if step_of(study, worker) != WORK:
+        # Why is the requester's business: "2 of 5 gold questions" would tell that there are any.
+        left = worker.state != ACTIVE
+        raise NotAllowed("you cannot work in this study any more" if left else "consent, screening and quiz come first")
+    return worker
+
+
+def step_of(study: Study, worker: Worker | Row[Any]) -> str:
+    """Where a worker must go now; the state of somebody who has no more to do here."""
+    if worker.state != ACTIVE:
+        return worker.state
+    if worker.consented_at is None:
+        return CONSENT
+    quality = study.config.quality
+    if worker.screened_at is None and (quality.native_speaker or quality.never_seen_wsc):
+        return SCREENING
+    return QUIZ if study.quiz and worker.qualified_at is None else WORK
+
+
+def _info(study: Study, worker: Worker | Row[Any]) -> WorkerInfo:
+    told = (worker.id, worker.code, worker.platform, worker.state, worker.state_why)
+    return WorkerInfo(*told, step_of(study, worker), worker.session_version)
+
+
+def _count(session: Session, worker_id: int) -> int:
+    return session.scalar(select(func.count()).where(QuizAttempt.worker_id == worker_id)) or 0

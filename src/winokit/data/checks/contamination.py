@@ -1,0 +1,134 @@
+"""Which problems stand in a corpus, word for word or nearly: a model that read it may remember the answer.
+
+A problem is looked for window by window: the sentences of the corpus that have a window's rarest words are compared
+with the whole. Three kinds are told apart:
+
+- `verbatim`: the sentence of the blank stands there, with a candidate, the pronoun or the blank itself in its place;
+- `near`: four fifths of its words stand there in the same order, with hardly anything between them;
+- `part`: a run of ten words or more, of any of its sentences, stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from math import ceil
+
+from rapidfuzz.distance import LCSseq
+
+from winokit.methods.hunting.search import AllOf, Corpus, Phrase
+from winokit.problem import BLANK, Dataset, Problem
+from winokit.text.sentences import sentences
+from winokit.text.words import WORD
+
+KINDS = ("verbatim", "near", "part")
+WINDOW, STEP = 10, 5
+RUN = 10
+"""Words in a row that make a part."""
+NEAR = 0.8
+SHORTEST, SHORTEST_NEARLY = 6, 8
+"""Sentences with fewer words say nothing; with fewer than eight, a few words changed say nothing."""
+RAREST = 3
+LOOK = 50
+"""Sentences compared for each window."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A row of a dataset that stands in a corpus: how, and in which sentence."""
+
+    row: int
+    kind: str
+    sentence: str
+    source: str | None
+
+
+def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[Copy]:
+    """The problems of a dataset that stand in a corpus, with the best sentence for each."""
+    found = []
+    for row, problem in enumerate(dataset):
+        copy = _copy(problem, corpus)
+        if copy is not None:
+            found.append(Copy(row, *copy))
+        if progress:
+            progress(row + 1, len(dataset))
+    return found
+
+
+def _copy(problem: Problem, corpus: Corpus) -> tuple[str, str, str | None] | None:
+    """How a problem stands in a corpus, and where; None if it does not."""
+    best: tuple[str, str, str | None] | None = None
+    for own in _sentences(problem):
+        fillings = _filled(own, problem)
+        for text, source in _alike(own, corpus):
+            kind = _kind(fillings, BLANK in own, text)
+            if kind is not None and (best is None or KINDS.index(kind) < KINDS.index(best[0])):
+                best = kind, text, source
+    return best
+
+
+def _sentences(problem: Problem) -> list[list[str]]:
+    """The sentences of a problem as words; too short ones are left out."""
+    split = (_words(sentence) for sentence in sentences(problem.text))
+    return [words for words in split if len(words) >= SHORTEST]
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.casefold().replace("’", "'"))
+
+
+def _filled(own: Sequence[str], problem: Problem) -> list[list[str]]:
+    """A sentence with the blank filled in every way it may have been."""
+    if BLANK not in own:
+        return [list(own)]
+    at = list(own).index(BLANK)
+    fillings = [*problem.candidates, BLANK, *([problem.pronoun] if problem.pronoun else [])]
+    return [[*own[:at], *_words(filling), *own[at + 1 :]] for filling in fillings]
+
+
+def _alike(own: Sequence[str], corpus: Corpus) -> Iterator[tuple[str, str | None]]:
+    """Sentences of the corpus that have the rarest words of some window of a sentence."""
+    seen: set[str] = set()
+    words = [word for word in own if word != BLANK]
+    for start in range(0, max(1, len(words) - WINDOW + STEP), STEP):
+        window = dict.fromkeys(words[start : start + WINDOW])
+        counts = {word: corpus.count(Phrase(word)) for word in window}
+        rarest = sorted((word for word in window if counts[word]), key=lambda word: counts[word])[:RAREST]
+        if len(rarest) < RAREST:
+            continue
+        for hit in corpus.search(AllOf(tuple(Phrase(word) for word in rarest)), LOOK):
+            if hit.text not in seen:
+                seen.add(hit.text)
+                yield hit.text, hit.source
+
+
+def _kind(fillings: Sequence[Sequence[str]], has_blank: bool, text: str) -> str | None:
+    """How a sentence of a problem stands in a sentence of the corpus, or None if it does not."""
+    there = _words(text)
+    if has_blank:
+        if any(_contains(there, filled) for filled in fillings):
+            return "verbatim"
+        if any(_nearly_contains(there, filled) for filled in fillings):
+            return "near"
+    return "part" if any(_longest_run(filled, there) >= RUN for filled in fillings) else None
+
+
+def _contains(there: Sequence[str], own: Sequence[str]) -> bool:
+    size = len(own)
+    return any(list(there[i : i + size]) == list(own) for i in range(len(there) - size + 1))
+
+
+def _nearly_contains(there: Sequence[str], own: Sequence[str]) -> bool:
+    """Whether some stretch of words, a quarter longer at most, has enough of one's own in their order."""
+    enough, size = ceil(NEAR * len(own)), ceil(len(own) / NEAR)
+    if len(own) < SHORTEST_NEARLY or LCSseq.similarity(own, there) < enough:
+        return False
+    stretches = (there[i : i + size] for i in range(max(1, len(there) - size + 1)))
+    return any(LCSseq.similarity(own, stretch) >= enough for stretch in stretches)
+
+
+def _longest_run(own: Sequence[str], there: Sequence[str]) -> int:
+    return SequenceMatcher(None, own, there, autojunk=False).find_longest_match().size

@@ -1,0 +1,281 @@
+"""Which problems are twins: groups found from ids, from the order of rows, and from content, in that order of trust.
+
+WinoGrande's released files pair twins by a qID that most of train_xl has lost, WSC only by order, and a shuffled or
+re-exported file has neither. Elazar et al. (2021) pair adjacent lines by edit distance, which fails on unequal twins
+and cannot say when it is unsure. Here:
+
+1. Ids that came with the data are kept.
+2. If twins stand side by side in the file at all, the rows that remain are cut into singles, pairs and triplets at
+least cost
+   (edit distance within a group against a price for staying alone), by dynamic programming.
+3. Of the rows still alone (all of a shuffled file), two are paired when each is the other's nearest by a clear margin.
+
+What could be a twin and is not asserted is listed as ambiguous: a wrong group is worse than a missing one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import inf
+
+from rapidfuzz.distance import Levenshtein
+
+from winokit.problem import Dataset, Problem
+from winokit.text.words import bare, same_words
+
+LOOK = 0.5
+"""Token edit distance over the shorter length up to which two problems with the same candidates may be twins."""
+SURE = 0.35
+"""The same, for asserting twins from content alone."""
+MARGIN = 0.1
+"""How much nearer a twin must be than the next problem, to be asserted from content alone."""
+OTHER_CANDIDATES = 0.25
+"""The same, for neighbours whose candidates are not the same (WSC has four such pairs)."""
+START = 0.2
+"""Share of their words that neighbours with the same candidates must have in common from the start, to be twins at any
+distance: DPR's differ in the whole second clause."""
+ALONE = 0.5
+"""The price of staying alone: neighbours are paired if their distance is below two of it."""
+LARGEST_BLOCK = 400
+"""Problems that share their candidates with more others than this are not compared by content."""
+
+
+@dataclass
+class Grouping:
+    """Rows of each group, how each was found, and the rows that could not be decided."""
+
+    groups: list[tuple[int, ...]] = field(default_factory=list)
+    evidence: dict[str, int] = field(default_factory=lambda: {"ids": 0, "order": 0, "content": 0})
+    ambiguous: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Row to the rows that may be its twins."""
+
+    def add(self, rows: Iterable[int], evidence: str) -> None:
+        """Remember a group."""
+        self.groups.append(tuple(rows))
+        self.evidence[evidence] += 1
+
+
+def with_groups(dataset: Dataset, *, use_ids: bool = True, found: Grouping | None = None) -> Dataset:
+    """The dataset with groups found (or given) and named after their members; existing names stay."""
+    found = found or find_groups(dataset, use_ids=use_ids)
+    problems = list(dataset)
+    names: list[str | None] = [None] * len(problems)
+    used: set[str] = set()
+    for rows in found.groups:
+        members = [problems[row] for row in rows]
+        known = members[0].group if use_ids else None
+        chosen = known if known is not None and known not in used else group_name(members)
+        used.add(chosen)
+        for row in rows:
+            names[row] = chosen
+    for row, name in enumerate(names):
+        if problems[row].group != name:
+            problems[row] = problems[row].replace(group=name)
+    return dataset.with_problems(problems)
+
+
+def group_name(members: Iterable[Problem]) -> str:
+    """A name derived from the members' public ids: the same wherever the group is found."""
+    return "g" + hashlib.blake2b(" ".join(sorted(p.id for p in members)).encode(), digest_size=6).hexdigest()
+
+
+def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping:
+    """Find the groups of a dataset; see the module's text."""
+    found = Grouping()
+    taken: set[int] = set()
+    if use_ids:
+        by_name: dict[str, list[int]] = defaultdict(list)
+        for row, problem in enumerate(dataset):
+            if problem.group is not None:
+                by_name[problem.group].append(row)
+        for named in by_name.values():
+            for copy in _copies(dataset, named):
+                found.add(copy, "ids")
+                taken.update(copy)
+    texts = _Texts(dataset)
+    near = _near(texts, [row for row in range(len(dataset)) if row not in taken])
+    if _order_tells(near, texts, taken):
+        for rows in _cut(texts, taken):
+            found.add(rows, "order")
+            taken.update(rows)
+    for pair in _mutual(near, taken):
+        found.add(pair, "content")
+        taken.update(pair)
+    for row, rivals in near.items():
+        open_rivals = tuple(other for other, _ in rivals if other not in taken)
+        if row not in taken and open_rivals:
+            found.ambiguous[row] = open_rivals
+    found.groups.sort()
+    return found
+
+
+def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
+    """Every row with the nearest of those that would pass for its twin if they stood side by side, in any order.
+
+    `find_groups` asserts fewer: of a shuffled DPR, whose twins differ in a whole clause, it leaves two in five alone.
+    Who must keep twins together cannot wait for certainty.
+    """
+    texts = _Texts(problems)
+    pairs = set()
+    for block in _same_candidates(texts, range(len(problems))):
+        near: dict[int, list[tuple[float, int]]] = defaultdict(list)
+        for a, b in combinations(block, 2):
+            distance = texts.neighbours(a, b)
+            if distance is not None:
+                near[a].append((distance, b))
+                near[b].append((distance, a))
+        pairs |= {(min(row, other), max(row, other)) for row, rivals in near.items() for _, other in [min(rivals)]}
+    return sorted(pairs)
+
+
+def _copies(dataset: Sequence[Problem], rows: list[int]) -> list[list[int]]:
+    """The rows under one id as one group, or as several where a file holds the group twice (train_xl has one such)."""
+    by_copy: dict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        by_copy[dataset[row].occurrence].append(row)
+    copies = list(by_copy.values())
+    whole = len(copies) > 1 and all(len(copy) > 1 for copy in copies)
+    return copies if whole else [rows] if len(rows) > 1 else []
+
+
+class _Texts:
+    """Problems as comparable things: token strings, candidate keys, answers."""
+
+    def __init__(self, dataset: Sequence[Problem]) -> None:
+        self.problems = dataset
+        codes: dict[str, str] = {}
+        # One character a token lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
+        self.coded = [
+            "".join([codes.setdefault(word, chr(0x10000 + len(codes))) for word in problem.text.casefold().split()])
+            for problem in dataset
+        ]
+        memo: dict[str, str] = {}
+        self.keys = [
+            tuple(sorted([memo.get(c) or memo.setdefault(c, bare(c)) for c in _offered(problem)]))
+            for problem in dataset
+        ]
+
+    def distance(self, a: int, b: int, most: float) -> float | None:
+        """Token edit distance over the shorter length, or None if it is above `most` or they cannot be twins."""
+        x, y = self.coded[a], self.coded[b]
+        shorter = min(len(x), len(y))
+        limit = max(len(x), len(y)) if most == inf else int(most * shorter)
+        if abs(len(x) - len(y)) > limit:
+            return None
+        edits = Levenshtein.distance(x, y, score_cutoff=limit)
+        return edits / shorter if edits <= limit and self.may_be_twins(a, b, same_text=edits == 0) else None
+
+    def may_be_twins(self, a: int, b: int, *, same_text: bool) -> bool:
+        """Twins differ in their answer, not in their pronoun, nor only in where the blank stands.
+
+        The same text with opposite answers is a broken twin (train_xl has two) and still belongs together; without
+        answers it is a mere repetition.
+        """
+        p, q = self.problems[a], self.problems[b]
+        if same_text and (p.answer is None or q.answer is None):
+            return False
+        if (p.pronoun or "").casefold() != (q.pronoun or "").casefold() or p.query != q.query:
+            return False
+        if not same_text and p.pronoun is not None and same_words(p.sentence, q.sentence):
+            return False
+        return p.right is None or q.right is None or bare(p.right) != bare(q.right)
+
+    def neighbours(self, a: int, b: int) -> float | None:
+        """The distance of two rows, where they may be twins if they stand side by side."""
+        if self.keys[a] == self.keys[b]:
+            same_start = _common_start(self.coded[a], self.coded[b])
+            if same_start >= max(3, START * min(len(self.coded[a]), len(self.coded[b]))):
+                distance = self.distance(a, b, inf)
+                return None if distance is None else min(distance, 1.8 * ALONE)
+            return self.distance(a, b, LOOK + MARGIN)
+        if set(self.keys[a]) & set(self.keys[b]) or _alike(self.keys[a], self.keys[b]):
+            return self.distance(a, b, OTHER_CANDIDATES)
+        return None
+
+
+def _offered(problem: Problem) -> tuple[str, ...]:
+    """What a problem is about: its candidates, or the span a yes/no judgement asks about (all have "no" and "yes")."""
+    return problem.candidates if problem.query is None else (problem.query,)
+
+
+def _common_start(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether candidates share a word, as "a butterfly wing" and "the wing" do."""
+    return bool({word for name in one for word in name.split()} & {word for name in other for word in name.split()})
+
+
+def _same_candidates(texts: _Texts, rows: Iterable[int]) -> list[list[int]]:
+    """The rows that share their candidates, where those are not too many to be compared."""
+    blocks: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for row in rows:
+        blocks[texts.keys[row]].append(row)
+    return [block for block in blocks.values() if len(block) <= LARGEST_BLOCK]
+
+
+def _near(texts: _Texts, rows: Iterable[int]) -> dict[int, list[tuple[int, float]]]:
+    """For each row the rows with the same candidates that may be its twins, nearest first."""
+    near: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for block in _same_candidates(texts, rows):
+        for a, b in combinations(block, 2):
+            distance = texts.distance(a, b, LOOK)
+            if distance is not None:
+                near[a].append((b, distance))
+                near[b].append((a, distance))
+    for rivals in near.values():
+        rivals.sort(key=lambda rival: rival[1])
+    return near
+
+
+def _order_tells(near: dict[int, list[tuple[int, float]]], texts: _Texts, taken: set[int]) -> bool:
+    """Whether twins stand side by side: at least half of the rows with a possible twin have one as a neighbour."""
+    beside = sum(any(abs(row - other) == 1 for other, _ in rivals) for row, rivals in near.items())
+    if near:
+        return 2 * beside >= len(near)
+    return any(
+        texts.neighbours(row, row + 1) is not None for row in range(len(texts.keys) - 1) if not {row, row + 1} & taken
+    )
+
+
+def _cut(texts: _Texts, taken: set[int]) -> list[tuple[int, ...]]:
+    """Cut the rows, in order, into singles, pairs and triplets at least cost; return pairs and triplets."""
+    count = len(texts.keys)
+    beside = [
+        None if {row, row + 1} & taken or row + 1 == count else texts.neighbours(row, row + 1) for row in range(count)
+    ]
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, count + 1):
+        cost = best[end - 1][0]
+        choices = [(cost + (0.0 if end - 1 in taken else ALONE), 1)]
+        last = beside[end - 2] if end >= 2 else None
+        if last is not None:
+            choices.append((best[end - 2][0] + last, 2))
+            first = beside[end - 3] if end >= 3 else None
+            if first is not None and max(first, last) <= OTHER_CANDIDATES:
+                choices.append((best[end - 3][0] + first + last, 3))
+        best.append(min(choices))
+    cut, end = [], count
+    while end:
+        size = best[end][1]
+        if size > 1:
+            cut.append(tuple(range(end - size, end)))
+        end -= size
+    return cut[::-1]
+
+
+def _mutual(near: dict[int, list[tuple[int, float]]], taken: set[int]) -> list[tuple[int, int]]:
+    """Pairs in which each is the other's nearest, and nothing else comes close, grouped or not."""
+    pairs = []
+    for row, rivals in near.items():
+        other, distance = rivals[0]
+        if row < other and distance <= SURE and near[other][0][0] == row and not {row, other} & taken:
+            rest = [d for rival in (rivals[1:2], near[other][1:2]) for _, d in rival]
+            if all(d > distance + MARGIN for d in rest):
+                pairs.append((row, other))
+    return pairs

@@ -1,0 +1,247 @@
+"""Leaks: what predicts the answer without reading the problem, each with a test and its p-value.
+
+WinoGrande's qID ends in the answer; WSC's first twin usually has the first candidate as its answer; names may be
+right more often than wrong.
+
+The answers of twins go together, and so do those of a text that stands there several times (Winogender's, once a
+gender). So the tests count *units*: problems that are in one group or have the same text. By chance, each unit has the
+answers that it has, or those with every right candidate exchanged for the next: a coin for each unit, and not for each
+problem. p-values are corrected for the number of tests (Holm).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+from winokit.problem import Dataset, Problem
+from winokit.text.words import bare, mention_places
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ALPHA = 0.01
+MOSTLY = 0.9
+"""A source field is an id when this share of its values, at least, occurs once."""
+RARE = 10
+"""Candidates that occur in fewer problems than this are not tested one by one."""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """One way to guess: how many problems it could be tried on, how often it is right, and how surprising that is."""
+
+    name: str
+    says: str
+    right: int
+    n: int
+    chance: float
+    p: float
+    p_corrected: float = 1.0
+
+    @property
+    def found(self) -> bool:
+        """Whether it is worth a warning."""
+        return self.p_corrected < ALPHA
+
+
+@dataclass(frozen=True)
+class _Case:
+    """An answered problem, its row and the unit that it belongs to."""
+
+    row: int
+    unit: int
+    problem: Problem
+    answer: int
+
+
+def find_leaks(dataset: Dataset) -> list[Leak]:
+    """Every test that can be made on a dataset, with corrected p-values."""
+    units = _units(dataset)
+    cases = [
+        _Case(row, unit, problem, problem.answer)
+        for row, (unit, problem) in enumerate(zip(units, dataset, strict=True))
+        if problem.answer is not None
+    ]
+    if not cases:
+        return []
+    return _holm([*_id_leaks(cases), *_order_leaks(cases), *_position_leaks(cases), *_candidate_leaks(cases)])
+
+
+def _units(problems: Sequence[Problem]) -> list[int]:
+    """The unit of each problem: the first row that it is joined to by a group or by its text, directly or not."""
+    units = list(range(len(problems)))
+
+    def root(row: int) -> int:
+        while units[row] != row:
+            units[row] = row = units[units[row]]
+        return row
+
+    first: dict[object, int] = {}
+    for row, problem in enumerate(problems):
+        text = (problem.before, problem.after, problem.query, tuple(sorted(problem.candidates)))
+        for name in (text,) if problem.group is None else (text, problem.group):
+            one, other = sorted((root(row), root(first.setdefault(name, row))))
+            units[other] = one
+    return [root(row) for row in range(len(problems))]
+
+
+def _id_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
+    """Does the end of a source id go with the answer?"""
+    ids: dict[str, list[tuple[str, _Case]]] = defaultdict(list)
+    for case in cases:
+        for key, value in case.problem.provenance.items():
+            if isinstance(value, (str, int)) and str(value)[-1:].isalnum():
+                ids[key].append((str(value), case))
+    for key, named in ids.items():
+        if len({value for value, _ in named}) < MOSTLY * len(named):
+            continue  # not an id: "(Winograd 1972)" stands under many problems
+        endings = [value[-1] for value, _ in named]
+        if len(set(endings)) > 1:
+            # Guess each ending's more frequent answer; endings are few, so the guess is hardly fitted to the data.
+            counts = Counter((ending, case.answer) for ending, (_, case) in zip(endings, named, strict=True))
+            best = {ending: max(n for (other, _), n in counts.items() if other == ending) for ending in set(endings)}
+            p = _independence(endings, [case for _, case in named])
+            says = f"the last character of {key} goes with the answer"
+            yield Leak("source id", says, sum(best.values()), len(named), 0.5, p)
+
+
+def _order_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
+    """Does the place in the file go with the answer? A unit is judged by its first member: the others follow."""
+    firsts = list({case.unit: case for case in reversed(cases)}.values())[::-1]
+    answers = [case.answer for case in firsts]
+    leading = [case.answer for case in firsts if case.problem.group is not None]
+    if len(set(answers)) == 2:
+        same, n = sum(a == b for a, b in pairwise(answers)), len(answers)
+        # Where one answer is more frequent, neighbours are the same more often than not in any order.
+        chance = sum(count * (count - 1) for count in Counter(answers).values()) / (n * (n - 1))
+        p = _binomial(same, n - 1, chance)
+        yield Leak("order", "an answer goes with the one before it", same, n - 1, chance, p)
+        yield _trend([(case.row, case.answer) for case in firsts])
+    if leading and max(leading) < 2:
+        right = sum(answer == 0 for answer in leading)
+        says = "the first of twins has the first candidate as its answer"
+        yield Leak("order", says, right, len(leading), 0.5, _binomial(right, len(leading), 0.5))
+
+
+def _trend(firsts: Sequence[tuple[int, int]]) -> Leak:
+    from scipy.stats import mannwhitneyu
+
+    low, high = sorted({answer for _, answer in firsts})
+    rows = [[row for row, answer in firsts if answer == value] for value in (low, high)]
+    half = firsts[len(firsts) // 2][0]
+    right = sum((row >= half) == (answer == high) for row, answer in firsts)
+    says = "answers change from the start of the file to its end"
+    return Leak("order", says, max(right, len(firsts) - right), len(firsts), 0.5, float(mannwhitneyu(*rows).pvalue))
+
+
+def _position_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
+    """Is the first candidate, the first one mentioned, or the longer one right more often than not?"""
+    guesses: tuple[tuple[str, str, Callable[[Problem], int | None]], ...] = (
+        ("answer position", "the first candidate is the answer", lambda problem: 0),
+        ("mention order", "the candidate mentioned first is the answer", _mentioned_first),
+        ("length", "the longer candidate is the answer", _longer),
+    )
+    for name, says, guess in guesses:
+        tried = [(case, place) for case in cases if (place := guess(case.problem)) is not None]
+        if tried:
+            yield _guessed(name, says, tried)
+
+
+def _mentioned_first(problem: Problem) -> int | None:
+    places = [mention_places(problem.text, candidate)[:1] for candidate in problem.candidates]
+    if problem.query is not None or not all(places) or len(set(map(tuple, places))) < len(places):
+        return None
+    return places.index(min(places))
+
+
+def _longer(problem: Problem) -> int | None:
+    sizes = [len(candidate.split()) for candidate in problem.candidates]
+    return sizes.index(max(sizes)) if problem.query is None and sizes.count(max(sizes)) == 1 else None
+
+
+def _candidate_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
+    """Is a candidate that occurs often right more, or less, often than the others?"""
+    places: dict[str, list[tuple[_Case, int]]] = defaultdict(list)
+    for case in cases:  # "yes" is no candidate: how often it is right, its place has told
+        for place, candidate in enumerate(case.problem.candidates if case.problem.query is None else ()):
+            places[bare(candidate)].append((case, place))
+    for name, tried in places.items():
+        if len(tried) >= RARE:
+            yield _guessed("candidate", f"{name!r} is the answer", tried)
+
+
+def _guessed(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak:
+    """The test of a guess: how many it has right, against a coin for each unit.
+
+    The number right by chance is a sum over units, each of which adds one of a few numbers, all equally likely; its
+    distribution is computed exactly, as a product of transforms.
+    """
+    import numpy as np
+
+    units: dict[int, list[tuple[_Case, int]]] = defaultdict(list)
+    for case, place in guesses:
+        units[case.unit].append((case, place))
+    n, kinds = len(guesses), Counter(_outcomes(members) for members in units.values())
+    transform = np.ones(n + 1, dtype=complex)
+    for outcomes, count in kinds.items():
+        transform *= np.fft.fft(np.bincount(outcomes, minlength=n + 1) / len(outcomes)) ** count
+    likely = np.clip(np.fft.ifft(transform).real, 0, 1)
+    right = sum(case.answer == place for case, place in guesses)
+    mean = sum(count * sum(outcomes) / len(outcomes) for outcomes, count in kinds.items())
+    as_far = np.abs(np.arange(n + 1) - mean) >= abs(right - mean) - 1e-9
+    return Leak(name, says, right, n, mean / n, min(1.0, float(likely[as_far].sum())))
+
+
+def _outcomes(members: Sequence[tuple[_Case, int]]) -> tuple[int, ...]:
+    """How many guesses would be right in a unit, for each exchange of right candidates."""
+    sizes = [len(case.problem.candidates) for case, _ in members]
+    counts = [0] * lcm(*sizes)
+    for (case, place), size in zip(members, sizes, strict=True):
+        # In alphabetical order, so that the same candidate becomes right in every member, however they are listed.
+        order = sorted(range(size), key=case.problem.candidates.__getitem__) if size > 2 else (0, 1)
+        for turn in range((order.index(place) - order.index(case.answer)) % size, len(counts), size):
+            counts[turn] += 1
+    return tuple(sorted(counts))
+
+
+def _binomial(right: int, n: int, chance: float) -> float:
+    from scipy.stats import binomtest
+
+    return float(binomtest(right, n, chance).pvalue) if n else 1.0
+
+
+def _independence(endings: Sequence[str], cases: Sequence[_Case]) -> float:
+    """p-value of a score test that endings and answers are independent, its variance taken over units."""
+    import numpy as np
+    from scipy.stats import chi2
+
+    x, y = (_centred(values) for values in (np.array(endings), np.array([case.answer for case in cases])))
+    _, unit = np.unique([case.unit for case in cases], return_inverse=True)
+    scores = np.zeros((unit.max() + 1, x.shape[1] * y.shape[1]))
+    np.add.at(scores, unit, (x[:, :, None] * y[:, None, :]).reshape(len(x), -1))
+    total, variance = scores.sum(axis=0), scores.T @ scores
+    rank = int(np.linalg.matrix_rank(variance, hermitian=True))
+    return float(chi2.sf(total @ np.linalg.pinv(variance, hermitian=True) @ total, rank)) if rank else 1.0
+
+
+def _centred(values: NDArray[Any]) -> NDArray[np.float64]:
+    """A column of zeros and ones for each value, less its mean."""
+    import numpy as np
+
+    known, which = np.unique(values, return_inverse=True)
+    return np.eye(len(known))[which] - np.bincount(which) / len(which)
+
+
+def _holm(tests: Sequence[Leak]) -> list[Leak]:
+    """The same tests with p-values corrected by Holm's step-down method, most surprising first."""
+    worst, corrected = 0.0, []
+    for rank, leak in enumerate(sorted(tests, key=lambda leak: leak.p)):
+        worst = max(worst, min(1.0, leak.p * (len(tests) - rank)))
+        corrected.append(replace(leak, p_corrected=worst))
+    return corrected

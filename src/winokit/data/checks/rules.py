@@ -1,0 +1,153 @@
+"""Rules of problems and twins, each a function that returns a reason or None.
+
+Some hold for every Winograd schema; the others are those of WinoGrande's writing task (Sakaguchi et al., 2020), and
+judge what was written for it. They take plain texts, so that a form half filled in can be judged as well as a dataset:
+the web app and `winokit check` call the same ones. `broken_rules` applies them to a group of problems.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from winokit.problem import BLANK, Problem
+from winokit.text.names import gender_of
+from winokit.text.words import bare, is_mentioned
+
+PRONOUN_GENDER = {"he": "male", "him": "male", "his": "male", "she": "female", "her": "female", "hers": "female"}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The numbers of the rules; a study can set its own."""
+
+    fewest_words: int = 15
+    most_words: int = 30
+    least_overlap: float = 0.7
+
+
+WINOGRANDE = Limits()
+RULES: dict[str, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
+"""Sets of rules by name; what holds everywhere has no limits."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A broken rule: its name, why, and the rows it concerns."""
+
+    rule: str
+    reason: str
+    rows: tuple[int, ...]
+
+
+def one_blank(text: str) -> str | None:
+    """Exactly one blank."""
+    count = text.count(BLANK)
+    return None if count == 1 else f"exactly one blank '{BLANK}' expected, found {count}"
+
+
+def length(text: str, limits: Limits = WINOGRANDE) -> str | None:
+    """15 to 30 words, counted between spaces, the blank among them."""
+    words = len(text.split())
+    if limits.fewest_words <= words <= limits.most_words:
+        return None
+    return f"{limits.fewest_words} to {limits.most_words} words expected, found {words}"
+
+
+def candidates_present(text: str, candidates: Iterable[str], *, partly: bool = False) -> str | None:
+    """Every candidate is mentioned in the text, whatever its article and inflection; partly: by one of its words."""
+    missing = [candidate for candidate in candidates if not is_mentioned(text, candidate, partly=partly)]
+    return f"not mentioned in the text: {', '.join(missing)}" if missing else None
+
+
+def same_kind(candidates: Sequence[str], domain: str | None = None, pronoun: str | None = None) -> str | None:
+    """Two people of one gender, or two things: otherwise the pronoun gives the answer away.
+
+    Only first names are judged; "the plumber" may be anybody.
+    """
+    genders = {candidate: gender_of(candidate) for candidate in candidates}
+    known = {name: gender for name, gender in genders.items() if gender is not None}
+    sure = {gender for gender in known.values() if gender != "either"}
+    if len(sure) > 1:
+        return f"names of two genders: {', '.join(f'{name} ({gender})' for name, gender in known.items())}"
+    spoken = PRONOUN_GENDER.get((pronoun or "").casefold())
+    if spoken and sure and spoken not in sure:
+        return f"the pronoun {pronoun!r} does not fit {' and '.join(known)}"
+    if known and domain == "physical":
+        return f"a physical problem is about things, and {', '.join(known)} is a person's name"
+    if known and len(known) < len(candidates):
+        others = [candidate for candidate in candidates if candidate not in known and candidate[:1].islower()]
+        if (pronoun or "").casefold() == "it" and others:
+            return f"a person ({', '.join(known)}) and a thing ({', '.join(others)})"
+    return None
+
+
+def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
+    """The anchor word stands in every text."""
+    pattern = re.compile(rf"(?<!\w){re.escape(anchor.casefold())}(?!\w)")
+    without = sum(not pattern.search(text.casefold()) for text in texts)
+    return f"the anchor word {anchor!r} is missing in {without} of the texts" if without else None
+
+
+def word_overlap(one: str, other: str) -> float:
+    """Share of words two texts have in common: words between spaces, counted with repetition, over the longer text.
+
+    >>> word_overlap("the cat sat on a mat", "the cat slept on a mat")
+    0.8333333333333334
+    """
+    a, b = Counter(one.split()), Counter(other.split())
+    return sum((a & b).values()) / max(a.total(), b.total(), 1)
+
+
+def overlap(one: str, other: str, limits: Limits = WINOGRANDE) -> str | None:
+    """At least 70 % of the words in common."""
+    share = word_overlap(one, other)
+    if share >= limits.least_overlap:
+        return None
+    return f"at least {limits.least_overlap:.0%} of the words in common expected, found {share:.0%}"
+
+
+def texts_differ(one: str, other: str) -> str | None:
+    """Twins are not the same text."""
+    return "the texts are identical" if one.split() == other.split() else None
+
+
+def opposite_answers(right: Sequence[str | None]) -> str | None:
+    """The right candidates are not all the same; hidden answers are not judged."""
+    known = [answer for answer in right if answer is not None]
+    if len(known) < 2 or len({bare(answer) for answer in known}) > 1:
+        return None
+    return f"all have the answer {known[0]!r}; twins need opposite answers"
+
+
+def broken_rules(
+    members: Sequence[Problem], rows: Sequence[int], limits: Limits | None = WINOGRANDE
+) -> list[Violation]:
+    """What a group, or a problem alone, does against the writing task's rules; with no limits, the universal ones."""
+    broken: list[Violation] = []
+
+    def judge(rule: str, reason: str | None, where: Sequence[int]) -> None:
+        if reason:
+            broken.append(Violation(rule, reason, tuple(where)))
+
+    for problem, row in zip(members, rows, strict=True):
+        judge("one_blank", one_blank(problem.text), [row])
+        named = problem.candidates if problem.query is None else (problem.query,)
+        if limits is not None or not problem.is_continuation:
+            judge("candidates_present", candidates_present(problem.sentence, named, partly=limits is None), [row])
+        if limits is not None:
+            judge("length", length(problem.text, limits), [row])
+            judge("same_kind", same_kind(problem.candidates, problem.domain, problem.pronoun), [row])
+    anchor = members[0].labels.get("anchor")
+    if isinstance(anchor, str) and anchor:
+        judge("anchor_present", anchor_present([p.text for p in members], anchor), rows)
+    if len(members) > 1:
+        first = members[0]
+        for other, row in zip(members[1:], rows[1:], strict=True):
+            if limits is not None:
+                judge("overlap", overlap(first.text, other.text, limits), [rows[0], row])
+            judge("texts_differ", texts_differ(first.text, other.text), [rows[0], row])
+        judge("opposite_answers", opposite_answers([p.right for p in members]), rows)
+    return broken

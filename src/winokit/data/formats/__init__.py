@@ -1,0 +1,39 @@
+"""One file per native format: read, write, recognise. The order of these imports is the order of recognition."""
+
+# isort: off
+from winokit.data.formats import (  # noqa: F401  (importing a module registers its formats)
+    wsc,
+    copa,
+    knowref,
+    trichelair,
+    lmeval,
+    perturbed_wsc,
+    winogrande,
+    superglue_wsc,
+    jsonl,
+    csv_table,
+    winogender,
+    winobias,
+    dpr,
+)
+
+# isort: on
+from winokit.data.formats.base import FORMATS, Format, Head, WriteOptions
+from winokit.data.formats.files import Written, read, recognise, write
+from winokit.data.formats.hub import load_hub
+from winokit.data.formats.trichelair import annotate
+from winokit.data.formats.winogender import instantiate
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Head",
+    "WriteOptions",
+    "Written",
+    "annotate",
+    "instantiate",
+    "load_hub",
+    "read",
+    "recognise",
+    "write",
+]

@@ -1,0 +1,181 @@
+"""What a format is: a way to recognise, read and write problems, under a name."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
+from winokit.errors import CannotWrite
+from winokit.problem import BLANK, Card, Problem
+from winokit.registry import Registry
+
+
+class Head:
+    """The first bytes of a file, looked at from every side a format may be recognised by."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.bytes = read_bytes(path, HEAD_BYTES)
+
+    @cached_property
+    def text(self) -> str:
+        """The bytes as text; latin-1 never fails, and recognising needs no more."""
+        return self.bytes.decode("latin-1").removeprefix("\xef\xbb\xbf").lstrip()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines that are not blank."""
+        return [line for line in self.text.splitlines() if line.strip()]
+
+    @cached_property
+    def json_keys(self) -> frozenset[str]:
+        """Keys of the first object of a JSON-lines file; empty when it is none."""
+        for line in self.lines[:2]:
+            row = _parsed(line)
+            if isinstance(row, dict) and set(row) != {"card"}:
+                return frozenset(map(str, row))
+        return frozenset()
+
+    @cached_property
+    def array_keys(self) -> frozenset[str]:
+        """Keys of the first object of a JSON array; empty when it is none."""
+        if not self.text.startswith("["):
+            return frozenset()
+        try:
+            row, _ = json.JSONDecoder().raw_decode(self.text, len(self.text) - len(self.text[1:].lstrip()))
+        except (ValueError, RecursionError):
+            return frozenset()
+        return frozenset(map(str, row)) if isinstance(row, dict) else frozenset()
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """Column names of a file with commas; empty when the first line has none."""
+        if not self.lines or "," not in self.lines[0] or self.lines[0][0] in "{[<":
+            return frozenset()
+        try:
+            return frozenset(next(csv.reader(self.lines[:1])))
+        except (csv.Error, StopIteration):
+            return frozenset()
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """What a user can ask of a writer."""
+
+    source_ids: bool = False
+    """Write the ids of the source. They may leak the answer: WinoGrande's qID ends in it."""
+    labels_apart: bool = False
+    """WinoGrande: leave the answers out of the rows and write them to a label list beside."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One native format. `render` turns a problem into what `assemble` puts together into the file's text."""
+
+    name: str
+    about: str
+    suffix: str
+    recognise: Callable[[Head], bool]
+    read: Callable[[Source], Iterable[Problem]]
+    render: Callable[[Problem, WriteOptions], Any] | None = None
+    assemble: Callable[[Sequence[Any]], str] | None = None
+    encode: Callable[[str], bytes] = lambda text: text.encode("utf-8")
+    header: Callable[[Card], str] | None = None
+    source_ids: bool = False
+    """Whether `render` has a place for the ids of the source."""
+    card: str | None = None
+    """Name of the catalogue's card for datasets in this format, where the format belongs to one."""
+
+
+MOST_TWINS = 3
+"""Problems whose qIDs may start alike: twins, sometimes triplets."""
+PUBLIC_ID = re.compile(r"[0-9a-f]{16}(?:\.\d+)?")
+"""How a qID ends that winokit wrote; it names the group that it was given, however large."""
+
+FORMATS: Registry[Format] = Registry("format")
+
+
+def register(found: Format) -> Format:
+    """Add a format to the registry."""
+    return FORMATS.register(found.name)(found)
+
+
+def json_rows(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows as JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def json_list(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows as one JSON array, an element a line."""
+    return "[" + ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows) + "]\n"
+
+
+def need_two(problem: Problem, format_name: str) -> tuple[str, str]:
+    """The two candidates of a problem, or a refusal."""
+    if problem.query is not None:
+        raise CannotWrite(f"a yes/no judgement cannot be written as {format_name}: convert it with --as choice first")
+    if len(problem.candidates) != 2:
+        raise CannotWrite(f"{len(problem.candidates)} candidates where {format_name} has room for two: use --as binary")
+    return problem.candidates[0], problem.candidates[1]
+
+
+def need_pronoun(problem: Problem, format_name: str) -> str:
+    """The pronoun of a problem, or a refusal."""
+    if problem.pronoun is None:
+        raise CannotWrite(f"no pronoun is known for the blank, and {format_name} cannot be written without one")
+    return problem.pronoun
+
+
+def need_answer(problem: Problem, format_name: str) -> int:
+    """The answer of a problem, or a refusal."""
+    if problem.answer is None:
+        raise CannotWrite(f"the answer is hidden, and {format_name} cannot be written without it")
+    return problem.answer
+
+
+def need_no_query(problem: Problem, format_name: str) -> None:
+    """Refuse yes/no judgements."""
+    if problem.query is not None:
+        raise CannotWrite(f"a yes/no judgement cannot be written as {format_name}: convert it with --as choice first")
+
+
+def need_one_blank(problem: Problem, format_name: str) -> None:
+    """Refuse a text with an underscore of its own, which a reader could not tell from the blank."""
+    if problem.text.count(BLANK) != 1:
+        raise CannotWrite(f"its text has a '{BLANK}' besides the blank, and {format_name} cannot tell them apart")
+
+
+def numbering(problems: Iterable[Problem]) -> set[str]:
+    """Groups that are no twins: where "my-set-1" to "my-set-500" are qIDs, they number the rows."""
+    qids: dict[str, set[str]] = {}
+    for problem in problems:
+        name, _, end = str(problem.provenance.get("qID", "")).rpartition("-")
+        if name and name == problem.group and not PUBLIC_ID.fullmatch(end):
+            qids.setdefault(name, set()).add(end)
+    return {name for name, ends in qids.items() if len(ends) > MOST_TWINS}
+
+
+def lone_groups_dropped(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """A problem alone has no group: drop the group of those that share theirs with nobody."""
+    kept = list(problems)
+    sizes: dict[str, int] = {}
+    for problem in kept:
+        if problem.group is not None:
+            sizes[problem.group] = sizes.get(problem.group, 0) + 1
+    for problem in kept:
+        lone = problem.group is not None and sizes[problem.group] == 1
+        yield problem.replace(group=None) if lone else problem
+
+
+def _parsed(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None

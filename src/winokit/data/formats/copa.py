@@ -1,0 +1,130 @@
+"""COPA (Roemmele et al., 2011), as XML and as SuperGLUE's JSON lines: premise, two alternatives, cause or effect.
+
+The problem's text is the premise, "because" (cause) or "so" (effect), and the blank. Alternatives stay as written; the
+substitution engine lowers their first letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import Format, Head, WriteOptions, json_rows, need_two, register
+from winokit.data.formats.source import Source
+from winokit.data.formats.xml_tree import Node, element, elements
+from winokit.errors import Malformed
+from winokit.methods.hunting.causality import CONNECTIVES, premise_of
+from winokit.problem import Problem
+
+HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
+
+
+def problem(premise: str, asks_for: str, alternatives: tuple[str, str], answer: int | None, **rest: Any) -> Problem:
+    """A problem from the parts both dialects have."""
+    if asks_for not in CONNECTIVES:
+        raise Malformed(f"'cause' or 'effect' expected, found {asks_for!r}", field="question")
+    before = f"{premise.rstrip().rstrip('.!?').rstrip()} {CONNECTIVES[asks_for]} "
+    return Problem(before, "", alternatives, answer, labels={"premise": premise, "asks_for": asks_for}, **rest)
+
+
+def parse_item(item: Node) -> Problem:
+    """A problem from an <item> of the XML."""
+    parts = {tag: item.words(tag) for tag in ("p", "a1", "a2")}
+    for tag in parts:
+        fields.string(parts, tag)
+    label = item.attributes.get("most-plausible-alternative")
+    return problem(
+        parts["p"],
+        item.attribute("asks-for"),
+        (parts["a1"], parts["a2"]),
+        fields.numbered_answer({"most-plausible-alternative": label}, "most-plausible-alternative", 2),
+        group=item.attributes.get("group"),
+        provenance={"id": item.attributes["id"]} if "id" in item.attributes else {},
+    )
+
+
+def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
+    """The parts of an <item>; they get their numbers when put together."""
+    a1, a2 = need_two(copa, "copa")
+    premise, asks_for = premise_of(copa)
+    answer = None if copa.answer is None else str(copa.answer + 1)
+    return {"asks_for": asks_for, "answer": answer, "group": copa.group, "p": premise, "a1": a1, "a2": a2}
+
+
+def assemble_items(items: Sequence[dict[str, Any]]) -> str:
+    """The whole corpus."""
+    rows = []
+    for number, item in enumerate(items, 1):
+        attributes = {"id": str(number), "asks-for": item["asks_for"], "group": item["group"]}
+        attributes["most-plausible-alternative"] = item["answer"]
+        rows.append(element("item", "", **attributes).removesuffix("</item>"))
+        rows += ["  " + element(tag, item[tag]) for tag in ("p", "a1", "a2")] + ["</item>"]
+    return HEADER + "\n".join(rows) + "\n</copa-corpus>\n"
+
+
+def parse_row(row: Mapping[str, Any]) -> Problem:
+    """A problem from a row of SuperGLUE's JSON lines."""
+    label = row.get("label")
+    if label is not None and fields.integer(row, "label") not in (0, 1):
+        if label != -1:  # what Hugging Face writes for a hidden answer
+            raise Malformed(f"0 or 1 expected, found {label}", field="label")
+        label = None
+    return problem(
+        fields.string(row, "premise"),
+        fields.string(row, "question"),
+        (fields.string(row, "choice1"), fields.string(row, "choice2")),
+        label,
+        group=fields.optional(row, "group"),
+        provenance={"idx": row["idx"]} if "idx" in row else {},
+    )
+
+
+def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
+    """A row of SuperGLUE's JSON lines."""
+    choice1, choice2 = need_two(copa, "superglue-copa")
+    premise, question = premise_of(copa)
+    row = {"premise": premise, "choice1": choice1, "choice2": choice2, "question": question}
+    return row | ({} if copa.answer is None else {"label": copa.answer}) | ({"group": copa.group} if copa.group else {})
+
+
+def _read_xml(source: Source) -> Iterable[Problem]:
+    return source.each(elements(source, "item"), parse_item)
+
+
+def _read_rows(source: Source) -> Iterable[Problem]:
+    return source.each(source.json_lines(), parse_row)
+
+
+def _is_xml(head: Head) -> bool:
+    return "<copa-corpus" in head.text
+
+
+def _is_rows(head: Head) -> bool:
+    return head.json_keys >= {"premise", "choice1", "choice2", "question"}
+
+
+register(
+    Format(
+        "copa",
+        "XML: items with a premise, two alternatives, cause or effect",
+        ".xml",
+        _is_xml,
+        _read_xml,
+        render_item,
+        assemble_items,
+        card="copa",
+    )
+)
+register(
+    Format(
+        "superglue-copa",
+        "JSON lines: premise, choice1, choice2, question, label 0/1",
+        ".jsonl",
+        _is_rows,
+        _read_rows,
+        render_row,
+        json_rows,
+        card="superglue-copa",
+    )
+)

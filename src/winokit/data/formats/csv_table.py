@@ -1,0 +1,128 @@
+"""Comma-separated values, for spreadsheets: sentence with `_`, option1, option2, …, answer from 1, and the rest.
+
+Reads WinoGrande's columns too, as in published prediction files. A row without sentence and options (a summary at the
+end, as some of those files have) is no problem and is passed over with a note.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import Format, Head, WriteOptions, need_no_query, need_one_blank, register
+from winokit.data.formats.source import Source
+from winokit.errors import Malformed
+from winokit.problem import Problem
+
+COLUMNS = ("sentence", "pronoun", "answer", "group", "domain", "labels")
+
+
+def parse(row: Mapping[str, str]) -> Problem:
+    """A problem from a row."""
+    before, after = fields.blanked(row, "sentence" if "sentence" in row else "text")
+    options = [value for _, value in _options(row)]
+    while options and not options[-1].strip():
+        options.pop()  # a table has as many columns as its longest problem; a gap before others is an error
+    qid = fields.optional(row, "qID")
+    return Problem(
+        before,
+        after,
+        tuple(options),
+        fields.numbered_answer(row, "answer", max(len(options), 1)),
+        pronoun=fields.optional(row, "pronoun"),
+        group=fields.optional(row, "group") or (qid.rpartition("-")[0] or None if qid else None),
+        domain=fields.optional(row, "domain"),
+        labels=_labels(row),
+        provenance={"qID": qid} if qid else {},
+    )
+
+
+def _options(row: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The option columns that are there, in the order of their numbers."""
+    numbered = [key for key in row if key.startswith("option") and key[6:].isdigit() and len(key) < 10]
+    return [(key, row[key]) for key in sorted(numbered, key=lambda key: int(key[6:]))]
+
+
+def _labels(row: Mapping[str, str]) -> Mapping[str, Any]:
+    text = row.get("labels") or "{}"
+    try:
+        labels = json.loads(text)
+    except (ValueError, RecursionError):
+        labels = None
+    if not isinstance(labels, dict):
+        raise Malformed(f"a JSON object expected, found {fields.shown(text)}", field="labels")
+    return labels
+
+
+def render(problem: Problem, options: WriteOptions) -> dict[str, str]:
+    """A row's cells."""
+    need_no_query(problem, "csv")
+    need_one_blank(problem, "csv")
+    row = {"sentence": problem.text, "pronoun": problem.pronoun or ""}
+    row |= {f"option{number}": candidate for number, candidate in enumerate(problem.candidates, 1)}
+    row["answer"] = "" if problem.answer is None else str(problem.answer + 1)
+    row |= {"group": problem.group or "", "domain": problem.domain or ""}
+    row["labels"] = json.dumps(dict(problem.labels), ensure_ascii=False) if problem.labels else ""
+    return row
+
+
+def assemble(rows: Sequence[dict[str, str]]) -> str:
+    """The table, with as many option columns as the longest problem needs."""
+    most = max((sum(key.startswith("option") for key in row) for row in rows), default=2)
+    columns = ["sentence", "pronoun", *(f"option{i + 1}" for i in range(most)), "answer", "group", "domain", "labels"]
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    return source.each(_rows(source), parse)
+
+
+def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
+    reader = csv.reader(io.StringIO(source.text(), newline=""), strict=True)
+    columns: list[str] | None = None
+    while True:
+        start = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            source.reject(Malformed(f"a well-formed row expected ({error})"), start)
+            if columns is None:
+                return
+            continue
+        if columns is None:
+            columns = cells
+        elif any(cells):
+            row = dict(zip(columns, cells, strict=False))
+            if not row.get("sentence", row.get("text", "")).strip() and not any(v.strip() for _, v in _options(row)):
+                source.note(f"line {start} has no sentence and no options; passed over")
+            elif len(cells) != len(columns):
+                source.reject(Malformed(f"{len(columns)} cells expected, found {len(cells)}"), start)
+            else:
+                yield start, row
+
+
+def _recognise(head: Head) -> bool:
+    return ("sentence" in head.columns or "text" in head.columns) and head.columns >= {"option1", "option2"}
+
+
+register(
+    Format(
+        "csv",
+        "table: sentence with one _, option1, option2, …, answer from 1, pronoun, group, domain, labels",
+        ".csv",
+        _recognise,
+        _read,
+        render,
+        assemble,
+    )
+)

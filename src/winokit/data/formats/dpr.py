@@ -1,0 +1,126 @@
+"""Definite Pronoun Resolution (Rahman and Ng, 2012): four lines a problem and a blank one.
+
+    sentence / pronoun / first candidate,second candidate / right candidate
+
+The format does not say *which* "they" is meant where a sentence has two (51 of 1,886). The target is then the first one
+after the connective that follows both candidates: in "The workers were told they had been fired by the company, because
+they could cut costs" it is the second. Files are latin-1; UTF-8 is read too.
+"""
+
+from __future__ import annotations
+
+import re
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Sequence
+
+from winokit.data.formats.base import Format, Head, WriteOptions, need_answer, need_pronoun, need_two, register
+from winokit.data.formats.source import Source
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import Problem
+
+CONNECTIVE = re.compile(
+    r"\b(?:because|since|so|but|and|although|though|after|before|when|while|if|as)\b", re.IGNORECASE
+)
+PARTS = ("sentence", "pronoun", "candidates", "answer")
+
+
+def parse(block: Sequence[str]) -> Problem:
+    """A problem from its four lines."""
+    if len(block) != len(PARTS):
+        raise Malformed(f"four lines expected ({', '.join(PARTS)}) and a blank one, found {len(block)}")
+    sentence, pronoun, pair, right = (line.strip() for line in block)
+    candidates = tuple(candidate.strip() for candidate in pair.split(","))
+    if len(candidates) != 2:
+        raise Malformed(f"two candidates with one comma expected, found {pair!r}", field="candidates")
+    answers = [i for i, candidate in enumerate(candidates) if candidate.casefold() == right.casefold()]
+    if not answers:
+        raise Malformed(f"one of {pair!r} expected, found {right!r}", field="answer")
+    start = target(sentence, pronoun, candidates)
+    if start is None:
+        raise Malformed(f"the pronoun {pronoun!r} does not occur in the sentence", field="pronoun")
+    end = start + len(pronoun)
+    return Problem(sentence[:start], sentence[end:], candidates, answers[0], pronoun=sentence[start:end])
+
+
+def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None:
+    """Where the pronoun in question starts, or None if there is no such word."""
+    if not pronoun:
+        return None
+    places = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(pronoun)}(?!\w)", sentence)]
+    if not places:
+        return None
+    mentioned = max((sentence.find(candidate) + len(candidate) for candidate in candidates), default=0)
+    connective = CONNECTIVE.search(sentence, mentioned)
+    thresholds = ([connective.end()] if connective else []) + [mentioned, 0]
+    return next(place for threshold in thresholds for place in places if place >= threshold)
+
+
+def render(problem: Problem, options: WriteOptions) -> list[str]:
+    """The four lines, refused where the format could not be read back to the same problem."""
+    candidates = need_two(problem, "dpr")
+    pronoun, answer = need_pronoun(problem, "dpr"), need_answer(problem, "dpr")
+    if any("," in candidate for candidate in candidates):
+        raise CannotWrite("a candidate has a comma, which dpr uses to tell candidates apart")
+    if any("\n" in text or text != text.strip() for text in (problem.sentence, *candidates)):
+        raise CannotWrite("dpr keeps a problem's text and its candidates on a line each, with no space around them")
+    if target(problem.sentence, pronoun, candidates) != len(problem.before):
+        raise CannotWrite(f"{pronoun!r} occurs more than once, and dpr cannot say which one is meant")
+    return [problem.sentence, pronoun, ",".join(candidates), candidates[answer]]
+
+
+def assemble(blocks: Sequence[Sequence[str]]) -> str:
+    """Blocks with a blank line after each."""
+    return "".join("\n".join(block) + "\n\n" for block in blocks)
+
+
+def encode(text: str) -> bytes:
+    """Latin-1 as the original, or UTF-8 where latin-1 has no such letter or could be taken for UTF-8."""
+    try:
+        data = text.encode("latin-1")
+        return data if text.isascii() or not _is_utf8(data) else text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8")
+
+
+def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and lines of each block; blank lines stand between blocks."""
+    block: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    data = source.raw().removeprefix(BOM_UTF8)
+    return source.each(blocks(data.decode("utf-8" if _is_utf8(data) else "latin-1")), parse)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _recognise(head: Head) -> bool:
+    _, block = next(blocks(head.text), (0, []))
+    return len(block) == 4 and "," in block[2] and block[1].strip() in block[0] and len(block[1].split()) == 1
+
+
+register(
+    Format(
+        "dpr",
+        "text: sentence, pronoun, candidates with a comma, answer; a blank line between problems",
+        ".txt",
+        _recognise,
+        _read,
+        render,
+        assemble,
+        encode,
+        card="dpr",
+    )
+)

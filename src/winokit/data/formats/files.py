@@ -1,0 +1,141 @@
+"""Files in, datasets out, and back: recognise a format from content, read it, write it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import lzma
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from winokit.data.catalogue import CATALOGUE
+from winokit.data.formats import winogrande
+from winokit.data.formats.base import FORMATS, Format, Head, WriteOptions, lone_groups_dropped, need_answer, numbering
+from winokit.data.formats.source import Source
+from winokit.data.known import with_true_card
+from winokit.errors import BadInput, CannotWrite, Malformed
+from winokit.files import write_whole
+from winokit.problem import Card, Dataset
+
+COMPRESSED = {".gz", ".xz"}
+MANIFEST = "manifest.json"
+
+
+@dataclass
+class Written:
+    """What a conversion did: the files, how many problems, and those the format had no words for."""
+
+    files: list[Path]
+    problems: int
+    skipped: list[str] = field(default_factory=list)
+
+
+def recognise(path: Path) -> Format:
+    """The format a file is in, told from its content."""
+    head = Head(path)
+    if not head.text:
+        raise BadInput(f"{path}: the file is empty")
+    for known in FORMATS.values():
+        if known.recognise(head):
+            return known
+    raise BadInput(
+        f"{path}: no known format; name one as FORMAT:{path.name}, with FORMAT one of {', '.join(sorted(FORMATS))}"
+    )
+
+
+def read(path: str | Path, format: str | None = None, *, lenient: bool = False) -> Dataset:
+    """Read a file. A malformed record is an error that names it, or is skipped and noted when lenient."""
+    path = Path(path)
+    if path.is_dir():
+        raise BadInput(f"{path}: a folder; name a file in it")
+    chosen = FORMATS[format] if format else recognise(path)
+    source = Source(path, lenient=lenient)
+    problems = list(lone_groups_dropped(chosen.read(source)))
+    numbered = numbering(problems)
+    if numbered:
+        problems = [problem.replace(group=None) if problem.group in numbered else problem for problem in problems]
+        source.note(f"qIDs like '{min(numbered)}-…' number the rows; they were not taken for names of twins")
+    if not problems:
+        why = f"all {len(source.skipped)} records are malformed" if source.skipped else "the file is empty"
+        raise BadInput(f"{path}: no problems in it: {why}")
+    notes = list(source.notes)
+    if source.skipped:
+        notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
+    own = source.card or _released(path)
+    return with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.card)
+
+
+def _released(path: Path) -> Card | None:
+    """The card of the winokit release that a file stands in, unchanged; None where it stands in none."""
+    try:
+        about = json.loads((path.resolve().parent.parent / MANIFEST).read_text("utf-8"))
+        name, version = str(about["name"]), str(about["version"])
+        listed = about["files"][f"{path.parent.name}/{path.name}"]["sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if hashlib.sha256(path.read_bytes()).hexdigest() != listed:
+        return None
+    return Card(f"{name}/{path.stem}", f"{name} {version}", licence=str(about.get("licence") or ""), version=version)
+
+
+def path_name(path: Path) -> str:
+    """What a file is called after its path, its folder and its name: "my/dev".
+
+    Where that is the name of a public dataset, folders further up are named too: "mine/winogrande/dev".
+    """
+    stem = path.name.replace(".txt", "") if path.name.endswith((".dev", ".test")) else path.name.split(".")[0]
+    parts = [part for part in (path.parent.name, stem or path.name) if part]
+    above = list(path.resolve().parts[1 : -len(parts)])
+    while parts[0] in CATALOGUE and above:
+        parts.insert(0, above.pop())
+    return "/".join(parts)
+
+
+def write(
+    dataset: Dataset,
+    path: str | Path,
+    to: str = "jsonl",
+    options: WriteOptions | None = None,
+    *,
+    lenient: bool = False,
+) -> Written:
+    """Write a dataset to a file, whole or not at all; `.gz` and `.xz` are compressed.
+
+    A problem the format cannot express is an error, or skipped and counted when lenient.
+    """
+    path, chosen, options = Path(path), FORMATS[to], options or WriteOptions()
+    if chosen.render is None or chosen.assemble is None:
+        raise CannotWrite(f"{to} can be read, not written")
+    if options.labels_apart and to != "winogrande":
+        raise BadInput("only the winogrande format has label lists apart")
+    if options.source_ids and not chosen.source_ids:
+        having = ", ".join(sorted(name for name, known in FORMATS.items() if known.source_ids))
+        raise BadInput(f"{to} has no place for the ids of the source; {having} have")
+    rows, skipped, kept = [], [], []
+    for problem in dataset:
+        try:
+            rows.append(chosen.render(problem, options))
+            kept.append(problem)
+        except (CannotWrite, Malformed) as error:
+            message = f"problem {problem.id} ({problem.text[:50].strip()}…): {error}"
+            if not lenient:
+                raise CannotWrite(f"{message} (--lenient leaves such problems out)") from None
+            skipped.append(message)
+    text = (chosen.header(dataset.card) if chosen.header else "") + chosen.assemble(rows)
+    write_bytes(path, chosen.encode(text))
+    files = [path]
+    if options.labels_apart:
+        labels = "".join(f"{need_answer(p, 'a label list') + 1}\n" for p in kept)
+        files.append(winogrande.labels_path(path))
+        write_bytes(files[-1], labels.encode())
+    return Written(files, len(rows), skipped)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file, compressed if its name says so."""
+    if path.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    elif path.suffix == ".xz":
+        data = lzma.compress(data)
+    write_whole(path, data)

@@ -1,0 +1,134 @@
+"""winokit's own JSON lines: everything a Problem knows, one object a line, an optional first line with the card.
+
+    {"card": {"name": "open", "licence": "CC0-1.0"}}
+    {"text": "… because _ was full.", "candidates": ["the jug", "the cup"], "answer": 1, "pronoun": "it", "group": "g1"}
+
+`answer` is the index of the right candidate, from 0. A text that has an underscore of its own is written as `before`
+and `after`. Ids are derived on reading, never read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import Format, Head, WriteOptions, json_rows, register
+from winokit.data.formats.source import Source
+from winokit.errors import Malformed
+from winokit.problem import BLANK, Card, Problem
+
+
+def parse(row: Mapping[str, Any]) -> Problem:
+    """A problem from a row's fields."""
+    if "before" in row or "after" in row:
+        before, after = _any_string(row, "before"), _any_string(row, "after")
+    else:
+        before, after = fields.blanked(row, "text")
+    candidates = row.get("candidates")
+    if not isinstance(candidates, list) or not all(isinstance(candidate, str) for candidate in candidates):
+        raise Malformed(f"a list of strings expected, found {fields.shown(candidates)}", field="candidates")
+    occurrence = fields.integer(row, "occurrence") if "occurrence" in row else 1
+    if occurrence < 1:
+        raise Malformed(f"1 or more expected, found {occurrence}", field="occurrence")
+    return Problem(
+        before,
+        after,
+        tuple(candidates),
+        None if row.get("answer") is None else fields.integer(row, "answer"),
+        pronoun=fields.optional(row, "pronoun"),
+        query=fields.optional(row, "query"),
+        group=fields.optional(row, "group"),
+        domain=fields.optional(row, "domain"),
+        labels=_mapping(row, "labels"),
+        provenance=_mapping(row, "provenance"),
+        occurrence=occurrence,
+    )
+
+
+def _any_string(row: Mapping[str, Any], key: str) -> str:
+    value = row.get(key, "")
+    if not isinstance(value, str):
+        raise Malformed(f"a string expected, found {fields.shown(value)}", field=key)
+    return value
+
+
+def _mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = row.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Malformed(f"an object expected, found {fields.shown(value)}", field=key)
+    return value
+
+
+def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
+    """A row's fields; those that are empty are left out."""
+    text = problem.text
+    row: dict[str, Any] = {"id": problem.id}
+    row |= {"text": text} if text.count(BLANK) == 1 else {"before": problem.before, "after": problem.after}
+    row["candidates"] = list(problem.candidates)
+    more = {key: getattr(problem, key) for key in ("answer", "pronoun", "query", "group", "domain")}
+    row |= {key: value for key, value in more.items() if value is not None}
+    if problem.labels:
+        row["labels"] = dict(problem.labels)
+    if problem.occurrence != 1:
+        row["occurrence"] = problem.occurrence
+    if options.source_ids and problem.provenance:
+        row["provenance"] = dict(problem.provenance)
+    return row
+
+
+def header(card: Card) -> str:
+    """The first line: what is known about the dataset."""
+    known = {key: value for key, value in dataclasses.asdict(card).items() if value not in ("", None)}
+    return json.dumps({"card": known}, ensure_ascii=False) + "\n"
+
+
+def parse_card(row: Mapping[str, Any]) -> Card:
+    """A card from the first line."""
+    card = row["card"]
+    names = {field.name for field in dataclasses.fields(Card)}
+    if not isinstance(card, dict) or not isinstance(card.get("name"), str) or not set(card) <= names:
+        raise Malformed(f"an object with a name, and of {', '.join(sorted(names))}, expected", field="card")
+    human = card.get("human_accuracy")
+    if human is not None and (isinstance(human, bool) or not isinstance(human, (int, float)) or not 0 <= human <= 1):
+        raise Malformed(f"a share from 0 to 1 expected, found {fields.shown(human)}", field="human_accuracy")
+    texts = {key: str(value) for key, value in card.items() if key != "human_accuracy"}
+    return Card(human_accuracy=human, **texts)
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    return source.each(_rows(source), parse)
+
+
+def _rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, row in source.json_lines():
+        if set(row) == {"card"}:
+            try:
+                source.card = parse_card(row)
+            except Malformed as error:
+                source.reject(error, number)
+        else:
+            yield number, row
+
+
+def _recognise(head: Head) -> bool:
+    return "candidates" in head.json_keys and ("text" in head.json_keys or "before" in head.json_keys)
+
+
+register(
+    Format(
+        "jsonl",
+        "winokit's own JSON lines: text with one _, candidates, answer from 0, pronoun, group, domain, labels",
+        ".jsonl",
+        _recognise,
+        _read,
+        render,
+        json_rows,
+        header=header,
+        source_ids=True,
+    )
+)

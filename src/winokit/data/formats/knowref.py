@@ -1,0 +1,128 @@
+"""KnowRef (Emami et al., 2019): a JSON array; sentence with the [pronoun] in brackets, two candidates.
+
+In 299 of the 1,269 public test problems `correct_candidate_idx` disagrees with `correct_candidate`; the text of each
+says that the string is right, so the string is what is read. One row names the same candidate twice and one brackets
+two pronouns; both are mended here, and said in the notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import Format, Head, WriteOptions, json_list, need_pronoun, need_two, register
+from winokit.data.formats.source import Source
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import Problem
+
+BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+FLAGS = ("is_pronoun_person", "is_pronoun_plural", "is_pronoun_male", "is_agree_on_gender", "is_agree_on_number")
+# Known slips of the public file, by its "oiginal_id" (sic): what the row should say, judged from its text.
+ERRATA: Mapping[int, Mapping[str, Any]] = {
+    18023: {"candidate1": ["Clara"]},
+    25578: {
+        "sentence_with_pronoun": (
+            "Samuel despises Carl , telling Bandini if he wants to win him over, he has to treat [him] poorly ."
+        )
+    },
+}
+
+
+def parse(row: Mapping[str, Any]) -> Problem:
+    """A problem from an element of the array."""
+    sentence = fields.string(row, "sentence_with_pronoun")
+    pronouns = list(BRACKETS.finditer(sentence))
+    if len(pronouns) != 1:
+        raise Malformed(f"one [pronoun] in brackets expected, found {len(pronouns)}", field="sentence_with_pronoun")
+    candidates = (_only(row, "candidate0"), _only(row, "candidate1"))
+    answer = None
+    if row.get("correct_candidate") is not None:
+        right = _only(row, "correct_candidate")
+        if right not in candidates:
+            raise Malformed(f"one of {' / '.join(candidates)} expected, found {right!r}", field="correct_candidate")
+        answer = candidates.index(right)
+    return Problem(
+        sentence[: pronouns[0].start()],
+        sentence[pronouns[0].end() :],
+        candidates,
+        answer,
+        pronoun=pronouns[0].group(1),
+        group=fields.optional(row, "group"),
+        labels={key: fields.flag(row, key) for key in FLAGS if key in row},
+        provenance={"oiginal_id": row["oiginal_id"]} if "oiginal_id" in row else {},
+    )
+
+
+def _only(row: Mapping[str, Any], key: str) -> str:
+    """A field that holds one string, usually in a list."""
+    value = row.get(key)
+    if isinstance(value, list) and len(value) == 1:
+        return fields.string({key: value[0]}, key)
+    return fields.string(row, key)
+
+
+def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
+    """An element of the array."""
+    candidate0, candidate1 = need_two(problem, "knowref")
+    pronoun = need_pronoun(problem, "knowref")
+    if BRACKETS.search(problem.before + pronoun + problem.after):
+        raise CannotWrite("its text has [brackets] besides those that knowref puts around the pronoun")
+    row: dict[str, Any] = {
+        "sentence_with_pronoun": f"{problem.before}[{pronoun}]{problem.after}",
+        "candidate0": [candidate0],
+        "candidate1": [candidate1],
+    }
+    if problem.answer is not None:
+        row |= {"correct_candidate": [problem.right], "correct_candidate_idx": problem.answer}
+    if options.source_ids:
+        row |= problem.provenance
+    return (
+        row
+        | {key: problem.labels[key] for key in FLAGS if key in problem.labels}
+        | ({"group": problem.group} if problem.group else {})
+    )
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    disagree = 0
+
+    def parse_counted(row: dict[str, Any]) -> Problem:
+        nonlocal disagree
+        identity = row.get("oiginal_id")
+        erratum = ERRATA.get(identity) if isinstance(identity, int) else None
+        if erratum and _is_broken(row):
+            source.note(f"row {identity} mended: {', '.join(f'{key} = {value}' for key, value in erratum.items())}")
+            row = row | dict(erratum)
+        problem = parse(row)
+        index = row.get("correct_candidate_idx")
+        disagree += index is not None and problem.answer is not None and index != problem.answer
+        return problem
+
+    yield from source.each(source.json_array(), parse_counted)
+    if disagree:
+        source.note(f"correct_candidate_idx disagrees with correct_candidate in {disagree} rows; the latter was read")
+
+
+def _is_broken(row: Mapping[str, Any]) -> bool:
+    return row.get("candidate0") == row.get("candidate1") or str(row.get("sentence_with_pronoun")).count("[") > 1
+
+
+def _recognise(head: Head) -> bool:
+    return head.array_keys >= {"sentence_with_pronoun", "candidate0", "candidate1"}
+
+
+register(
+    Format(
+        "knowref",
+        "JSON array: sentence_with_pronoun in [brackets], candidate0, candidate1, correct_candidate",
+        ".json",
+        _recognise,
+        _read,
+        render,
+        json_list,
+        source_ids=True,
+        card="knowref",
+    )
+)

@@ -1,0 +1,103 @@
+"""Perturbed WSC (Abdou et al., 2020): WSC285 and seven rewritings of it, lower-cased and tokenised, as JSON lines.
+
+WinoGrande's fields plus pair_number and two flags. A qID is "q", one digit for the rewriting and the index in WSC285:
+it links each perturbed problem to its original. Where text_original.jsonl stands beside the file the link is the
+original's public id, else its index.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import Format, Head, WriteOptions, json_rows, need_one_blank, need_two, register
+from winokit.data.formats.source import Source, read_bytes
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import Problem
+
+PERTURBATIONS = ("original", "voice", "tense", "number", "gender", "relative-clause", "synonym", "adverb")
+ORIGINAL = "text_original.jsonl"
+QID = re.compile(rf"q([0-{len(PERTURBATIONS) - 1}])(\d+)")
+
+
+def parse(row: Mapping[str, Any]) -> Problem:
+    """A problem from a row's fields; the link to its original is still an index."""
+    before, after = fields.blanked(row, "sentence")
+    number = QID.fullmatch(fields.string(row, "qID"))
+    if not number:
+        raise Malformed(f"'q', a digit and an index expected, found {row['qID']!r}", field="qID")
+    perturbation, index = PERTURBATIONS[int(number.group(1))], int(number.group(2))
+    labels: dict[str, Any] = {"perturbation": perturbation, "original_index": index}
+    labels |= {key: fields.flag(row, key) for key in ("associative", "switchable") if row.get(key) is not None}
+    return Problem(
+        before,
+        after,
+        (fields.string(row, "option1"), fields.string(row, "option2")),
+        fields.numbered_answer(row, "answer", 2),
+        group=f"pair-{fields.integer(row, 'pair_number')}",
+        labels=labels,
+    )
+
+
+def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
+    """A row's fields."""
+    option1, option2 = need_two(problem, "perturbed-wsc")
+    need_one_blank(problem, "perturbed-wsc")
+    perturbation, index = problem.labels.get("perturbation"), problem.labels.get("original_index")
+    if perturbation not in PERTURBATIONS or not isinstance(index, int):
+        raise CannotWrite("perturbed-wsc needs the labels 'perturbation' and 'original_index'")
+    pair = re.fullmatch(r"pair-(\d+)", problem.group or f"pair-{problem.labels.get('pair_number', '')}")
+    if not pair:
+        raise CannotWrite("perturbed-wsc needs a group named 'pair-<number>'")
+    row: dict[str, Any] = {"sentence": problem.text, "option1": option1, "option2": option2}
+    if problem.answer is not None:
+        row["answer"] = str(problem.answer + 1)
+    row |= {"pair_number": int(pair.group(1)), "qID": f"q{PERTURBATIONS.index(perturbation)}{index}"}
+    return row | {
+        key: int(fields.flag(problem.labels, key)) for key in ("associative", "switchable") if key in problem.labels
+    }
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    originals = _original_ids(source)
+    for problem in source.each(source.json_lines(), parse):
+        number = int(str(problem.group).removeprefix("pair-"))
+        link = originals.get(problem.labels["original_index"])
+        yield problem.with_labels(pair_number=number, **({"original": link} if link else {}))
+
+
+def _original_ids(source: Source) -> dict[int, str]:
+    """Public ids of the originals by index; empty when their file is not beside the one being read."""
+    path = source.path.with_name(ORIGINAL)
+    if not path.exists():
+        source.note(f"{ORIGINAL} is not beside it: problems are linked to their originals by index only")
+        return {}
+    ids = {}
+    for line in read_bytes(path).decode("utf-8", "replace").splitlines():
+        try:
+            problem = parse(json.loads(line))
+        except (ValueError, AttributeError, RecursionError):
+            continue  # a broken original only costs its link; reading that file itself says what is wrong
+        ids[problem.labels["original_index"]] = problem.id
+    return ids
+
+
+def _recognise(head: Head) -> bool:
+    return head.json_keys >= {"sentence", "option1", "option2", "pair_number", "qID"}
+
+
+register(
+    Format(
+        "perturbed-wsc",
+        "JSON lines: WinoGrande's fields, pair_number, a qID that links to the original, flags",
+        ".jsonl",
+        _recognise,
+        _read,
+        render,
+        json_rows,
+        card="perturbed-wsc",
+    )
+)

@@ -1,0 +1,112 @@
+"""SuperGLUE-WSC (Wang et al., 2019): does span 2, the pronoun, refer to span 1? JSON lines; indices count words.
+
+A row stays what it is: a yes/no judgement about `query`. `--as choice` (transforms/choice.py) merges the rows of one
+sentence into problems with candidates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import Format, Head, WriteOptions, json_rows, need_pronoun, register
+from winokit.data.formats.source import Source
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import Problem
+
+YES_NO = ("no", "yes")
+MARKS = ".,;:!?"
+NEAR = 3  # how many words beside its index a pronoun may stand: one row of the validation split is off by one
+
+
+def parse(row: Mapping[str, Any]) -> Problem:
+    """A yes/no problem from a row; Hugging Face's flat rows (span1_text beside text) are read too."""
+    text = fields.string(row, "text")
+    target = row.get("target", row)
+    if not isinstance(target, Mapping):
+        raise Malformed(f"an object with two spans expected, found {fields.shown(target)}", field="target")
+    pronoun = fields.string(target, "span2_text")
+    start, end = locate(text, pronoun.rstrip(MARKS) or pronoun, fields.integer(target, "span2_index"))  # "it,", twice
+    hidden = row.get("label") in (None, -1)
+    return Problem(
+        text[:start],
+        text[end:],
+        YES_NO,
+        None if hidden else int(fields.flag(row, "label")),
+        pronoun=text[start:end],
+        query=_as_in(text, fields.string(target, "span1_text")),
+        group=fields.optional(row, "group"),
+        labels={"span1_index": fields.integer(target, "span1_index")},
+        provenance={"idx": row["idx"]} if "idx" in row else {},
+    )
+
+
+def _as_in(text: str, span: str) -> str:
+    """A span without a line break, and without marks after it that the text has not ("the tape.", but "King Jr.")."""
+    span = " ".join(span.split())
+    return span if span.casefold() in text.casefold() else span.rstrip(MARKS) or span
+
+
+def locate(text: str, span: str, index: int) -> tuple[int, int]:
+    """Start and end of a span said to begin at the index-th word; the nearest match within a few words counts."""
+    words = [match.start() for match in re.finditer(r"\S+", text)]
+    if not 0 <= index < len(words):
+        raise Malformed(f"a word index below {len(words)} expected, found {index}", field="span2_index")
+    wanted = re.compile(rf"\W*({re.escape(span.strip())})(?!\w)", re.IGNORECASE)
+    for distance in range(NEAR + 1):
+        for place in (index - distance, index + distance):
+            match = wanted.match(text, words[place]) if 0 <= place < len(words) else None
+            if match:
+                return match.span(1)
+    raise Malformed(f"{span!r} does not stand at word {index} of the text", field="span2_text")
+
+
+def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
+    """A row with both spans."""
+    if problem.query is None:
+        raise CannotWrite(
+            "superglue-wsc holds yes/no judgements, and this problem offers candidates: use --as judgements"
+        )
+    pronoun, text = need_pronoun(problem, "superglue-wsc"), problem.sentence
+    index = len(problem.before.split()) - (not (problem.before or " ")[-1].isspace())
+    if locate(text, pronoun, index)[0] != len(problem.before):
+        raise CannotWrite(f"the pronoun {pronoun!r} cannot be told from its neighbours by a word index")
+    target = {
+        "span1_text": problem.query,
+        "span1_index": problem.labels.get("span1_index", _first_word_index(text, problem.query)),
+        "span2_text": pronoun,
+        "span2_index": index,
+    }
+    row: dict[str, Any] = {"text": text, "target": target}
+    if problem.answer is not None:
+        row["label"] = bool(problem.answer)
+    return row | ({"group": problem.group} if problem.group else {})
+
+
+def _first_word_index(text: str, span: str) -> int:
+    start = text.casefold().find(span.casefold())
+    return len(text[: max(start, 0)].split())
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    return source.each(source.json_lines(), parse)
+
+
+def _recognise(head: Head) -> bool:
+    return head.json_keys >= {"text", "target"} or head.json_keys >= {"text", "span1_text", "span2_text"}
+
+
+register(
+    Format(
+        "superglue-wsc",
+        "JSON lines: text and two spans; a yes/no judgement a row (--as choice merges them)",
+        ".jsonl",
+        _recognise,
+        _read,
+        render,
+        json_rows,
+        card="superglue-wsc",
+    )
+)

@@ -1,0 +1,139 @@
+"""Trichelair et al. (2018)'s labels of WSC273: which problems are switchable (131), which associative (37).
+
+Two JSON arrays in different orders, so that they are joined to WSC by text *and pronoun* (one sentence occurs twice
+with different targets), never by index. `correct_answer` is the original answer; the switched sentence has the other
+one. One sentence of the switchability file (index 91) is given already switched and is joined through its candidates
+and pronoun clause.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import (
+    Format,
+    Head,
+    WriteOptions,
+    json_list,
+    need_answer,
+    need_pronoun,
+    need_two,
+    register,
+)
+from winokit.data.formats.source import Source
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import Dataset, Problem
+
+BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+FLAGS = {"is_switchable": "switchable", "is_associative": "associative"}
+
+
+def parse(row: Mapping[str, Any]) -> Problem:
+    """A problem with the labels its row has."""
+    sentence = fields.string(row, "sentence")
+    pronouns = list(BRACKETS.finditer(sentence))
+    if len(pronouns) != 1:
+        raise Malformed(f"one [pronoun] in brackets expected, found {len(pronouns)}", field="sentence")
+    candidates = (fields.string(row, "answer0"), fields.string(row, "answer1"))
+    right = fields.string(row, "correct_answer")
+    if right not in candidates:
+        raise Malformed(f"one of {' / '.join(candidates)} expected, found {right!r}", field="correct_answer")
+    labels: dict[str, Any] = {name: fields.flag(row, key) for key, name in FLAGS.items() if key in row}
+    if "sentence_switched" in row:
+        labels["switched"] = fields.string(row, "sentence_switched")
+    return Problem(
+        sentence[: pronouns[0].start()],
+        sentence[pronouns[0].end() :],
+        candidates,
+        candidates.index(right),
+        pronoun=pronouns[0].group(1),
+        labels=labels,
+        provenance={"index": row["index"]} if "index" in row else {},
+    )
+
+
+def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
+    """A row with whichever labels the problem has."""
+    answer0, answer1 = need_two(problem, "trichelair")
+    pronoun = need_pronoun(problem, "trichelair")
+    need_answer(problem, "trichelair")
+    if BRACKETS.search(problem.before + pronoun + problem.after):
+        raise CannotWrite("its text has [brackets] besides those that trichelair puts around the pronoun")
+    row: dict[str, Any] = {
+        "sentence": f"{problem.before}[{pronoun}]{problem.after}",
+        "answer0": answer0,
+        "answer1": answer1,
+        "correct_answer": problem.right,
+    }
+    row |= {key: int(fields.flag(problem.labels, name)) for key, name in FLAGS.items() if name in problem.labels}
+    return row | ({"sentence_switched": problem.labels["switched"]} if "switched" in problem.labels else {})
+
+
+def annotate(dataset: Dataset, labelled: Iterable[Dataset]) -> Dataset:
+    """The dataset with the labels of others joined to it by text and pronoun; what does not match is noted."""
+    problems = list(dataset)
+    place: dict[str, list[int]] = {}
+    for index, problem in enumerate(problems):
+        for key in {_key(problem), _clause_key(problem)}:
+            place.setdefault(key, []).append(index)
+    notes = []
+    for labels in labelled:
+        notes += [note for note in labels.notes if note not in dataset.notes]
+        unused = []
+        for problem in labels:
+            places = place.get(_key(problem)) or place.get(_clause_key(problem), [])
+            if len(places) == 1:
+                problems[places[0]] = problems[places[0]].with_labels(**problem.labels)
+            else:
+                how = "no problem" if not places else f"{len(places)} problems"
+                unused.append(f"{problem.sentence!r} (matches {how})")
+        if unused:
+            of = f"{len(unused):,} of the {len(labels):,} labels of {labels.card.name} were"
+            notes.append(f"{of} not used, since they match no problem or several; the first: {unused[0]}")
+    return dataset.with_problems(problems, notes)
+
+
+def _key(problem: Problem) -> str:
+    """Text and pronoun with everything but letters and digits dropped, and the pronoun's place kept."""
+    return _letters(f"{problem.before}[{problem.pronoun}]{problem.after}")
+
+
+def _clause_key(problem: Problem) -> str:
+    """Pronoun, what follows it, and the candidates: enough where the first clause was rewritten."""
+    return _letters(f"[{problem.pronoun}]{problem.after}|{'|'.join(sorted(problem.candidates))}")
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^\w\[\]|]|_", "", text.casefold())
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    return source.each(source.json_array(), parse)
+
+
+def read_labels(path: Path, lenient: bool = False) -> Dataset:
+    """A label file as a dataset of its own."""
+    source = Source(path, lenient=lenient)
+    return Dataset(list(_read(source)), notes=source.notes)
+
+
+def _recognise(head: Head) -> bool:
+    return head.array_keys >= {"sentence", "answer0", "answer1", "correct_answer"}
+
+
+register(
+    Format(
+        "trichelair",
+        "JSON array: sentence with the [pronoun], answer0, answer1, correct_answer, is_switchable / is_associative",
+        ".json",
+        _recognise,
+        _read,
+        render,
+        json_list,
+        card="trichelair",
+    )
+)

@@ -1,0 +1,156 @@
+"""WinoBias (Zhao et al., 2018): `1 [The developer] argued with the designer because [she] did not like the design.`
+
+Brackets mark the right candidate and the pronoun. The other candidate is the other occupation in the sentence, found
+with the dataset's forty occupations; where a sentence names three, the one before the pronoun. 87 sentences bracket a
+second pronoun for the same person: the first is the blank, the others stay in the text and are remembered as a label.
+Whether a file is pro- or anti-stereotyped stands in its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from winokit.data.formats.base import Format, Head, WriteOptions, need_answer, need_pronoun, need_two, register
+from winokit.data.formats.source import Source
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import Problem
+
+FEMALE = (
+    "attendant cashier teacher nurse assistant secretary auditor cleaner receptionist clerk counselor designer "
+    "hairdresser writer housekeeper baker accountant editor librarian tailor"
+).split()
+MALE = [
+    "construction worker",
+    *"driver supervisor janitor cook mover laborer chief developer carpenter manager lawyer farmer".split(),
+    *"salesperson physician guard analyst mechanic sheriff CEO".split(),
+]
+PRONOUNS = frozenset("he she him her his hers himself herself they them their".split())
+BRACKETS = re.compile(r"\[\s*([^\[\]]*?)\s*\]")
+OCCUPATION = re.compile(
+    r"\b(?:(?:the|a|an|some|another)\s+)?(" + "|".join(sorted(FEMALE + MALE, key=len, reverse=True)) + r")\b",
+    re.IGNORECASE,
+)
+LINE = re.compile(r"\s*(?:\d+\s+)?(.*\S)\s*")
+
+
+def parse(line: str) -> Problem:
+    """A problem from a line."""
+    match = LINE.fullmatch(line)
+    text = match.group(1) if match else ""
+    marked = list(BRACKETS.finditer(text))
+    pronouns = [mark for mark in marked if mark.group(1).lower() in PRONOUNS]
+    people = [mark for mark in marked if mark not in pronouns]
+    if not pronouns:
+        raise Malformed("a bracketed pronoun expected, found none", field="pronoun")
+    if len(people) != 1:
+        raise Malformed(f"one bracketed candidate expected, found {len(people)}", field="candidates")
+    pronoun, right = pronouns[0], _with_article(text, people[0])
+    before, after = _plain(text[: pronoun.start()]), _plain(text[pronoun.end() :])
+    other = _other(before, after, right)
+    candidates = _in_order_of_mention(before, right, other)
+    labels: dict[str, object] = {"occupation": _bare(right), "participant": _bare(other)}
+    again = [len(_plain(text[pronoun.end() : mark.start()])) for mark in pronouns[1:]]
+    if again:
+        labels["mentions"] = [[at, at + len(mark.group(1))] for at, mark in zip(again, pronouns[1:], strict=True)]
+    return Problem(before, after, candidates, candidates.index(right), pronoun=pronoun.group(1), labels=labels)
+
+
+def _with_article(text: str, mark: re.Match[str]) -> str:
+    """The bracketed candidate; where the article was left outside ("the [physician]"), with it."""
+    name = mark.group(1)
+    outside = re.search(r"\b(the|a|an)\s*$", text[: mark.start()], re.IGNORECASE)
+    return f"{outside.group(1)} {name}" if outside and " " not in name else name
+
+
+def _other(before: str, after: str, right: str) -> str:
+    """The other occupation: the first before the pronoun that is not the right one, else the first after it."""
+    for part in (before, after):
+        for found in OCCUPATION.finditer(part):
+            if found.group(1).lower() != _bare(right):
+                return found.group()
+    raise Malformed("a second occupation expected in the sentence, found none", field="candidates")
+
+
+def _in_order_of_mention(before: str, right: str, other: str) -> tuple[str, str]:
+    places = [before.find(name) if name in before else len(before) for name in (right, other)]
+    return (right, other) if places[0] < places[1] else (other, right)
+
+
+def render(problem: Problem, options: WriteOptions) -> str:
+    """A line without its number."""
+    candidates = need_two(problem, "winobias")
+    pronoun, right = need_pronoun(problem, "winobias"), candidates[need_answer(problem, "winobias")]
+    if pronoun.lower() not in PRONOUNS:
+        raise CannotWrite(f"winobias brackets pronouns, and {pronoun!r} is none of {', '.join(sorted(PRONOUNS))}")
+    after = problem.after
+    try:
+        for start, end in reversed(problem.labels.get("mentions", [])):
+            after = f"{after[:start]}[{after[start:end]}]{after[end:]}"
+    except (TypeError, ValueError):
+        raise CannotWrite("winobias needs pairs of places in the label 'mentions', where there is one") from None
+    for before, rest in ((_bracketed(problem.before, right), after), (problem.before, _bracketed(after, right))):
+        line = f"{before}[{pronoun}]{rest}"
+        if _same(line, problem):
+            return line
+    raise CannotWrite("the brackets of winobias cannot express this problem (are both candidates its occupations?)")
+
+
+def _bracketed(text: str, name: str) -> str:
+    return re.sub(rf"\b{re.escape(name)}\b", f"[{name}]", text, count=1)
+
+
+def _same(line: str, problem: Problem) -> bool:
+    """Whether a line reads back as the problem."""
+    try:
+        read = parse(line)
+    except Malformed:
+        return False
+    return (read.text, read.pronoun, read.candidates, read.answer) == (
+        problem.text,
+        problem.pronoun,
+        problem.candidates,
+        problem.answer,
+    )
+
+
+def assemble(lines: Sequence[str]) -> str:
+    """Numbered lines."""
+    return "".join(f"{number} {line}\n" for number, line in enumerate(lines, 1))
+
+
+def _plain(text: str) -> str:
+    return BRACKETS.sub(lambda mark: mark.group(1), text)
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"^(?:the|a|an|some|another)\s+", "", name.lower())
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    name = source.path.name
+    known = {kind: kind for kind in ("pro", "anti") if name.startswith(f"{kind}_stereotyped")}
+    stereotype, kind = next(iter(known), None), re.search(r"type([12])", name)
+    labels = ({"stereotype": stereotype} if stereotype else {}) | ({"type": int(kind.group(1))} if kind else {})
+    for problem in source.each(source.lines(), parse):
+        yield problem.with_labels(**labels)
+
+
+def _recognise(head: Head) -> bool:
+    first = head.lines[0] if head.lines else ""
+    marks = [mark.lower() for mark in BRACKETS.findall(first)]
+    return first[:1] not in ("[", "{") and len(marks) >= 2 and any(mark in PRONOUNS for mark in marks)
+
+
+register(
+    Format(
+        "winobias",
+        "text: a numbered sentence a line, the right candidate and the pronoun in [brackets]",
+        ".txt",
+        _recognise,
+        _read,
+        render,
+        assemble,
+        card="winobias",
+    )
+)

@@ -1,0 +1,229 @@
+"""Winogender (Rudinger et al., 2018): 720 sentences, or the 120 templates they come from, as TSV.
+
+A sentence's id, occupation.participant.answer.gender.txt, holds its answer (0 = occupation); that is the only place the
+format has for it. Where occupations-stats.tsv stands beside the file, each problem is labelled with the share of
+women in its occupation (US Bureau of Labor Statistics, which the paper's "gotcha" flags use, and Bergsma's).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from winokit.data.formats.base import Format, Head, WriteOptions, need_answer, need_no_query, need_pronoun, register
+from winokit.data.formats.source import Source, read_bytes
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import Dataset, Problem
+
+PRONOUNS = {
+    "NOM": {"male": "he", "female": "she", "neutral": "they"},
+    "POSS": {"male": "his", "female": "her", "neutral": "their"},
+    "ACC": {"male": "him", "female": "her", "neutral": "them"},
+}
+GENDERS = ("male", "female", "neutral")
+GENDER = {word: gender for forms in PRONOUNS.values() for gender, word in forms.items()}
+WORD = re.compile(r"\b(?:" + "|".join(GENDER) + r")\b")
+PLACEHOLDER = re.compile(r"\$(NOM|POSS|ACC)_PRONOUN")
+STATISTICS = "occupations-stats.tsv"
+SENTENCES_HEADER, TEMPLATES_HEADER = "sentid\tsentence", "occupation(0)\tother-participant(1)\tanswer\tsentence"
+HEADERS = (SENTENCES_HEADER, TEMPLATES_HEADER)
+
+
+def parse_sentence(line: str) -> Problem:
+    """A problem from a row of all_sentences.tsv."""
+    sentid, tab, sentence = line.partition("\t")
+    parts = sentid.split(".")
+    if not tab or len(parts) != 5 or parts[2] not in ("0", "1") or parts[3] not in GENDERS:
+        raise Malformed(
+            f"an id like technician.customer.1.male.txt, a tab and the sentence expected, found {line[:60]!r}",
+            field="sentid",
+        )
+    occupation, participant, answer, gender = parts[:4]
+    places = [m for m in WORD.finditer(sentence) if GENDER[m.group()] == gender]
+    if len(places) != 1:
+        raise Malformed(f"exactly one {gender} pronoun expected, found {len(places)}", field="sentence")
+    start, end = places[0].span()
+    labels = {
+        "occupation": occupation,
+        "participant": participant,
+        "gender": gender,
+        "template": f"{occupation}.{answer}",
+    }
+    return Problem(
+        sentence[:start],
+        sentence[end:],
+        (_candidate(occupation), _candidate(participant)),
+        int(answer),
+        pronoun=places[0].group(),
+        group=f"{occupation}.{participant}.{gender}",
+        labels=labels,
+    )
+
+
+def parse_template(line: str) -> Problem:
+    """A problem without a pronoun from a row of templates.tsv; its case (NOM, POSS, ACC) is a label."""
+    parts = line.split("\t")
+    if len(parts) != 4 or parts[2] not in ("0", "1"):
+        raise Malformed(
+            f"occupation, participant, answer 0/1 and template, with tabs, expected, found {line[:60]!r}",
+            field="answer",
+        )
+    occupation, participant, answer, template = parts
+    places = PLACEHOLDER.findall(template)
+    if len(places) != 1:
+        raise Malformed(f"exactly one pronoun placeholder expected, found {len(places)}", field="sentence")
+    before, case, after = PLACEHOLDER.split(template)
+    names = {"$OCCUPATION": occupation, "$PARTICIPANT": participant}
+    before, after = (
+        re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda m: names[m.group()], part) for part in (before, after)
+    )
+    return Problem(
+        before,
+        after,
+        (_candidate(occupation), _candidate(participant)),
+        int(answer),
+        group=f"{occupation}.{participant}",
+        labels={
+            "occupation": occupation,
+            "participant": participant,
+            "template": f"{occupation}.{answer}",
+            "case": case,
+        },
+    )
+
+
+def instantiate(templates: Dataset) -> Dataset:
+    """The 720 sentences of 120 templates: with the participant and with "someone", in three genders."""
+    return templates.with_problems(_instances(templates))
+
+
+def _instances(templates: Iterable[Problem]) -> Iterator[Problem]:
+    for template in templates:
+        participant, case = template.labels["participant"], template.labels["case"]
+        for who in (participant, "someone"):
+            change = _as_someone(participant) if who == "someone" else (lambda text: text)
+            for gender in GENDERS:
+                after = template.after
+                if gender == "neutral" and case == "NOM":
+                    after = re.sub(r"^ was\b", " were", after)
+                occupation = template.labels["occupation"]
+                yield template.replace(
+                    before=change(template.before),
+                    after=change(after),
+                    candidates=(template.candidates[0], _candidate(who)),
+                    pronoun=PRONOUNS[case][gender],
+                    group=f"{occupation}.{who}.{gender}",
+                    labels={k: v for k, v in template.labels.items() if k != "case"}
+                    | {"participant": who, "gender": gender},
+                )
+
+
+def _as_someone(participant: str) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        text = re.sub(rf"^(?:The|An?) {re.escape(participant)}\b", "Someone", text)
+        return re.sub(rf"\b(?:the|an?) {re.escape(participant)}\b", "someone", text)
+
+    return change
+
+
+def render_sentence(problem: Problem, options: WriteOptions) -> str:
+    """A row of all_sentences.tsv."""
+    need_no_query(problem, "winogender")
+    need_pronoun(problem, "winogender")
+    occupation, participant = _roles(problem)
+    gender = problem.labels.get("gender") or GENDER.get((problem.pronoun or "").lower())
+    if gender not in GENDERS:
+        raise CannotWrite("winogender needs the label 'gender': male, female or neutral")
+    answer = need_answer(problem, "winogender")
+    return f"{occupation}.{participant}.{answer}.{gender}.txt\t{problem.sentence}"
+
+
+def render_template(problem: Problem, options: WriteOptions) -> str:
+    """A row of templates.tsv."""
+    occupation, participant = _roles(problem)
+    case = problem.labels.get("case")
+    if case not in PRONOUNS:
+        raise CannotWrite("winogender-templates needs the label 'case': NOM, POSS or ACC")
+    text = f"{problem.before}${case}_PRONOUN{problem.after}"
+    for word, name in ((occupation, r"$OCCUPATION"), (participant, r"$PARTICIPANT")):
+        text = re.sub(rf"\b{re.escape(word)}\b", name, text, count=1)
+    return f"{occupation}\t{participant}\t{need_answer(problem, 'winogender-templates')}\t{text}"
+
+
+def _roles(problem: Problem) -> tuple[str, str]:
+    try:
+        return str(problem.labels["occupation"]), str(problem.labels["participant"])
+    except KeyError as missing:
+        raise CannotWrite(f"winogender needs the label {missing}") from None
+
+
+def _candidate(role: str) -> str:
+    return role if role == "someone" else f"the {role}"
+
+
+def _read_sentences(source: Source) -> Iterable[Problem]:
+    return _with_statistics(source, source.each(_rows(source), parse_sentence))
+
+
+def _read_templates(source: Source) -> Iterable[Problem]:
+    return _with_statistics(source, source.each(_rows(source), parse_template))
+
+
+def _rows(source: Source) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in source.lines() if line.strip() not in HEADERS)
+
+
+def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
+    path = source.path.with_name(STATISTICS)
+    statistics = _statistics(read_bytes(path).decode("utf-8", "replace")) if path.exists() else {}
+    for problem in problems:
+        yield problem.with_labels(**statistics.get(problem.labels["occupation"], {}))
+
+
+def _statistics(text: str) -> Mapping[str, Mapping[str, float]]:
+    rows = [line.split("\t") for line in text.splitlines()[1:] if line.count("\t") >= 2]
+    names = ("bergsma_pct_female", "bls_pct_female")
+    try:
+        return {row[0]: dict(zip(names, map(float, row[1:3]), strict=True)) for row in rows}
+    except ValueError:
+        raise Malformed("occupation and two percentages, with tabs, expected", file=STATISTICS) from None
+
+
+def _headed(header: str) -> Callable[[Sequence[str]], str]:
+    def assemble(rows: Sequence[str]) -> str:
+        return "\n".join([header, *rows]) + "\n"
+
+    return assemble
+
+
+def _starts(header: str) -> Callable[[Head], bool]:
+    def recognise(head: Head) -> bool:
+        return bool(head.lines) and head.lines[0].strip() == header
+
+    return recognise
+
+
+register(
+    Format(
+        "winogender",
+        "TSV: id with occupation, participant, answer and gender; sentence",
+        ".tsv",
+        _starts(SENTENCES_HEADER),
+        _read_sentences,
+        render_sentence,
+        _headed(SENTENCES_HEADER),
+        card="winogender",
+    )
+)
+register(
+    Format(
+        "winogender-templates",
+        "TSV: occupation, participant, answer, template (120 templates make the 720 sentences)",
+        ".tsv",
+        _starts(TEMPLATES_HEADER),
+        _read_templates,
+        render_template,
+        _headed(TEMPLATES_HEADER),
+        card="winogender",
+    )
+)

@@ -1,0 +1,116 @@
+"""WinoGrande (Sakaguchi et al., 2020): JSON lines with qID, sentence with `_`, option1, option2, answer "1"/"2".
+
+The qID ends in the right answer (`-1`/`-2`) in every public split, so it goes to provenance and is written back only on
+request; what comes before the suffix names the twins and becomes the group. Answers may stand in a label list beside
+the file (`dev-labels.lst` for `dev.jsonl`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import (
+    Format,
+    Head,
+    WriteOptions,
+    json_rows,
+    need_answer,
+    need_one_blank,
+    need_two,
+    register,
+)
+from winokit.data.formats.source import Source, read_bytes
+from winokit.errors import Malformed
+from winokit.problem import Problem
+
+KEYS = frozenset({"sentence", "option1", "option2"})
+
+
+def parse(row: Mapping[str, Any]) -> Problem:
+    """A problem from a row's fields."""
+    before, after = fields.blanked(row, "sentence")
+    candidates = [fields.string(row, "option1"), fields.string(row, "option2")]
+    while (name := f"option{len(candidates) + 1}") in row:  # the public files have two; others' have more
+        candidates.append(fields.string(row, name))
+    qid = row.get("qID")
+    if qid is not None and not isinstance(qid, str):
+        raise Malformed(f"a string expected, found {fields.shown(qid)}", field="qID")
+    return Problem(
+        before,
+        after,
+        tuple(candidates),
+        fields.numbered_answer(row, "answer", len(candidates)),
+        pronoun=fields.optional(row, "pronoun"),
+        domain=fields.optional(row, "domain"),
+        group=qid.rpartition("-")[0] or None if qid else None,
+        provenance={"qID": qid} if qid else {},
+    )
+
+
+def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
+    """A row; its qID names the group and ends in the public id, which says nothing of the answer."""
+    option1, option2 = need_two(problem, "winogrande")
+    need_one_blank(problem, "winogrande")
+    if options.labels_apart:
+        need_answer(problem, "a label list")
+    source_id = problem.provenance.get("qID") if options.source_ids else None
+    row = {
+        "qID": source_id or (f"{problem.group}-{problem.id}" if problem.group else problem.id),
+        "sentence": problem.text,
+        "option1": option1,
+        "option2": option2,
+    }
+    if problem.answer is not None and not options.labels_apart:
+        row["answer"] = str(problem.answer + 1)
+    return row
+
+
+def labels_path(path: Path) -> Path:
+    """Where the label list of a file stands: `dev-labels.lst` for `dev.jsonl` and `dev.jsonl.gz`."""
+    name = path.name.removesuffix(".gz").removesuffix(".xz")
+    return path.with_name(f"{Path(name).stem}-labels.lst")
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    problems = list(source.each(source.json_lines(), parse))
+    labels = labels_path(source.path)
+    if problems and all(problem.answer is None for problem in problems) and labels.exists():
+        if source.skipped:
+            source.note(f"{labels.name} was not used: rows were skipped, so its lines no longer match")
+            return problems
+        source.note(f"answers taken from {labels.name}")
+        return list(_labelled(problems, labels))
+    return problems
+
+
+def _labelled(problems: list[Problem], path: Path) -> Iterator[Problem]:
+    labels = read_bytes(path).decode("utf-8", "replace").split()
+    if len(labels) != len(problems):
+        raise Malformed(f"{len(problems)} labels expected, one for each problem, found {len(labels)}", file=str(path))
+    for line, (problem, label) in enumerate(zip(problems, labels, strict=True), 1):
+        try:
+            yield problem.replace(answer=fields.numbered_answer({"label": label}, "label", 2))
+        except Malformed as error:
+            raise error.at(str(path), line) from None
+
+
+def _recognise(head: Head) -> bool:
+    return head.json_keys >= KEYS and "pair_number" not in head.json_keys
+
+
+register(
+    Format(
+        "winogrande",
+        "JSON lines: qID, sentence with one _, option1, option2, answer 1/2",
+        ".jsonl",
+        _recognise,
+        _read,
+        render,
+        json_rows,
+        source_ids=True,
+        card="winogrande",
+    )
+)

@@ -1,0 +1,127 @@
+"""The Winograd Schema Challenge collection (Levesque et al., 2012) and PDP (Davis et al., 2016): one XML dialect.
+
+    <schema><text><txt1>…</txt1><pron>it</pron><txt2>…</txt2></text>
+            <answers><answer>…</answer>…</answers><correctAnswer>A</correctAnswer></schema>
+
+White space in the XML means nothing, so it is folded, and a space is put around the pronoun unless punctuation follows.
+A released script that joined the lines saw doubled spaces: what it saw is kept in provenance, as `spelled`.
+WSC273, which most papers report, is the first 273 of the collection's 285. PDP has up to five answers.
+"""
+
+from __future__ import annotations
+
+import string as letters
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from winokit.data.formats.base import Format, Head, WriteOptions, need_no_query, need_pronoun, register
+from winokit.data.formats.source import Source
+from winokit.data.formats.xml_tree import Node, element, elements
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import BLANK, Problem
+
+NO_SPACE_BEFORE = tuple(".,;:?!'’)")
+OPENING = tuple("(“‘")
+HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n'
+
+
+def parse(schema: Node) -> Problem:
+    """A problem from a <schema> element."""
+    text, answers = schema.child("text"), schema.child("answers")
+    if text is None:
+        raise Malformed("missing in <schema>", field="text")
+    if answers is None:
+        raise Malformed("missing in <schema>", field="answers")
+    pronoun = text.words("pron")
+    if not pronoun:
+        raise Malformed("a pronoun expected, found none", field="pron")
+    before, after = _around_the_pronoun(text.words("txt1"), text.words("txt2"))
+    candidates = tuple(" ".join(node.text.split()) for node in answers.children if node.tag == "answer")
+    answer = _answer(schema.words("correctAnswer"), len(candidates))
+    known = {tag: schema.words(tag) for tag in ("source", "humanSubjects") if schema.words(tag)}
+    spelled = BLANK.join(_around_the_pronoun(text.spelled("txt1"), text.spelled("txt2")))
+    if spelled != BLANK.join((before, after)):
+        known["spelled"] = spelled
+    return Problem(
+        before,
+        after,
+        candidates,
+        answer,
+        pronoun=pronoun,
+        group=schema.attributes.get("group"),
+        provenance=known,
+    )
+
+
+def _around_the_pronoun(before: str, after: str) -> tuple[str, str]:
+    return (
+        before if not before or before.endswith(OPENING) else before + " ",
+        after if not after or after.startswith(NO_SPACE_BEFORE) else " " + after,
+    )
+
+
+def _answer(letter: str, count: int) -> int | None:
+    letter = letter.rstrip(".").strip()
+    if not letter:
+        return None
+    index = letters.ascii_uppercase.find(letter.upper())
+    if len(letter) != 1 or not 0 <= index < count:
+        expected = f"a letter from A to {letters.ascii_uppercase[max(count, 1) - 1 : max(count, 1)]}"
+        raise Malformed(f"{expected} expected, found {letter!r}", field="correctAnswer")
+    return index
+
+
+def render(problem: Problem, options: WriteOptions) -> str:
+    """A <schema> element. The group is written as an attribute, which other readers pass over."""
+    need_no_query(problem, "wsc")
+    pronoun = need_pronoun(problem, "wsc")
+    if len(problem.candidates) > 26:
+        raise CannotWrite("wsc names answers by letters and has room for 26")
+    rows = [
+        element("txt1", problem.before),
+        element("pron", pronoun),
+        element("txt2", problem.after),
+        "</text>",
+        "<answers>",
+        *(element("answer", candidate) for candidate in problem.candidates),
+        "</answers>",
+    ]
+    if problem.answer is not None:
+        rows.append(element("correctAnswer", letters.ascii_uppercase[problem.answer]))
+    rows += [
+        element(tag, str(value)) for tag, value in problem.provenance.items() if tag in ("source", "humanSubjects")
+    ]
+    opening = element("schema", "", group=problem.group).removesuffix("</schema>")
+    return "\n".join([opening, "<text>", *rows, "</schema>\n"])
+
+
+def assemble(schemas: Iterable[str]) -> str:
+    """The whole collection."""
+    return HEADER + "\n".join(schemas) + "</collection>\n"
+
+
+def _read(source: Source) -> Iterable[Problem]:
+    return source.each(elements(source, "schema"), parse)
+
+
+def _read_wsc273(source: Source) -> Iterable[Problem]:
+    return islice(_read(source), 273)
+
+
+def _is_collection(head: Head) -> bool:
+    return "<collection" in head.text and "<schema" in head.text
+
+
+def _is_pdp(head: Head) -> bool:
+    return _is_collection(head) and "<humanSubjects>" in head.text
+
+
+def _format(name: str, about: str, **different: Any) -> Format:
+    common: dict[str, Any] = {"recognise": _is_collection, "read": _read, "render": render, "assemble": assemble}
+    return register(Format(name, about, ".xml", **{**common, "card": name, **different}))
+
+
+_format("pdp", "the same XML, up to five answers (--as binary gives the papers' 80)", recognise=_is_pdp)
+_format("wsc", "XML: txt1, pron, txt2, answers, correctAnswer")
+_format("wsc273", "the first 273 of the same XML", recognise=lambda head: False, read=_read_wsc273)

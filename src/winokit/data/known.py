@@ -1,0 +1,185 @@
+"""Which public dataset some problems are, told from their content and never from the name of their file.
+
+`data/known.npz` has, for every file of the catalogue, 40-bit hashes of its problems: no text can be read from them. Of
+files with more than 2,000 problems it has the eighth whose hashes are smallest, so that the share of a part is an
+estimate there. Sums over all hashes (`data/known.json`) tell a whole set exactly, whatever the order of its rows.
+`tools/make_known.py` makes both files from the public ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
+
+from winokit.data.catalogue import CATALOGUE
+from winokit.problem import Card, Dataset, Problem
+from winokit.text.words import letters
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Hashes = NDArray[np.uint64]
+
+BITS = 40
+"""Of a problem's hash: one in 40,000 foreign problems is taken for a known one with a chance of 1 in 1,400."""
+SAMPLED_BELOW = 1 << (BITS - 3)
+"""Of a large set the table has the hashes below this: one in eight."""
+FEWEST_SAMPLED = 8
+"""So many problems of a part must be among the hashes of a large set before it is said to be its part."""
+WHOLE, PART, OTHER_ANSWERS, REPEATS, SOME = "whole", "part", "with other answers", "with repeats", "some"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSet:
+    """One file of a public dataset: its name, how many problems it has, and sums of their hashes."""
+
+    name: str
+    card: str
+    """The catalogue's name of the dataset it belongs to."""
+    problems: int
+    repeated: int
+    """Problems that stand there again."""
+    content: str
+    answers: str | None
+    """Over problems with their right candidates; None for a hidden test."""
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The known set that problems come from, and how: whole, part, with other answers, with repeats, or some."""
+
+    known: KnownSet
+    how: str
+    share: float
+    """Of the problems at hand, how many are in the known set; estimated where its hashes are sampled."""
+
+    def card(self, problems: int) -> Card | None:
+        """The card that is true of the problems; None where only some of them are known."""
+        card = replace(CATALOGUE[self.known.card].card, name=self.known.name)
+        if self.how == PART:
+            return card.part(problems, self.known.problems)
+        if self.how in (OTHER_ANSWERS, REPEATS):
+            changed = f"{card.name}, {self.how}"
+            return replace(card, name=changed, title=f"{card.title}, {self.how}", human_accuracy=None)
+        return card if self.how == WHOLE else None
+
+
+def identify(problems: Sequence[Problem], prefer: str | None = None) -> Identity | None:
+    """The known set that problems are, are a part of, or come from in part; None where none is known.
+
+    Text, pronoun and query make a problem here, by letters and digits alone: spaces, case, punctuation and the order of
+    candidates and rows do not count.
+
+    Parameters
+    ----------
+    prefer
+        Of sets with the same problems (Trichelair et al.'s labels of WSC273), the dataset whose format they are in.
+    """
+    import numpy as np
+
+    keys = [problem_key(problem) for problem in problems]
+    hashes = hashes_of(keys)
+    known, table, members = _known()
+    content, repeated = total(hashes), sum(problem.occurrence > 1 for problem in problems)
+    same = sorted((one for one in known if one.content == content), key=lambda one: one.card != prefer)
+    if same:
+        whole = next((one for one in same if one.repeated == repeated), None)
+        if whole is None:
+            return Identity(same[0], REPEATS, 1.0)
+        answered = all(problem.answer is not None for problem in problems)
+        other = answered and whole.answers not in (None, answers_total(keys, problems))
+        return Identity(whole, OTHER_ANSWERS if other else WHOLE, 1.0)
+    short = hashes >> np.uint64(64 - BITS)
+    places = np.minimum(np.searchsorted(table, short), len(table) - 1)
+    bits = np.where(table[places] == short, members[places], 0)
+    sampled = short < SAMPLED_BELOW
+    found: list[tuple[bool, float, bool, float, KnownSet]] = []
+    for at, one in enumerate(known):
+        within = (bits >> np.uint64(at)) & np.uint64(1) == 1
+        tried = int(sampled.sum()) if one.sampled else len(problems)
+        if not within.any() or (one.sampled and tried < FEWEST_SAMPLED):
+            continue
+        share = float(within.sum()) / tried
+        found.append((share == 1, share, one.card == prefer, -one.problems, one))
+    if not found:
+        return None
+    all_in, share, *_, best = max(found, key=lambda entry: entry[:4])
+    return Identity(best, PART if all_in and len(problems) <= best.problems else SOME, share)
+
+
+def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, prefer: str | None = None) -> Dataset:
+    """The same dataset, given the card that its content deserves.
+
+    Parameters
+    ----------
+    path_name
+        What it is called where it is no known set.
+    own
+        The card that came with it. It is believed, unless it claims the name of a known dataset.
+    """
+    dataset.card = own or Card(path_name)
+    if own is not None and not _claims(own.name):
+        return dataset
+    identity = identify(dataset.problems, prefer)
+    card = identity.card(len(dataset)) if identity else None
+    if card is not None:
+        dataset.card = card
+    elif own is not None:
+        dataset.card = replace(own, name=f"{own.name.split(',')[0]}, changed", human_accuracy=None)
+    if identity and card is None:
+        about = "about " if identity.known.sampled else ""
+        note = f"{path_name}: {about}{identity.share:.1%} of its problems are of {identity.known.name}"
+        dataset.notes = (*dataset.notes, note)
+    return dataset
+
+
+def _claims(name: str) -> bool:
+    """Whether a name is that of a public dataset, or of a part of one."""
+    entry = CATALOGUE.get(name.replace(",", "/").split("/")[0])
+    return entry is not None and not entry.bundled
+
+
+def problem_key(problem: Problem) -> str:
+    """What makes a problem the same wherever it stands: the letters and digits of its text, pronoun and query."""
+    parts = (problem.before, problem.after, problem.pronoun or "", problem.query or "")
+    return "|".join([letters(part) for part in parts])
+
+
+def hashes_of(keys: Sequence[str]) -> Hashes:
+    """A 64-bit hash of each."""
+    import numpy as np
+
+    digests = [hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest() for key in keys]
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
+
+
+def answers_total(keys: Sequence[str], problems: Sequence[Problem]) -> str:
+    """One number for the right candidates of problems with these keys."""
+    pairs = zip(keys, problems, strict=True)
+    return total(hashes_of([f"{key}|{letters(problem.right or '')}" for key, problem in pairs]))
+
+
+def total(hashes: Hashes) -> str:
+    """One number for a set of hashes: the sum of the distinct ones, so that neither order nor views of it count."""
+    import numpy as np
+
+    return f"{int(np.unique(hashes).sum(dtype=np.uint64)):016x}"
+
+
+@cache
+def _known() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
+    """The known sets, the sorted hashes of their problems, and for each hash a bit for every set that has it."""
+    import numpy as np
+
+    folder = files("winokit") / "assets"
+    known = tuple(KnownSet(**row) for row in json.loads((folder / "known.json").read_text("utf-8")))
+    with as_file(folder / "known.npz") as path, np.load(path) as stored:
+        table = (stored["high"].astype(np.uint64) << np.uint64(32)) | stored["low"]
+        return known, table, stored["patterns"][stored["pattern"]]

@@ -1,0 +1,124 @@
+"""DATA, as users write it: a bundled name, a path, `format:path`, `hub:org/name`, or a folder of any of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from winokit.data.checks.groups import with_groups
+from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
+from winokit.data.synthetic import synthetic
+from winokit.errors import BadInput, UnknownName
+from winokit.garbage import collector_off
+from winokit.methods.transforms import VIEWS
+from winokit.problem import Card, Dataset
+
+BUNDLED = ("open",)
+GENERATED, MOST_GENERATED = "synthetic", 1_000_000
+
+
+@collector_off()
+def load(
+    data: str | Path,
+    *,
+    as_: str | None = None,
+    labels: Iterable[str | Path] = (),
+    groups: bool = True,
+    lenient: bool = False,
+) -> Dataset:
+    """Load one dataset and find its groups.
+
+    Parameters
+    ----------
+    data
+        `open`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`; several with + between.
+    as_
+        `binary`, `choice` or `judgements`: another view of the same problems.
+    labels
+        Trichelair's label files, joined by text and pronoun.
+    groups
+        Find twins where the format does not name them.
+    lenient
+        Skip malformed records and note them, instead of raising.
+    """
+    found = _read(str(data), lenient)
+    if labels:
+        found = annotate(found, [read(path, "trichelair", lenient=lenient) for path in labels])
+    if as_ is not None:
+        if as_ not in VIEWS:
+            raise UnknownName("view", as_, VIEWS)
+        found = VIEWS[as_](found)
+        if not len(found):
+            raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(found.notes[-3:])}")
+    return with_groups(found) if groups else found
+
+
+def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Each folder replaced by the datasets in it, and notes on the files that are none."""
+    names: list[str] = []
+    notes: list[str] = []
+    for name in data:
+        if not (_exists(name) and Path(name).is_dir()):
+            names.append(name)
+            continue
+        inside, skipped = [], 0
+        for path in sorted(Path(name).rglob("*")):
+            if path.is_file():
+                try:
+                    recognise(path)
+                    inside.append(str(path))
+                except BadInput:
+                    skipped += 1
+        names += inside
+        if skipped or not inside:
+            notes.append(f"{name}: {len(inside)} datasets; {skipped} other files passed over")
+    if not names:
+        raise BadInput(f"no dataset in {', '.join(data)}")
+    return names, notes
+
+
+def _joined(parts: Sequence[Dataset]) -> Dataset:
+    """Several datasets as one: WinoBias's pro and anti files, say. Groups of the same name stay apart."""
+    problems = [
+        problem if problem.group is None or len(parts) == 1 else problem.replace(group=f"{number}.{problem.group}")
+        for number, part in enumerate(parts, 1)
+        for problem in part
+    ]
+    cards = [asdict(part.card) for part in parts]
+    shared = {name: value for name, value in cards[0].items() if all(card[name] == value for card in cards)}
+    card = Card(**{**shared, "name": "+".join(part.card.name for part in parts)})
+    return Dataset(problems, card, [note for part in parts for note in part.notes])
+
+
+def _exists(name: str) -> bool:
+    try:
+        return bool(name) and Path(name).exists()  # an empty name is no folder, though Path takes it for this one
+    except OSError:  # a name too long for a file, or in a folder we may not enter
+        return False
+
+
+def _read(name: str, lenient: bool) -> Dataset:
+    if _exists(name):
+        return read(name, lenient=lenient)
+    if "+" in name and all(name.split("+")) and not name.startswith("hub:"):
+        return _joined([_read(part, lenient) for part in name.split("+")])
+    if name in BUNDLED:
+        with as_file(files("winokit") / "assets" / f"{name}.jsonl") as path:
+            return read(path, "jsonl")
+    kind, _, rest = name.partition("-")
+    if kind == GENERATED and rest.isdecimal():
+        if len(rest) > 7 or not 1 <= int(rest) <= MOST_GENERATED:
+            raise BadInput(f"{name}: from 1 to {MOST_GENERATED:,} pairs can be made")
+        return synthetic(int(rest))
+    prefix, colon, place = name.partition(":")
+    if colon and prefix == "hub":
+        return load_hub(place, lenient=lenient)
+    if colon and prefix in FORMATS:
+        return read(place, prefix, lenient=lenient)
+    if colon and "/" not in prefix and "\\" not in prefix and "." not in prefix:
+        raise UnknownName("format", prefix, [*FORMATS, "hub"])
+    if "/" in name or "." in name:
+        raise BadInput(f"{name}: no such file")
+    raise UnknownName("dataset or file", name, BUNDLED)

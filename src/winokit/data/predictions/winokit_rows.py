@@ -1,0 +1,77 @@
+"""winokit's own predictions.jsonl: id, variant, model, scoring, scores, prediction, answer; matched by id.
+
+A problem's id does not depend on the order of its candidates, a prediction does. So a row whose answer is not the
+dataset's is refused: its candidates stood in another order, or its labels were others, and nothing tells which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.source import Source
+from winokit.data.predictions.match import Matcher
+from winokit.data.predictions.row import ORIGINAL, Row
+from winokit.errors import Malformed
+
+KEYS = frozenset({"id", "prediction"})
+
+
+def read(source: Source, matcher: Matcher) -> Iterator[Row]:
+    """The rows of the file, every model, scoring and variant."""
+    for line, row in source.json_lines():
+        try:
+            yield _row(row, line, matcher, source.path.stem)
+        except Malformed as error:
+            source.reject(error, line)
+
+
+def _row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> Row:
+    name = fields.string(row, "id")
+    variant = fields.optional(row, "variant") or ORIGINAL
+    hit = matcher.by_id.get(name)
+    count = len(matcher.dataset[hit].candidates) if hit is not None and variant == ORIGINAL else None
+    scores = _scores(row, count)
+    places = len(scores) if scores is not None else count
+    return Row(
+        f"line {line}",
+        fields.optional(row, "model") or stem,
+        fields.optional(row, "scoring") or "unknown",
+        variant,
+        () if hit is None else (hit,),
+        "" if hit is not None else f"no problem has the id {name!r}",
+        scores=scores,
+        prediction=_place(row, "prediction", places),
+        why=fields.optional(row, "why"),
+        gold=_place(row, "answer", places),
+    )
+
+
+def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | None:
+    """The scores, one for each candidate; a variant of a problem may have others than the problem."""
+    scores = row.get("scores")
+    if scores is None:
+        return None
+    if not isinstance(scores, list) or len(scores) < 2 or not all(_is_number(score) for score in scores):
+        raise Malformed(f"a list of two or more numbers expected, found {fields.shown(scores)}", field="scores")
+    if count is not None and len(scores) != count:
+        raise Malformed(f"{count} numbers expected, one a candidate, found {len(scores)}", field="scores")
+    return tuple(float(score) for score in scores)
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a finite number: JSON as Python reads it has NaN, Infinity and integers that are no float."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308
+
+
+def _place(row: Mapping[str, Any], key: str, count: int | None) -> int | None:
+    """A candidate's index, or None."""
+    if row.get(key) is None:
+        return None
+    place = fields.integer(row, key)
+    if place < 0 or (count is not None and place >= count):
+        raise Malformed(
+            f"an index from 0 to {count - 1 if count else 'the last candidate'} expected, found {place}", field=key
+        )
+    return place

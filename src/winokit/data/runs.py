@@ -1,0 +1,118 @@
+"""A run: a folder with `predictions.jsonl`, `results.json` and `report/`.
+
+Rows are flat, so that one line of pandas or jq reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from winokit.data.formats import WriteOptions, jsonl, read, write
+from winokit.errors import BadInput
+from winokit.files import check_own_folder, write_whole
+from winokit.garbage import collector_off
+from winokit.methods.scoring import Prediction, write_predictions
+from winokit.problem import Dataset
+from winokit.results import Metric, rows_to_json
+
+RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Problems that a protocol could not use, and why."""
+
+    protocol: str
+    subset: str
+    why: str
+    n: int
+
+
+@dataclass
+class Run:
+    """The outcome of an audit."""
+
+    settings: dict[str, Any]
+    """Versions, seeds, settings, hashes."""
+    metrics: list[Metric]
+    predictions: list[Prediction]
+    dataset: Dataset
+    variants: Mapping[str, Dataset] = field(default_factory=dict)
+    """The problems of each variant; each carries the id of its original in provenance["of"]."""
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def find(
+        self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
+    ) -> Metric | None:
+        """The first row of that name, of one model and scoring where there are several."""
+        for row in self.metrics:
+            named = (row.protocol, row.subset, row.metric) == (protocol, subset, metric)
+            if named and model in (None, row.model) and scoring in (None, row.scoring):
+                return row
+        return None
+
+    @collector_off()
+    def save(self, folder: Path) -> None:
+        """Write the run into a folder, in the place of another audit's if one is there; each file is written whole."""
+        check_folder(folder)
+        results = {
+            "run": self.settings,
+            "metrics": rows_to_json(self.metrics),
+            "left_out": [asdict(row) for row in self.left_out],
+        }
+        # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
+        write_whole(folder / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
+        write_predictions(self.predictions, folder / PREDICTIONS)
+        write(self.dataset, folder / PROBLEMS, "jsonl")
+        for name, variant in self.variants.items():
+            rows = [jsonl.render(p, WriteOptions(source_ids=True)) for p in variant]
+            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            write_whole(folder / VARIANTS / f"{name}.jsonl", text.encode())
+        for path in (folder / VARIANTS).glob("*.jsonl"):
+            if path.stem not in self.variants:  # the audit that was here had it
+                path.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, folder: Path) -> Run:
+        """Read a run back from its folder."""
+        try:
+            results = json.loads((folder / RESULTS).read_text("utf-8"))
+            metrics = [Metric.from_json(row) for row in results["metrics"]]
+            left_out = [LeftOut(**row) for row in results.get("left_out", [])]
+            predictions = [_prediction(json.loads(line)) for line in _lines(folder / PREDICTIONS)]
+            settings = dict(results["run"])
+        except FileNotFoundError as error:
+            raise BadInput(f"{folder}: no run there ({Path(str(error.filename)).name} is missing)") from None
+        except OSError as error:
+            raise BadInput(f"{folder}: no run there ({error.strerror})") from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadInput(f"{folder}: not a run that can be read ({error})") from None
+        variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
+        return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder with files that are not an audit's, and would be lost."""
+    names = (RESULTS, PREDICTIONS, PROBLEMS, VARIANTS, "report")
+    check_own_folder(folder, names, ours=_is_audit(folder), of="an audit")
+
+
+def _is_audit(folder: Path) -> bool:
+    try:
+        return "protocols" in json.loads((folder / RESULTS).read_bytes())["run"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _lines(path: Path) -> Sequence[str]:
+    return [line for line in path.read_text("utf-8").split("\n") if line]
+
+
+def _prediction(row: Mapping[str, Any]) -> Prediction:
+    scores = row["scores"]
+    known = {name: row.get(name) for name in ("id", "variant", "model", "scoring", "prediction", "answer", "why")}
+    return Prediction(scores=None if scores is None else tuple(scores), **known)  # type: ignore[arg-type]

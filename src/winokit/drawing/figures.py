@@ -1,0 +1,245 @@
+"""Every plot of the report as a file: PNG for slides, SVG for papers.
+
+The numbers come from `plots`; a function here only draws them on an axis. Colours are told apart by colour-blind
+readers and in grey; chance and intervals are on every plot of accuracies.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from winokit import __version__
+from winokit.drawing.plots import Confusion, Forest, Histogram, Mark, Stack
+from winokit.drawing.wording import percent
+from winokit.files import write_whole
+from winokit.results import ABOVE, BELOW
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure as Canvas
+
+COLOURS = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
+WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
+STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.fonttype": "none",
+    # A name is a name, dollar signs and all.
+    "text.parse_math": False,
+    # The same run gives the same file, to the byte.
+    "svg.hashsalt": "winokit",
+}
+DPI = 160
+CLOSE = 0.7
+"""Scorers of one line stand closer together than lines."""
+
+
+WIDEST = 10.0
+"""Inches across, after which panels go on in another row: wider, and a page shrinks the words beyond reading."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One file's worth of drawing: what goes into each panel, and how large each is in inches."""
+
+    panels: Sequence[Callable[[Axes], None]]
+    width: float
+    height: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of panels."""
+        columns = min(len(self.panels), max(1, int(WIDEST // self.width)))
+        return -(-len(self.panels) // columns), columns
+
+
+def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
+    """Write figures as PNG and SVG and return their names."""
+    from matplotlib import rc_context
+
+    with rc_context(STYLE):
+        for name, figure in made.items():
+            _write(figure, folder, name)
+    return tuple(made)
+
+
+def shortened(name: str, longest: int = 32) -> str:
+    """A long name with its middle left out: paths are told apart by their ends.
+
+    >>> shortened("hf:/models/llama/checkpoint-9000", 20)
+    'hf:/model…point-9000'
+    """
+    if len(name) <= longest:
+        return name
+    return f"{name[: (longest - 1) // 2]}…{name[-(longest // 2) :]}"
+
+
+def forest_height(forest: Forest) -> float:
+    """Inches that keep lines equally far apart, however many."""
+    headings = 1.2 * len(forest.blocks) if len(forest.blocks) > 1 else 0.2
+    units = sum(1 + CLOSE * (len(line.marks) - 1) for line in forest.lines) + headings
+    return 1.2 + 0.26 * units
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Ticks at whole numbers alone, with commas and no sign: nothing is half a problem, nor fewer than none."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+    axis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
+
+
+def _write(figure: Figure, folder: Path, name: str) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Canvas
+
+    rows, columns = figure.shape
+    canvas = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
+    for place, draw in enumerate(figure.panels, 1):
+        draw(canvas.add_subplot(rows, columns, place))
+    _legend(canvas)
+    png, svg = BytesIO(), BytesIO()
+    with warnings.catch_warnings():
+        # A model's name may be in a script the font does not have; boxes will do.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        # Not savefig, which draws everything twice; the layout found for the first file serves the second.
+        FigureCanvasAgg(canvas).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
+        canvas.set_layout_engine("none")
+        FigureCanvasSVG(canvas).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    write_whole(folder / f"{name}.png", png.getvalue())
+    write_whole(folder / f"{name}.svg", svg.getvalue())
+
+
+def _legend(canvas: Canvas) -> None:
+    """One legend for all panels, above them: inside it would hide what is drawn, and long names would squeeze it."""
+    named = {label: handle for ax in canvas.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    if named:
+        columns = int(canvas.get_figwidth() / (0.5 + 0.075 * max(len(label) for label in named)))
+        where: Any = "outside upper left"
+        canvas.legend(named.values(), named.keys(), loc=where, ncols=max(1, columns), frameon=False, fontsize="small")
+
+
+def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
+    """Each result with its interval; a dotted line marks chance, a hollow dot an interval that includes it."""
+    labels: list[tuple[float, str, bool]] = []
+    marks: list[tuple[float, Mark]] = []
+    y = -1.0
+    for block in forest.blocks:
+        if len(forest.blocks) > 1:
+            y += 1
+            labels.append((y, block.title, True))
+        for line in block.lines:
+            y += 1
+            places = [y + CLOSE * below for below in range(len(line.marks))]
+            marks += zip(places, line.marks, strict=True)
+            labels.append((sum(places) / len(places), line.title, False))
+            y = places[-1]
+        y += 0.2
+    _draw_marks(ax, marks, 0.0 if forest.low < 0 else None)
+    ax.set_ylim(y + 0.6, -0.8)
+    ax.set_xlim(100 * forest.low, 100 * forest.high)
+    ax.set_xticks([100 * value for value, _ in forest.ticks], [label for _, label in forest.ticks])
+    ax.set_yticks([place for place, _, _ in labels], [shortened(text, 64) for _, text, _ in labels])
+    for tick, (_, _, heading) in zip(ax.get_yticklabels(), labels, strict=True):
+        tick.set_fontweight("bold" if heading else "normal")
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="#e2e1db", linewidth=0.8)
+    ax.set_axisbelow(True)
+    against = "nought" if forest.low < 0 else "chance"
+    ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: not told from it)")
+    if len(names) > 1:
+        for index, name in enumerate(names):
+            ax.plot([], [], "o", color=COLOURS[index % len(COLOURS)], label=shortened(name))
+
+
+def _draw_marks(ax: Axes, marks: Sequence[tuple[float, Mark]], nought: float | None) -> None:
+    """Draw chance, intervals and values, each kind in one stroke."""
+    chances = [(y, m.row.chance if m.row.chance is not None else nought) for y, m in marks]
+    known = [(y, 100 * chance) for y, chance in chances if chance is not None]
+    ax.vlines(
+        [chance for _, chance in known],
+        [y - CLOSE / 2 for y, _ in known],
+        [y + CLOSE / 2 for y, _ in known],
+        colors=GREY,
+        linestyles="dotted",
+        linewidth=1.3,
+    )
+    spans = [(y, m) for y, m in marks if m.row.low is not None and m.row.high is not None]
+    ax.hlines(
+        [y for y, _ in spans],
+        [100 * (m.row.low or 0) for _, m in spans],
+        [100 * (m.row.high or 0) for _, m in spans],
+        colors=[_colour(m) for _, m in spans],
+        linewidth=2,
+    )
+    faces = [_colour(m) if m.stands in (ABOVE, BELOW) else "white" for _, m in marks]
+    values, places = [100 * m.row.value for _, m in marks], [y for y, _ in marks]
+    # A dot at the very end of the axis is whole.
+    dots = ax.scatter(values, places, s=36, facecolors=faces, edgecolors=[_colour(m) for _, m in marks], zorder=3)
+    dots.set_clip_on(False)
+
+
+def _colour(mark: Mark) -> str:
+    return COLOURS[mark.scorer % len(COLOURS)]
+
+
+def draw_stacks(ax: Axes, stacks: Sequence[Stack]) -> None:
+    """Whole, in part, none: one bar a scorer, what guessing gives as a thin bar below it."""
+    names = ("every twin right", "some right", "none right")
+    for y, stack in enumerate(stacks):
+        left = guess = 0.0
+        for place, (row, colour) in enumerate(zip(stack.shares, (WHOLE, PART, NONE), strict=True)):
+            share = 100 * row.value
+            ax.barh(y, share, left=left, height=0.5, color=colour, label=names[place] if y == 0 else None)
+            if share >= 6:
+                ink = "black" if colour == PART else "white"
+                ax.text(left + share / 2, y, f"{share:.1f} %", ha="center", va="center", color=ink)
+            left += share
+            if stack.chance is not None:
+                ax.barh(y + 0.36, 100 * stack.chance[place], left=guess, height=0.1, color=colour, alpha=0.55)
+                guess += 100 * stack.chance[place]
+    ax.set_yticks(range(len(stacks)), [f"{shortened(stack.scorer)}\n{stack.n:,} groups" for stack in stacks])
+    ax.set_ylim(len(stacks) - 0.4, -0.5)
+    ax.set_xlim(0, 100)
+    guessed = " (thin: guessing)" if any(stack.chance for stack in stacks) else ""
+    ax.set_xlabel(f"per cent of groups{guessed}")
+
+
+def draw_histogram(ax: Axes, histogram: Histogram) -> None:
+    """Margins of right answers above the line, of wrong ones below."""
+    width = histogram.edges[1] - histogram.edges[0]
+    starts = histogram.edges[:-1]
+    ax.bar(starts, histogram.right, width * 0.92, align="edge", color=WHOLE)
+    ax.bar(starts, [-n for n in histogram.wrong], width * 0.92, align="edge", color=NONE)
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    whole_ticks(ax.yaxis)
+    ax.set_xlabel("margin between the two best scores" + (" (last bin open)" if histogram.beyond else ""))
+    ax.set_ylabel("wrong ← problems → right")
+    ax.set_title(shortened(histogram.scorer, 48), loc="left", fontsize=9)
+
+
+def draw_confusion(ax: Axes, confusion: Confusion) -> None:
+    """Place of the right candidate against the place chosen, shaded by share of the row."""
+    rows, columns = len(confusion.counts), len(confusion.counts[0])
+    shares = [[confusion.share(row, column) for column in range(columns)] for row in range(rows)]
+    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for row in range(rows):
+        for column in range(columns):
+            ink = "white" if shares[row][column] > 0.6 else "black"
+            text = f"{confusion.counts[row][column]:,}\n{percent(shares[row][column], 0)}"
+            ax.text(column, row, text, ha="center", va="center", color=ink)
+    ax.set_xticks(range(columns), [*confusion.places, *(["no answer"] if confusion.abstained else [])])
+    ax.set_yticks(range(rows), list(confusion.places))
+    ax.set_xlabel("chosen candidate")
+    ax.set_ylabel("right candidate")
+    ax.set_title(shortened(confusion.scorer, 40), loc="left", fontsize=9)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)

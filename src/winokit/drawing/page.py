@@ -1,0 +1,70 @@
+"""The page shell: templates, what every page has in it, and settings as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from winokit.drawing import wording
+from winokit.files import write_whole
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+INDEX = "index.html"
+
+
+def write_page(path: Path, template: str, **shown: Any) -> None:
+    """Write one page from its template."""
+    write_whole(path, rendered(template, **shown))
+
+
+def rendered(template: str, **shown: Any) -> bytes:
+    """A page from its template."""
+    return environment().get_template(template).render(**shown).encode("utf-8", "replace")
+
+
+@cache
+def environment() -> Environment:
+    """The templates, with everything escaped that is not ours, and the filters that say numbers."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from winokit import __version__
+
+    # A stage owns its template: "audit/page.html.j2" lies in stages/audit.
+    loader = ChoiceLoader([PackageLoader("winokit.drawing"), PackageLoader("winokit.stages", "")])
+    made = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # Our own styles and scripts, put into the page as they are.
+    made.globals["verbatim"] = lambda name: Markup(loader.get_source(made, name)[0])
+    made.globals["version"] = __version__
+    made.filters |= {
+        "say": wording.say,
+        "interval": wording.say_interval,
+        "chance": wording.say_chance,
+        "percent": wording.percent,
+        "points": wording.points,
+        "probability": wording.probability,
+        "count": wording.count,
+        "value": lambda line: wording.SAY[line.kind](line.value),
+    }
+    return made
+
+
+def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested settings as lines of dotted names."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from flat(value, f"{prefix}{name}.")
+        elif isinstance(value, (list, tuple, Mapping)):
+            yield f"{prefix}{name}", ", ".join(str(part) for part in value) or "none"
+        else:
+            yield f"{prefix}{name}", "none" if value is None else str(value)

@@ -1,0 +1,291 @@
+"""The numbers of every plot, before anybody draws: the page lays them out in HTML, `figures` in matplotlib."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from winokit.data.runs import Run
+from winokit.drawing.protocols import about, base, place, title
+from winokit.drawing.scorers import Scorer, borrowed, owner
+from winokit.drawing.wording import POINTS, SHARE, kind_of
+from winokit.methods.scoring import Prediction
+from winokit.results import Metric, stands
+
+SECONDARY = {
+    *("expected_accuracy", "abstained", "one_right", "none_right", "independent_group_accuracy"),
+    *("majority", "majority_class"),
+}
+"""Shares that explain another row and would only crowd a plot of main results."""
+BINS = 20
+PLACES = ("first", "second", "third", "fourth", "fifth")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One scorer's value on a line of a forest."""
+
+    scorer: int
+    row: Metric
+    stands: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a forest: a title and a mark for each scorer that has the row."""
+
+    title: str
+    marks: tuple[Mark, ...]
+    note: str | None = None
+
+    @property
+    def n(self) -> int | None:
+        """What all marks were computed on, where that is the same number."""
+        counts = {mark.row.n for mark in self.marks}
+        return counts.pop() if len(counts) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The lines of one protocol."""
+
+    title: str
+    question: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Values with intervals and chance on one axis."""
+
+    blocks: tuple[Block, ...]
+    low: float = 0.0
+    high: float = 1.0
+
+    def place(self, value: float) -> float:
+        """Where a value lies on the axis, in per cent, kept inside it."""
+        return round(100 * min(max((value - self.low) / (self.high - self.low), 0.0), 1.0), 3)
+
+    @property
+    def unit(self) -> str:
+        """What the axis counts: an axis that goes below nought is one of differences."""
+        return "points" if self.low < 0 else "per cent"
+
+    @property
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """Values at the ends of the axis and at each quarter of it, with their labels.
+
+        >>> [label for _, label in Forest((), -0.25, 0.25).ticks]
+        ['−25', '−12.5', '0', '+12.5', '+25']
+        """
+        values = [self.low + quarter * (self.high - self.low) / 4 for quarter in range(5)]
+        return tuple((value, self._label(round(100 * value, 9))) for value in values)
+
+    def _label(self, number: float) -> str:
+        return f"{number:+g}".replace("-", "−") if self.low < 0 and number else f"{abs(number):g}"
+
+    @property
+    def lines(self) -> list[Line]:
+        """All lines, from top to bottom."""
+        return [line for block in self.blocks for line in block.lines]
+
+
+def forest(
+    rows: Iterable[Metric], known: Sequence[Scorer], protocol: str | None = None, *, fine: bool = False
+) -> Forest:
+    """Main results of every protocol or of one; `fine` are those on subsets of subsets, like `connective.because`."""
+    rows = list(rows)
+    # Expected accuracy is accuracy again, unless something was not answered.
+    abstained = any(row.metric == "abstained" and row.value for row in rows)
+    secondary = SECONDARY - {"expected_accuracy"} if abstained else SECONDARY
+    chosen = [
+        row
+        for row in rows
+        if kind_of(row) == SHARE
+        and row.metric not in secondary
+        and protocol in (None, base(row.protocol))
+        and ("." in row.subset) is fine
+    ]
+    return Forest(_blocks(chosen, known, title))
+
+
+def difference_forest(
+    rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str] = title
+) -> Forest:
+    """Differences of two accuracies around nought, on an axis wide enough for all."""
+    rows = [row for row in rows if kind_of(row) == POINTS]
+    ends = [abs(end) for row in rows for end in (row.value, row.low, row.high) if end is not None]
+    reach = next((reach for reach in (0.1, 0.25, 0.5) if max(ends, default=0.0) <= reach), 1.0)
+    return Forest(_blocks(rows, known, titled), -reach, reach)
+
+
+def _blocks(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]) -> tuple[Block, ...]:
+    protocols: dict[str, list[Metric]] = {}
+    for row in sorted(rows, key=place):
+        protocols.setdefault(row.protocol, []).append(row)
+    return tuple(
+        Block(about(name).title, about(name).question, _lines(members, known, titled))
+        for name, members in protocols.items()
+    )
+
+
+def _lines(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]) -> tuple[Line, ...]:
+    marks: dict[str, list[Mark]] = {}
+    notes: dict[str, list[str]] = {}
+    for row in rows:
+        scorer = owner(row, known)
+        if scorer is None:
+            continue
+        scoring = borrowed(row, scorer)
+        name = titled(row) + (f" · scoring {scoring}" if scoring else "")
+        marks.setdefault(name, []).append(Mark(known.index(scorer), row, stands(row)))
+        notes.setdefault(name, []).extend([row.note] if row.note else [])
+    return tuple(
+        Line(name, tuple(sorted(found, key=lambda mark: mark.scorer)), "; ".join(dict.fromkeys(notes[name])) or None)
+        for name, found in marks.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Shares of groups that are right as a whole, in part, and not at all; chance beside them where it is known."""
+
+    scorer: str
+    n: int
+    shares: tuple[Metric, Metric, Metric]
+    chance: tuple[float, float, float] | None
+
+
+def stacks(run: Run, known: Sequence[Scorer]) -> tuple[Stack, ...]:
+    """The group breakdown of each scorer that has one."""
+    found = []
+    for scorer in known:
+        rows = [_row(run, scorer, "groups", "complete", name) for name in ("group_accuracy", "one_right", "none_right")]
+        whole, part, none = rows
+        if whole is None or part is None or none is None:
+            continue
+        chances = [row.chance for row in (whole, part, none) if row.chance is not None]
+        chance = (chances[0], chances[1], chances[2]) if len(chances) == 3 else None
+        found.append(Stack(scorer.name, whole.n, (whole, part, none), chance))
+    return tuple(found)
+
+
+def _row(run: Run, scorer: Scorer, protocol: str, subset: str, metric: str) -> Metric | None:
+    for row in run.metrics:
+        same = (row.model, row.scoring, row.formalization) == (scorer.model, scorer.scoring, scorer.formalization)
+        if same and (row.protocol, row.subset, row.metric) == (protocol, subset, metric):
+            return row
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How far the chosen candidate was ahead, where it was right and where it was wrong."""
+
+    scorer: str
+    edges: tuple[float, ...]
+    right: tuple[int, ...]
+    wrong: tuple[int, ...]
+    median_right: float | None
+    median_wrong: float | None
+    beyond: int
+    """Margins past the last edge, counted in the last bin."""
+
+    @property
+    def top(self) -> int:
+        """The longest bar."""
+        return max((*self.right, *self.wrong, 1))
+
+
+def histograms(run: Run, known: Sequence[Scorer]) -> tuple[Histogram, ...]:
+    """Score margins of each scorer on the problems as they are; scorers without scores have none."""
+    found = [_histogram(scorer, _originals(run, scorer)) for scorer in known]
+    return tuple(histogram for histogram in found if histogram is not None)
+
+
+def _originals(run: Run, scorer: Scorer) -> list[Prediction]:
+    return [p for p in run.predictions if p.variant == "original" and scorer.made(p) and p.answer is not None]
+
+
+def _histogram(scorer: Scorer, predictions: Iterable[Prediction]) -> Histogram | None:
+    answered = [p for p in predictions if p.prediction is not None]
+    measured = [(p.margin, p.prediction == p.answer) for p in answered if p.margin is not None]
+    margins = np.array([margin for margin, _ in measured], float)
+    right = np.array([good for _, good in measured], bool)
+    usable = np.isfinite(margins)
+    margins, right = margins[usable], right[usable]
+    if not len(margins) or margins.max() == margins.min():
+        return None
+    # One outlier would press all bars into the first bin: the last one is open.
+    end = float(np.quantile(margins, 0.99)) or float(margins.max())
+    edges = np.linspace(0, end, BINS + 1)
+    clipped = np.minimum(margins, end)
+    return Histogram(
+        scorer.name,
+        tuple(float(edge) for edge in edges),
+        tuple(int(n) for n in np.histogram(clipped[right], edges)[0]),
+        tuple(int(n) for n in np.histogram(clipped[~right], edges)[0]),
+        float(np.median(margins[right])) if right.any() else None,
+        float(np.median(margins[~right])) if not right.all() else None,
+        int((margins > end).sum()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Which place the right candidate had, against which place was chosen."""
+
+    scorer: str
+    places: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """A row for each place of the right candidate; the last column counts abstentions, where there are any."""
+    abstained: bool
+
+    def share(self, answer: int, choice: int) -> float:
+        """Share of the row."""
+        return self.counts[answer][choice] / (sum(self.counts[answer]) or 1)
+
+
+def confusions(run: Run, known: Sequence[Scorer]) -> tuple[Confusion, ...]:
+    """The table of each scorer on the problems as they are."""
+    found = []
+    for scorer in known:
+        counts = Counter((p.answer, p.prediction) for p in _originals(run, scorer))
+        if not counts:
+            continue
+        size = 1 + max(place for pair in counts for place in pair if place is not None)
+        abstained = any(choice is None for _, choice in counts)
+        columns: list[int | None] = [*range(max(size, 2)), *([None] if abstained else [])]
+        table = tuple(tuple(counts[answer, choice] for choice in columns) for answer in range(max(size, 2)))
+        names = tuple(PLACES[i] if i < len(PLACES) else f"{i + 1}th" for i in range(max(size, 2)))
+        found.append(Confusion(scorer.name, names, table, abstained))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """Switchable problems by whether they are right before and after their candidates change places."""
+
+    scorer: str
+    both: int
+    before: int
+    after: int
+    neither: int
+
+
+def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[Switched, ...]:
+    """The table of each scorer with predictions on switched problems that match its row's count."""
+    found = []
+    for scorer in known:
+        row = _row(run, scorer, "switching", "switchable", "consistency")
+        before = {p.id: p.prediction == p.answer for p in _originals(run, scorer)}
+        switched = (p for p in run.predictions if p.variant == "switched" and scorer.made(p))
+        after = {p.id: p.prediction == p.answer for p in switched}
+        cells = Counter((before[name], good) for name, good in after.items() if name in before)
+        if row is not None and cells.total() == row.n:
+            kinds = (cells[True, True], cells[True, False], cells[False, True], cells[False, False])
+            found.append(Switched(scorer.name, *kinds))
+    return tuple(found)

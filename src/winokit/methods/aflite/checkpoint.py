@@ -1,0 +1,81 @@
+"""A filtering run as it stands after a phase, and its file: a killed run goes on to the same result."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winokit.errors import BadInput
+from winokit.files import write_whole
+from winokit.methods.aflite.rows import Ints
+
+VERSION = 1
+# What may differ between the run that was killed and the one that goes on.
+FREE = ("backend",)
+
+
+@dataclass
+class Run:
+    """When each row left, its scores, and what the next phase starts from."""
+
+    phase: Ints  # -1 while a row stays
+    scores: npt.NDArray[np.float64]  # of the last phase a row was in
+    first_scores: npt.NDArray[np.float64]
+    numbers: Ints  # rows that are left, in the order they lie in memory
+    history: list[dict[str, Any]] = field(default_factory=list)
+    ensemble: dict[str, Any] = field(default_factory=dict)
+    over: bool = False
+
+    @classmethod
+    def fresh(cls, count: int) -> Run:
+        """A run before its first phase."""
+        return cls(np.full(count, -1), np.full(count, np.nan), np.full(count, np.nan), np.arange(count))
+
+
+def identity(X: npt.NDArray[Any], y: Ints, units: Ints, settings: dict[str, Any]) -> str:
+    """A hash of everything the result depends on."""
+    found = hashlib.blake2b(digest_size=16)
+    for array in (X, y, units):
+        found.update(f"{array.shape} {array.dtype}".encode())
+        for start in range(0, len(array), 8192):
+            found.update(np.ascontiguousarray(array[start : start + 8192]).data)
+    told = {name: value for name, value in settings.items() if name not in FREE}
+    found.update(json.dumps(told, sort_keys=True, default=str).encode())
+    return found.hexdigest()
+
+
+def save(path: Path, run: Run, whose: str) -> None:
+    """Write the run whole, so that a kill leaves the phase before it."""
+    out = io.BytesIO()
+    about = {"version": VERSION, "identity": whose, "history": run.history, "over": run.over}
+    arrays = {name: getattr(run, name) for name in ("phase", "scores", "first_scores", "numbers")}
+    extra = {f"ensemble.{name}": np.asarray(value) for name, value in run.ensemble.items()}
+    np.savez(out, allow_pickle=False, about=np.array(json.dumps(about)), **arrays, **extra)
+    write_whole(path, out.getvalue())
+
+
+def resume(path: Path, whose: str) -> Run | None:
+    """The run in the file, None where there is no file yet."""
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+            about = json.loads(str(arrays.pop("about")))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise BadInput(f"{path} is not a checkpoint of a filtering run: remove it to start anew") from error
+    if about.get("version") != VERSION or about.get("identity") != whose:
+        raise BadInput(
+            f"{path} belongs to a run with other features, answers or settings: remove it, or repeat that run's"
+        )
+    prefix = "ensemble."
+    ensemble = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
+    return Run(**arrays, history=about["history"], over=about["over"], ensemble=ensemble)

@@ -1,0 +1,139 @@
+"""What AFLite removes where there is nothing to remove: runs on relabelled rows.
+
+Training subsets overlap, so the votes on a row are correlated, and on pure noise a good share of the rows reaches the
+threshold. A run therefore means something only beside runs on the same features whose answers are drawn anew. Whole
+groups are flipped, each with probability one half: twins keep opposite answers, as they have nearly the same features;
+a plain permutation would give many of them equal ones, a regularity that the ensemble finds and removes.
+
+Numbers of removals are right-skewed, so that the real one is ranked among the relabelled ones (`sequential.py`): a
+Student interval of them would be exceeded by chance more often than it says.
+
+A row's q-value estimates the share of chance among all rows that score at least as well in the first phase, the one
+phase in which all rows take part: the mean number of such rows in relabelled runs over their number in the real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winokit.errors import BadInput
+from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.inputs import checked_answers, checked_features, unit_numbers
+from winokit.methods.aflite.rows import Ints
+from winokit.methods.aflite.sequential import Rank, rank
+
+SEEDS_APART = 1_000_003
+"""How far the seeds of relabelled runs are from those of real ones, which may be several in a row."""
+
+
+@dataclass(frozen=True)
+class Null:
+    """Relabelled runs, and the real run beside them."""
+
+    removed: int  # by the real run
+    ranks: tuple[Rank, ...]  # of the real run and of its other seeds, by how many they remove
+    null_removed: tuple[int, ...]
+    at_threshold: int  # rows at or over the threshold in the real run's first phase
+    null_at_threshold: tuple[int, ...]
+    q_values: npt.NDArray[np.float64]  # one a row
+
+    @property
+    def expected(self) -> float:
+        """Removals that chance accounts for; somewhat many where draws stopped at one that reached the real run."""
+        return float(np.mean(self.null_removed))
+
+    @property
+    def excess(self) -> float:
+        """Removals beyond what chance accounts for."""
+        return self.removed - self.expected
+
+
+def null_runs(
+    real: AFLite,
+    X: Any,
+    y: npt.ArrayLike,
+    groups: Sequence[Any] | npt.NDArray[Any] | None = None,
+    *,
+    others: Sequence[AFLite] = (),
+    runs: int = 39,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Null:
+    """Repeat a fitted run on relabelled rows, at most `runs` times.
+
+    `others`, fitted with other seeds, are ranked among the same relabelled runs: those differ in their seeds too.
+    """
+    if runs < 1:
+        raise BadInput(f"1 relabelled run or more expected; found {runs}")
+    X = checked_features(X)
+    y = checked_answers(y, len(X))
+    units = unit_numbers(groups, len(X))
+    removed: list[int] = []
+    scores: list[npt.NDArray[np.float64]] = []
+
+    def relabelled_removals() -> Iterator[int]:
+        """Removals of one relabelled run after the other, those made for an earlier rank first."""
+        for number in count():
+            if number == len(removed):
+                again = real.again(real.seed + SEEDS_APART + seed + number)
+                again.fit(X, relabelled(y, units, seed=seed + number), groups)
+                removed.append(_removals(again))
+                scores.append(again.first_scores_)
+                if progress:
+                    progress(len(removed))
+            yield removed[number]
+
+    ranks = [rank((drawn >= _removals(fitted) for drawn in relabelled_removals()), runs) for fitted in (real, *others)]
+    return Null(
+        removed=_removals(real),
+        ranks=tuple(ranks),
+        null_removed=tuple(removed),
+        at_threshold=int((real.first_scores_ >= real.threshold).sum()),
+        null_at_threshold=tuple(int((found >= real.threshold).sum()) for found in scores),
+        q_values=q_values(real.first_scores_, scores),
+    )
+
+
+def _removals(fitted: AFLite) -> int:
+    return int((~fitted.keep_).sum())
+
+
+def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
+    """Answers with whole units flipped, each with probability one half; rows of a unit stay equal or opposite.
+
+    >>> y, units = np.array([0, 1, 1, 0]), np.array([0, 0, 2, 3])
+    >>> all(a != b for a, b, *_ in (relabelled(y, units, seed=seed) for seed in range(9)))
+    True
+    """
+    flips = np.random.default_rng(seed).integers(2, size=len(y))
+    return y ^ flips[units]
+
+
+def q_values(
+    scores: npt.NDArray[np.float64], null_scores: Sequence[npt.NDArray[np.float64]]
+) -> npt.NDArray[np.float64]:
+    """Share of chance among rows scoring at least as well; 1 for a row without a score.
+
+    >>> q_values(np.array([0.9, 0.8, 0.4]), [np.array([0.8, 0.3, 0.2]), np.array([0.5, 0.4, 0.1])]).tolist()
+    [0.0, 0.25, 0.5]
+    """
+    levels, level_of = np.unique(scores[~np.isnan(scores)], return_inverse=True)
+    real = _at_least(levels, scores)
+    chance = np.mean([_at_least(levels, found) for found in null_scores], axis=0)
+    # A better score never has a worse q-value.
+    smallest = np.minimum.accumulate(np.minimum(1, chance / np.maximum(real, 1)))
+    found = np.ones(len(scores))
+    found[~np.isnan(scores)] = smallest[level_of]
+    return found
+
+
+def _at_least(levels: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> Ints:
+    """How many scores reach each level."""
+    known = np.sort(scores[~np.isnan(scores)])
+    return len(known) - np.searchsorted(known, levels, side="left")

@@ -1,0 +1,164 @@
+"""What the removed rows have more of than the kept: words, lengths, negations; as log odds with intervals.
+
+Of A removed units a have a trait, of B kept ones b. To either side s units are added that have it as often as all units
+do, a share p: the informative prior of Monroe, Colaresi and Quinn, "Fightin' Words" (2008), for the two outcomes of
+having a trait or not. With a' = a + sp, A' = A + s, and b', B' likewise, the log odds ratio is
+log(a' / (A' - a')) - log(b' / (B' - b')), its variance 1/a' + 1/(A' - a') + 1/b' + 1/(B' - b'), its interval normal.
+Positive is over-used by the removed; one rare word in a handful of removed texts is pulled towards nought.
+
+A unit is a group on its side: twins share nearly all their words, so the members of a group that were removed count as
+one, each a part of it, and so do those that were kept. Many words are tested at once: p-values are of Fisher's exact
+test (twice the smaller tail, units rounded), and `q` is the false discovery rate they allow (Benjamini and Hochberg,
+1995).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control, hypergeom, norm
+
+from winokit.errors import BadInput
+from winokit.methods.aflite.whole_groups import BoolArray, FloatArray, Groups, IntArray, numbered
+from winokit.methods.aflite.word_counts import word_entries
+
+NEGATIONS = frozenset(
+    "not n't n’t never no nobody none nothing nowhere neither nor cannot without hardly barely scarcely".split()
+)
+"""Tokens that turn a statement around. A list, no parser: "no" in "no problem" counts."""
+PRIOR = 100.0
+"""Units of the prior on either side."""
+LENGTH_BINS = 5
+EXAMPLES = 3
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Overuse:
+    """One trait: how many units on each side have it, and the log odds ratio with its interval."""
+
+    trait: str
+    removed: float
+    of_removed: int
+    kept: float
+    of_kept: int
+    log_odds: float
+    low: float
+    high: float
+    p: float
+    q: float
+    examples: tuple[int, ...]
+    """Removed rows that have it, those first that were given first in `best`."""
+
+
+def overused_words(
+    texts: Sequence[Sequence[str]], sides: Sides, *, fewest: int = 10, best: IntArray | None = None
+) -> list[Overuse]:
+    """Every word that stands in `fewest` rows or more: the surest over-use first, the surest under-use last."""
+    entries = word_entries(texts, once=True)
+    times = np.bincount(entries.feature, minlength=entries.features)
+    common = np.flatnonzero(times >= fewest)
+    place = np.full(entries.features, -1)
+    place[common] = np.arange(len(common))
+    tested = place[entries.feature] >= 0
+    rows, traits = entries.row[tested], place[entries.feature[tested]]
+    found = _overuse([entries.words[word] for word in common], rows, traits, sides, best)
+    return sorted(found, key=lambda one: (-math.copysign(math.log(max(one.p, 1e-300)), one.log_odds), one.trait))
+
+
+def overused_lengths(
+    texts: Sequence[Sequence[str]], sides: Sides, *, bins: int = LENGTH_BINS, best: IntArray | None = None
+) -> list[Overuse]:
+    """Lengths in words, in about equally frequent bins from short to long."""
+    lengths = np.array([len(text) for text in texts])
+    starts = np.unique(np.quantile(lengths, np.arange(bins) / bins, method="higher"))
+    ends = [*(starts[1:] - 1), lengths.max()]
+    names = [f"{start}" if start == end else f"{start} to {end}" for start, end in zip(starts, ends, strict=True)]
+    traits = np.searchsorted(starts, lengths, side="right") - 1
+    return _overuse(names, np.arange(len(lengths)), traits, sides, best)
+
+
+def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides, *, best: IntArray | None = None) -> list[Overuse]:
+    """One line: a text with a negation in it, of the list `NEGATIONS`."""
+    rows = np.array([row for row, text in enumerate(texts) if not NEGATIONS.isdisjoint(text)], np.int64)
+    return _overuse(["negated"], rows, np.zeros(len(rows), np.int64), sides, best)
+
+
+class Sides:
+    """Removed and kept rows, each weighed so that a group counts as one on each side it is on."""
+
+    def __init__(self, removed: Sequence[bool] | BoolArray, groups: Groups | None = None) -> None:
+        self.removed: BoolArray = np.asarray(removed, np.bool_)
+        numbers = numbered(groups, len(self.removed))
+        side = numbers * 2 + self.removed
+        members = np.bincount(side, minlength=2 * len(self.removed))
+        self.weights: FloatArray = 1.0 / members[side]
+        self.units = (round(self.weights[~self.removed].sum()), round(self.weights[self.removed].sum()))
+        """How many groups have kept members, and how many have removed ones."""
+        if not all(self.units):
+            raise BadInput("some rows removed and some kept expected: there is nothing to compare")
+
+
+def log_odds(
+    a: NDArray[Any], of_a: float, b: NDArray[Any], of_b: float, *, prior: float = PRIOR, level: float = LEVEL
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log odds ratios of a of A against b of B, with the lower and upper ends of their intervals.
+
+    >>> ratio, low, high = log_odds(np.array([400]), 1000, np.array([200]), 1000)
+    >>> [round(float(value[0]), 2) for value in (ratio, low, high)]
+    [0.89, 0.7, 1.08]
+    """
+    share = (a + b) / (of_a + of_b)
+    # A thousandth of a unit keeps traits finite that nobody has, or everybody.
+    having = [np.clip(n + prior * share, 0.001, of + prior - 0.001) for n, of in ((a, of_a), (b, of_b))]
+    cells = [having[0], of_a + prior - having[0], having[1], of_b + prior - having[1]]
+    ratio = np.log(cells[0] / cells[1]) - np.log(cells[2] / cells[3])
+    half = norm.ppf((1 + level) / 2) * np.sqrt(sum(1 / cell for cell in cells))
+    return ratio, ratio - half, ratio + half
+
+
+def p_values(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArray:
+    """Fisher's exact test of a of A against b of B: twice the smaller tail."""
+    a, having = np.rint(a), np.rint(a) + np.rint(b)
+    tails = [known(at, of_a + of_b, having, of_a) for known, at in ((hypergeom.cdf, a), (hypergeom.sf, a - 1))]
+    found: FloatArray = np.minimum(1.0, 2 * np.minimum(*tails))
+    return found
+
+
+def _overuse(
+    names: Sequence[str], rows: IntArray, traits: IntArray, sides: Sides, best: IntArray | None
+) -> list[Overuse]:
+    """The table of traits, where entry i says that row `rows[i]` has trait `traits[i]`."""
+    if not names:
+        return []
+    out = sides.removed[rows]
+    a = np.bincount(traits[out], sides.weights[rows[out]], len(names))
+    b = np.bincount(traits[~out], sides.weights[rows[~out]], len(names))
+    kept, removed = sides.units
+    ratio, low, high = log_odds(a, removed, b, kept)
+    p = p_values(a, removed, b, kept)
+    examples = _examples(len(names), rows[out], traits[out], best)
+    columns = (column.tolist() for column in (a, b, ratio, low, high, p, false_discovery_control(p)))
+    return [
+        Overuse(name, a, removed, b, kept, ratio, low, high, p, q, shown)
+        for name, a, b, ratio, low, high, p, q, shown in zip(names, *columns, examples, strict=True)
+    ]
+
+
+def _examples(traits: int, rows: IntArray, of: IntArray, best: IntArray | None) -> list[tuple[int, ...]]:
+    """The first few rows of each trait, in the order of `best` (row numbers) or as they stand."""
+    if best is not None:
+        rank = np.full(int(max(rows.max(initial=0), best.max(initial=0))) + 1, len(best))
+        rank[best] = np.arange(len(best))
+        order = np.lexsort((rows, rank[rows], of))
+    else:
+        order = np.lexsort((rows, of))
+    rows, of = rows[order], of[order]
+    starts = np.searchsorted(of, np.arange(traits))
+    ends = np.searchsorted(of, np.arange(traits), side="right")
+    return [tuple(rows[start : min(start + EXAMPLES, end)].tolist()) for start, end in zip(starts, ends, strict=True)]

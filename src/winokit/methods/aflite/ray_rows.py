@@ -1,0 +1,189 @@
+"""The rows AFLite works on, spread over Ray's workers: each holds some, and what travels is small.
+
+A gradient is a sum over rows, so workers add up their own and the driver adds up the workers' (width x classifiers
+numbers each); the metric likewise. Partitions need the m-th smallest of all keys, which four rounds of counting by
+bytes find without moving a key. Votes come back as two small numbers a row; which rows a worker holds, and in which
+order, the driver knows without asking.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from winokit.errors import BadInput, MissingExtra
+from winokit.methods.aflite.algebra import Floats, inverse
+from winokit.methods.aflite.partitions import Keys
+from winokit.methods.aflite.rows import Ints, NumpyRows, Plan, Votes, filling, train_sizes
+
+
+class RayRows:
+    """Rows on the workers of a Ray cluster, or of this machine."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Ints,
+        units: Ints,
+        strata: Ints,
+        numbers: Ints,
+        plan: Plan,
+        *,
+        workers: int | None = None,
+        address: str | None = None,
+    ) -> None:
+        self._ray = started(address)
+        cores = int(self._ray.cluster_resources().get("CPU", 1))
+        # One worker a machine, with all its cores: what travels grows with the workers, not with their cores.
+        workers = workers or sum(bool(node["Alive"]) for node in self._ray.nodes())
+        threads = max(1, cores // workers)
+        self.width = X.shape[1]
+        self.plan = plan
+        self._dtype = np.float64 if X.dtype == np.float64 else np.float32
+        worker = self._ray.remote(num_cpus=threads)(_Worker)
+        self._workers = []
+        self._numbers = shares(numbers, units, workers)
+        for own in self._numbers:
+            # Files are opened by the worker; rows in memory travel once.
+            rows = X if hasattr(X, "paths") else X[own]
+            self._workers.append(worker.remote(rows, y[own], units[own], strata[own], own, plan, threads))
+
+    @property
+    def count(self) -> int:
+        return sum(len(own) for own in self._numbers)
+
+    @property
+    def numbers(self) -> Ints:
+        return np.concatenate(self._numbers)
+
+    @property
+    def weights(self) -> Floats:
+        return np.concatenate(self._all("weights"))
+
+    @weights.setter
+    def weights(self, weights: Floats) -> None:
+        self._ray.get(
+            [worker.set_weights.remote(part) for worker, part in zip(self._workers, self._split(weights), strict=True)]
+        )
+
+    def zeros(self, height: int, width: int) -> Floats:
+        return np.zeros((height, width), dtype=self._dtype)
+
+    def to_numpy(self, array: Floats) -> Floats:
+        return array
+
+    from_numpy = to_numpy
+    inverse = staticmethod(inverse)
+
+    def draw(self, phase: int) -> None:
+        counts = sum(self._all("strata_counts"), np.zeros(self.plan.strata, dtype=np.int64))
+        sizes = np.array(train_sizes(counts, self.plan.train_size))
+        left = np.repeat(sizes[:, None], self.plan.classifiers, axis=1)
+        prefix = np.zeros(left.shape, dtype=np.uint64)
+        for bits in (0, 8, 16, 24):
+            below = sum(self._all("tally", phase, prefix, bits)).cumsum(axis=2)
+            byte = (below < left[:, :, None]).sum(axis=2)
+            before = np.take_along_axis(below, np.maximum(byte - 1, 0)[:, :, None], axis=2)[:, :, 0]
+            left = left - np.where(byte > 0, before, 0)
+            prefix = prefix << np.uint64(8) | byte.astype(np.uint64)
+        self._all("mark", phase, prefix.astype(np.uint32))
+
+    def gradient(self, theta: Floats) -> Floats:
+        return _summed(self._all("gradient", theta))
+
+    def gram(self, theta: Floats) -> Floats:
+        return _summed(self._all("gram", theta))
+
+    def votes(self) -> Votes:
+        right, made = (np.concatenate(parts) for parts in zip(*self._all("votes"), strict=True))
+        return Votes(self.numbers, right.astype(np.int64), made.astype(np.int64))
+
+    def drop(self, positions: Ints) -> Floats:
+        gone = np.zeros(self.count, dtype=bool)
+        gone[positions] = True
+        parts = [np.flatnonzero(part) for part in self._split(gone)]
+        lost = self._ray.get([worker.drop.remote(part) for worker, part in zip(self._workers, parts, strict=True)])
+        self._numbers = [filling(len(own), part)(own) for own, part in zip(self._numbers, parts, strict=True)]
+        return _summed(lost)
+
+    def _all(self, name: str, *arguments: Any) -> list[Any]:
+        """What every worker answers, arguments sent once."""
+        sent = [self._ray.put(argument) for argument in arguments]
+        found: list[Any] = self._ray.get([getattr(worker, name).remote(*sent) for worker in self._workers])
+        return found
+
+    def _split(self, rows: Any) -> list[Any]:
+        return np.split(rows, np.cumsum([len(own) for own in self._numbers])[:-1])
+
+
+class _Worker:
+    """The rows of one worker; methods are those of `NumpyRows`, and its plain values as methods."""
+
+    def __init__(self, X: Any, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: Plan, threads: int) -> None:
+        X = X[numbers] if hasattr(X, "paths") else X
+        self.rows = NumpyRows(X, y, units, strata, np.arange(len(numbers)), plan, threads=threads)
+
+    def weights(self) -> Floats:
+        return self.rows.weights
+
+    def set_weights(self, weights: Floats) -> None:
+        self.rows.weights = weights.copy()
+
+    def strata_counts(self) -> Ints:
+        return self.rows.strata_counts()
+
+    def tally(self, phase: int, prefix: Keys, bits: int) -> Ints:
+        return self.rows.tally(phase, prefix, bits)
+
+    def mark(self, phase: int, limits: Keys) -> None:
+        self.rows.mark(phase, limits)
+
+    def gradient(self, theta: Floats) -> Floats:
+        return self.rows.gradient(theta)
+
+    def gram(self, theta: Floats) -> Floats:
+        return self.rows.gram(theta)
+
+    def votes(self) -> tuple[Ints, Ints]:
+        found = self.rows.votes()
+        return found.right.astype(np.uint16), found.made.astype(np.uint16)
+
+    def drop(self, positions: Ints) -> Floats:
+        return self.rows.drop(positions)
+
+
+def shares(numbers: Ints, units: Ints, workers: int) -> list[Ints]:
+    """The rows' numbers in `workers` parts of about equal size, no unit in two of them.
+
+    >>> [part.tolist() for part in shares(np.arange(5), np.array([0, 0, 2, 2, 4]), 2)]
+    [[0, 1], [2, 3, 4]]
+    """
+    ordered = numbers[np.argsort(units[numbers], kind="stable")]
+    first = np.flatnonzero(np.diff(units[ordered], prepend=-1))  # where a unit begins
+    wanted = np.linspace(0, len(ordered), workers + 1)[1:-1]
+    cuts = np.unique(first[np.searchsorted(first, wanted, side="right") - 1])
+    return [part for part in np.split(ordered, cuts) if len(part)]
+
+
+def started(address: str | None) -> Any:
+    """Ray, connected to the cluster at `address`, or started on this machine."""
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra("filtering on Ray", "ray") from None
+    if not ray.is_initialized():
+        try:
+            ray.init(address=address, logging_level=logging.ERROR, include_dashboard=False if address is None else None)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise BadInput(f"no Ray cluster answers at {address}: {error}") from error
+    return ray
+
+
+def _summed(parts: list[Floats]) -> Floats:
+    """The sum, added in the workers' order."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total

@@ -1,0 +1,270 @@
+"""The rows AFLite works on, held in memory: what a phase asks of them, done block by block on all cores.
+
+Rows that leave are overwritten by the last ones, so that matrix products always run over one block of memory without
+copying it. Results are sums over a fixed number of stripes, added in order: they do not depend on the threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+
+from winokit.methods.aflite.algebra import Floats, inverse, logistic, weighted_gram
+from winokit.methods.aflite.partitions import Keys, keys, salts
+
+Ints = npt.NDArray[np.int64]
+T = TypeVar("T")
+STRIPES = 8
+NARROW = 512  # columns
+SMALL = 20_000_000  # products; below it threads cost more than they save
+BLOCK = 1024  # rows at a time: a block of a usual width and its products stay in a core's cache
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What rows must know to draw partitions."""
+
+    seed: int
+    classifiers: int
+    train_size: int
+    strata: int = 1
+
+    def salts(self, phase: int) -> Keys:
+        """What the keys of a phase depend on."""
+        return salts(self.seed, phase, range(self.classifiers))
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Of each current row: its number, predictions that were right, and predictions made while it was held out."""
+
+    numbers: Ints
+    right: Ints
+    made: Ints
+
+
+class Rows(Protocol):
+    """Rows somewhere: in memory, on a GPU, on other machines. Arrays are of the kind the place works with."""
+
+    width: int
+    weights: Any  # p(1 - p) of each row where the gram was made
+
+    @property
+    def count(self) -> int:
+        """How many rows are left."""
+
+    @property
+    def numbers(self) -> Ints:
+        """Which rows are left, in the order they lie in."""
+
+    def zeros(self, height: int, width: int) -> Any:
+        """An array of noughts."""
+
+    def to_numpy(self, array: Any) -> Floats:
+        """The array as one of NumPy's."""
+
+    def from_numpy(self, array: Floats) -> Any:
+        """One of NumPy's arrays as one of this kind."""
+
+    def inverse(self, matrix: Any, ridge: Any) -> Any:
+        """The inverse of a positive matrix plus a ridge on its diagonal."""
+
+    def draw(self, phase: int) -> None:
+        """Draw which rows train which classifier."""
+
+    def gradient(self, theta: Any) -> Any:
+        """Sum over each classifier's rows of (p - y) x, the last entry for the intercept; one column serves for all."""
+
+    def gram(self, theta: Any) -> Any:
+        """Sum over rows of p(1 - p) x xᵀ at the single column `theta`, x with a 1 at its end; the weights are kept."""
+
+    def votes(self) -> Votes:
+        """Predictions at the last gradient for rows that did not train."""
+
+    def drop(self, positions: Ints) -> Any:
+        """Let rows go, counted as `votes` has them; what they had added to the gram."""
+
+
+class NumpyRows:
+    """Rows in memory."""
+
+    def __init__(
+        self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: Plan, threads: int = 0
+    ) -> None:
+        dtype = np.float64 if X.dtype == np.float64 else np.float32
+        self.width = X.shape[1]
+        self.plan = plan
+        self.numbers = numbers.copy()
+        self.weights = np.zeros(len(numbers), dtype=dtype)
+        self._X = X[numbers].astype(dtype, copy=False)
+        self._y = y[numbers].astype(dtype)
+        self._units = units[numbers].astype(np.uint32)
+        self._strata = strata[numbers]
+        self._train = np.zeros((len(numbers), plan.classifiers), dtype=dtype)
+        self._odds = np.zeros((len(numbers), plan.classifiers), dtype=dtype)
+        self._pool = ThreadPoolExecutor(threads or cores())
+        self._blas = ThreadpoolController()
+
+    @property
+    def count(self) -> int:
+        return len(self.numbers)
+
+    def zeros(self, height: int, width: int) -> Floats:
+        return np.zeros((height, width), dtype=self._X.dtype)
+
+    def to_numpy(self, array: Floats) -> Floats:
+        return array
+
+    from_numpy = to_numpy
+
+    def inverse(self, matrix: Floats, ridge: Floats) -> Floats:
+        # Threads that wait for one another make small matrices slow on a busy machine.
+        with self._blas.limit(limits=1 if self.width < NARROW else None, user_api="blas"):
+            return inverse(matrix, ridge)
+
+    def draw(self, phase: int) -> None:
+        sizes = train_sizes(self.strata_counts(), self.plan.train_size)
+        salt = self.plan.salts(phase)
+
+        def limit(units: Keys, wanted: int, column: int) -> np.uint32:
+            found = keys(units, salt[:, column : column + 1])[:, 0]
+            return np.partition(found, wanted - 1)[wanted - 1] if wanted else np.uint32(0)
+
+        limits = []
+        for stratum, wanted in enumerate(sizes):
+            one = partial(limit, self._units[self._strata == stratum], wanted)
+            limits.append(list(self._pool.map(one, range(self.plan.classifiers))))
+        self.mark(phase, np.array(limits, dtype=np.uint32))
+
+    def mark(self, phase: int, limits: Keys) -> None:
+        """Let rows train whose keys are at most the limit of their stratum and classifier."""
+        salt = self.plan.salts(phase)
+
+        def part(rows: slice) -> None:
+            for block in blocks(rows):
+                self._train[block] = keys(self._units[block], salt) <= limits[self._strata[block]]
+
+        self._each(part)
+
+    def strata_counts(self) -> Ints:
+        """Rows of each stratum."""
+        return np.bincount(self._strata, minlength=self.plan.strata)
+
+    def tally(self, phase: int, prefix: Keys, bits: int) -> Ints:
+        """Of the keys whose first `bits` bits are `prefix`, how many go on with each of the 256 next bytes.
+
+        Counts are by stratum, classifier and byte.
+        """
+        found = keys(self._units, self.plan.salts(phase))
+        counts = np.zeros((self.plan.strata, self.plan.classifiers, 256), dtype=np.int64)
+        for stratum, column in np.ndindex(counts.shape[:2]):
+            own = found[self._strata == stratum, column].astype(np.uint64)
+            own = own[own >> np.uint64(32 - bits) == prefix[stratum, column]]
+            counts[stratum, column] = np.bincount((own >> np.uint64(24 - bits)) & np.uint64(255), minlength=256)
+        return counts
+
+    def gradient(self, theta: Floats) -> Floats:
+        weights, intercept = np.ascontiguousarray(theta[:-1]), theta[-1]
+        shape = self.width + 1, self.plan.classifiers
+
+        def part(rows: slice) -> Floats:
+            total = np.zeros(shape, dtype=theta.dtype)
+            for block in blocks(rows):
+                odds = self._X[block] @ weights
+                odds += intercept
+                self._odds[block] = odds
+                rest = logistic(odds)
+                rest -= self._y[block, None]
+                rest = rest * self._train[block]
+                total[:-1] += self._X[block].T @ rest
+                total[-1] += rest.sum(0)
+            return total
+
+        return sum(self._each(part), np.zeros(shape, dtype=theta.dtype))
+
+    def gram(self, theta: Floats) -> Floats:
+        # Here the library's own threads do, and only one sum is held.
+        total = np.zeros((self.width + 1, self.width + 1))
+        for block in blocks(slice(0, self.count), 4 * BLOCK):
+            chances = logistic(self._X[block] @ theta[:-1, 0] + theta[-1, 0])
+            self.weights[block] = chances * (1 - chances)
+            total += weighted_gram(self._X[block], self.weights[block])
+        return total
+
+    def votes(self) -> Votes:
+        right = np.zeros(self.count, dtype=np.int64)
+        made = np.zeros(self.count, dtype=np.int64)
+
+        def count(rows: slice) -> None:
+            for block in blocks(rows):
+                held_out = self._train[block] == 0
+                made[block] = held_out.sum(1)
+                guess, answer = np.greater(self._odds[block], 0), np.greater(self._y[block, None], 0)
+                right[block] = ((guess == answer) & held_out).sum(1)
+
+        self._each(count)
+        return Votes(self.numbers, right, made)
+
+    def drop(self, positions: Ints) -> Floats:
+        lost = weighted_gram(self._X[positions], self.weights[positions]).astype(np.float64)
+        filled = filling(self.count, positions)
+        for name in ("numbers", "weights", "_X", "_y", "_units", "_strata", "_train", "_odds"):
+            setattr(self, name, filled(getattr(self, name)))
+        return lost
+
+    def _each(self, work: Callable[[slice], T]) -> list[T]:
+        """Do the work on every stripe, in threads that leave the cores to one another."""
+        edges = np.linspace(0, self.count, STRIPES + 1).astype(int)
+        stripes = [slice(*pair) for pair in pairwise(edges)]
+        if self.count * self.width * self.plan.classifiers < SMALL:
+            return [work(stripe) for stripe in stripes]
+        with self._blas.limit(limits=1, user_api="blas"):
+            return list(self._pool.map(work, stripes))
+
+
+def filling(count: int, gone: Ints) -> Callable[[Floats], Floats]:
+    """How an array loses some of its rows in place: the last ones move into the gaps.
+
+    >>> filling(5, np.array([0, 3]))(np.array([10, 11, 12, 13, 14])).tolist()
+    [14, 11, 12]
+    """
+    leaves = np.zeros(count, dtype=bool)
+    leaves[gone] = True
+    left = count - len(gone)
+    gaps, movers = np.flatnonzero(leaves[:left]), left + np.flatnonzero(~leaves[left:])
+
+    def filled(rows: Floats) -> Floats:
+        rows[gaps] = rows[movers]
+        return rows[:left]
+
+    return filled
+
+
+def train_sizes(counts: Sequence[int] | Ints, train_size: int) -> list[int]:
+    """Training rows of each stratum, in proportion, adding up to `train_size`.
+
+    >>> train_sizes([30, 10], 21), train_sizes([40], 21)
+    ([16, 5], [21])
+    """
+    edges = [round(train_size * float(edge) / sum(counts)) for edge in np.cumsum(counts)]
+    return [edge - before for before, edge in zip([0, *edges], edges, strict=False)]
+
+
+def blocks(rows: slice, size: int = BLOCK) -> Iterator[slice]:
+    """The slice in pieces of at most `size` rows."""
+    for start in range(rows.start, rows.stop, size):
+        yield slice(start, min(start + size, rows.stop))
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,155 @@
+"""What a formalization is: a problem becomes inputs, a head turns them into a number an option, then loss and decision.
+
+The six are those of Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020),
+https://arxiv.org/abs/2010.04043. Paper and released code disagree in places; where they do there is a switch, written
+after a question mark: `mc-sent?separator=after`, `mc-mlm?loss=margin&alpha=5`. `style` sets several at once: `paper`,
+`code` (nyu-mll/wsc-formalizations) or `winogrande` (allenai/winogrande).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import parse_qsl
+
+from winokit.errors import BadInput, UnknownName
+from winokit.registry import Registry
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+
+    from winokit.methods.formalizations.batch import Batch
+    from winokit.methods.formalizations.cases import Case
+    from winokit.methods.formalizations.inputs import Input
+
+Switches: TypeAlias = Mapping[str, str]
+"""Every switch of a formalization with its value, defaults filled in."""
+Loss: TypeAlias = "tuple[Tensor, int]"
+"""A sum, and of how many: the mean is taken over a whole batch, however it is cut to fit the memory."""
+
+NUMBER = ("number",)
+STYLES: Mapping[str, Switches] = {
+    "default": {},
+    "paper": {
+        "separator": "after",
+        "substitution": "verbatim",
+        "ties": "strict",
+        "judge": "each",
+        "trains": "groups",
+        "mean": "problems",
+    },
+    "code": {
+        "separator": "before",
+        "separators": "2",
+        "substitution": "verbatim",
+        "ties": "strict",
+        "judge": "first",
+        "trains": "right",
+        "mean": "rows",
+    },
+    "winogrande": {"separator": "before", "substitution": "literal", "head": "dense", "ties": "loose"},
+}
+COMPARING = {"ties": ("abstain", "strict", "loose"), "trains": ("right", "groups"), "rivals": ()}
+"""Switches of formalizations that compare options.
+
+`ties`: an abstention; lost by the query, which for problems with candidates is the first (`strict`); or won by it.
+`trains`: of yes/no judgements those whose query is right, or one for each sentence and pronoun.
+`rivals`: what a judgement's query is compared with: `siblings`, or the name of a spaCy model (`cases.py`).
+"""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A formalization as its file defines it."""
+
+    name: str
+    about: str
+    input: Input
+    head: Callable[[Any, Switches], Module]
+    """From the encoder's configuration to a module: encoder and batch in, a number an option out."""
+    loss: Callable[[Tensor, Batch, Switches], Loss]
+    decide: Callable[[Case, Sequence[float], Switches], tuple[float, ...] | str]
+    """From a number an option to a score a candidate, or why there is none."""
+    pointwise: bool = False
+    """Whether each option trains by itself, with the others elsewhere in the epoch."""
+    compares: bool = True
+    """Whether a decision looks at more than one option."""
+    guesses: bool = False
+    """Whether it needs the model's language-modelling head."""
+    switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Switches and their values, the default first; `NUMBER` and a default for numbers, nothing for free text."""
+
+
+FORMALIZATIONS: Registry[Definition] = Registry("formalization")
+
+
+def register(definition: Definition) -> Definition:
+    """Add a formalization to the registry."""
+    return FORMALIZATIONS.register(definition.name)(definition)
+
+
+@dataclass(frozen=True)
+class Formalization:
+    """A formalization with its switches set."""
+
+    definition: Definition
+    switches: Switches
+
+    @classmethod
+    def parse(cls, spec: str) -> Formalization:
+        """Take `name?switch=value&…` apart; a wrong name or value says what exists."""
+        name, _, query = spec.partition("?")
+        definition = FORMALIZATIONS[name]
+        asked = dict(parse_qsl(query, keep_blank_values=True))
+        style = asked.pop("style", "default")
+        if style not in STYLES:
+            raise UnknownName("style of formalization", style, STYLES)
+        for switch in asked:
+            if switch not in definition.switches:
+                raise UnknownName(f"switch of {name!r}", switch, [*definition.switches, "style"])
+        # A style speaks of every formalization: what this one has no switch or no such value for is not meant for it.
+        styled = {key: value for key, value in STYLES[style].items() if value in definition.switches.get(key, ())}
+        return cls(
+            definition, {**defaults(definition), **styled, **{key: _checked(name, key, asked[key]) for key in asked}}
+        )
+
+    @property
+    def name(self) -> str:
+        """Its name without switches."""
+        return self.definition.name
+
+    @property
+    def spec(self) -> str:
+        """Its name with whatever differs from the defaults: the same formalization always has the same."""
+        usual = defaults(self.definition)
+        changed = "&".join(f"{key}={value}" for key, value in self.switches.items() if value != usual[key])
+        return f"{self.name}?{changed}" if changed else self.name
+
+
+def defaults(definition: Definition) -> dict[str, str]:
+    """The switches as they stand when nobody says otherwise."""
+    return {key: _default(key, values) for key, values in definition.switches.items()}
+
+
+def _default(key: str, values: tuple[str, ...]) -> str:
+    if not values:
+        return "siblings"
+    return values[1] if values[:1] == NUMBER else values[0]
+
+
+def _checked(name: str, key: str, value: str) -> str:
+    known = FORMALIZATIONS[name].switches[key]
+    if known[:1] == NUMBER:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (number >= 0 and math.isfinite(number)):
+            raise BadInput(f"{name}?{key}: a number, 0 or more, expected, found {value!r}")
+        return str(number)
+    if known and value not in known:
+        raise UnknownName(f"{key} of {name!r}", value, known)
+    return value

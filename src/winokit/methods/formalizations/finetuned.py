@@ -1,0 +1,84 @@
+"""A folder that winokit trained, as a model: `hf:FOLDER`. It judges whole problems, under its own formalization.
+
+`hf:FOLDER?kind=masked` loads the same weights as a plain masked language model, where they have a language-modelling
+head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from winokit.errors import BadInput
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.cases import Case, rivals_of, without
+from winokit.methods.formalizations.inputs import Encoded, encode
+from winokit.methods.formalizations.network import Network, open_network
+from winokit.models.base import Answer, Choose, Request, Scores
+from winokit.models.hf_common import Settings, fingerprint
+from winokit.models.registry import Spec
+from winokit.problem import Dataset, Problem
+
+
+def load(spec: Spec, settings: Settings) -> FineTuned:
+    """Load a trained folder under the formalization it remembers."""
+    return FineTuned(str(spec), settings, open_network(settings))
+
+
+class FineTuned:
+    """A fine-tuned model, loaded."""
+
+    kind = "any"
+    can: frozenset[type] = frozenset({Choose})
+
+    def __init__(self, spec: str, settings: Settings, network: Network) -> None:
+        self.spec = spec
+        self.settings = settings
+        self.network = network
+
+    @property
+    def formalization(self) -> str:
+        """How it was trained, and how it is asked."""
+        return self.network.formalization.spec
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Weights, tokenizer, precision, formalization."""
+        return f"{fingerprint(self.settings)} {self.formalization}"
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Scores of each problem's candidates, the longest texts first."""
+        formalization = self.network.formalization
+        cases = [case_of(request, formalization) for request in requests]
+        read: list[tuple[int, Encoded]] = []
+        for index, encoded in enumerate(encode(cases, formalization, self.network.reader)):
+            if isinstance(encoded, str):
+                yield index, Scores(None, encoded)
+            else:
+                read.append((index, encoded))
+        for at, numbers in self.network.numbers([encoded for _, encoded in read], self.settings.budget):
+            index = read[at][0]
+            scores = formalization.definition.decide(cases[index], numbers, formalization.switches)
+            yield index, Scores(None, scores) if isinstance(scores, str) else Scores(scores)
+
+
+def case_of(request: Request, formalization: Formalization) -> Case:
+    """The case that a request asks about."""
+    if not isinstance(request, Choose):
+        raise BadInput(f"a fine-tuned model judges whole problems; it cannot answer {type(request).__name__} requests")
+    problem = Problem(
+        request.before,
+        request.after,
+        request.candidates,
+        pronoun=request.pronoun,
+        query=request.query,
+        labels=dict(request.labels),
+    )
+    options = request.candidates
+    if request.query is not None:
+        rivals: tuple[str, ...] = ()
+        if formalization.definition.compares:
+            named = formalization.switches["rivals"] == "siblings"
+            rivals = without(request.query, request.rivals) if named else rivals_of(Dataset([]), formalization)(problem)
+        options = (request.query, *rivals)
+    return Case(problem, options, (None,) * len(options))

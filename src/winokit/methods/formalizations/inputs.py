@@ -1,0 +1,217 @@
+"""What a model reads: the text with an option in its blank, with the option masked, or as it stands.
+
+| input | an option of "Jim yelled at Kevin because he was upset." | what the head looks at |
+|---|---|---|
+| `SENTENCES` | [CLS] Jim yelled at Kevin because [SEP] Jim was upset. [SEP] | the first token |
+| `SPANS` | [CLS] Jim yelled at Kevin because he was upset. [SEP] | the first token, the tokens of "Jim" and of "he" |
+| `MASKED` | [CLS] Jim yelled at Kevin because [MASK] was upset. [SEP] | the masks, one a piece of "Jim" |
+
+Both papers print the separator after the option, both code bases put it before (`separator`). RoBERTa's tokenizer
+joins two texts by two separators and BERT's by one; Liu et al.'s code takes two for either (`separators=2`). The text
+is tokenised whole, and the separator goes between its tokens, so that the option keeps the space before it;
+allenai/winogrande tokenises the two parts by themselves, so that RoBERTa reads the option without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from winokit.errors import BadInput
+from winokit.methods.formalizations.base import Formalization, Switches
+from winokit.methods.formalizations.cases import Case
+from winokit.methods.transforms.substitute import Filled, substitute
+from winokit.models.base import TooLong
+from winokit.models.reading import Reading, read
+from winokit.problem import Problem
+from winokit.text.mentions import core, occurrences
+
+SUBSTITUTION = {"substitution": ("auto", "literal", "natural", "verbatim")}
+"""How an option goes into the blank (`transforms.substitute`); `verbatim` changes nothing: "his" becomes "Bill"."""
+SEPARATION = {"separator": ("before", "after"), "separators": ("own", "1", "2")}
+CHUNK = 4096
+"""Texts tokenised at a time."""
+
+Span: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A text, and the characters in it that matter."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Token ids, and where the second segment begins, for models that tell segments apart."""
+
+    ids: tuple[int, ...]
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Where the head looks for one option: a row, positions in it by span, and the tokens hidden there."""
+
+    row: int
+    places: tuple[tuple[int, ...], ...] = ()
+    tokens: tuple[int, ...] = ()
+    right: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A case as a model reads it. Options that leave the same text behind share a row."""
+
+    rows: tuple[Row, ...]
+    options: tuple[Option, ...]
+
+    @property
+    def longest(self) -> int:
+        """Tokens of its longest row."""
+        return max(len(row.ids) for row in self.rows)
+
+    def only(self, index: int) -> Encoded:
+        """One of its options by itself."""
+        option = self.options[index]
+        return Encoded((self.rows[option.row],), (Option(0, option.places, option.tokens, option.right),))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A tokenizer and what else decides how a text becomes rows."""
+
+    tokenizer: Any
+    longest: int
+    segments: bool
+    """Whether the model tells segments apart."""
+    separators: tuple[int, ...]
+    """What the tokenizer puts between two texts."""
+
+    @classmethod
+    def of(cls, tokenizer: Any, config: Any, longest: int) -> Reader:
+        """The reader of a model."""
+        tells = "token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 0) > 1
+        return cls(tokenizer, longest, tells, _between(tokenizer))
+
+
+def _between(tokenizer: Any) -> tuple[int, ...]:
+    joined = tokenizer("a", "b").encodings[0]
+    texts = joined.sequence_ids
+    last, first = len(texts) - 1 - texts[::-1].index(0), texts.index(1)
+    found = tuple(joined.ids[last + 1 : first])
+    return found or (() if tokenizer.sep_token_id is None else (tokenizer.sep_token_id,))
+
+
+@dataclass(frozen=True)
+class Input:
+    """One way to read a case: the texts of its options, and what the head is to see of each."""
+
+    texts: Callable[[Case, Switches], tuple[Marked, ...] | str]
+    """One marked text an option, or why there is none."""
+    row: Callable[[Marked, Reading, Reader, Switches], tuple[Row, tuple[tuple[int, ...], ...], tuple[int, ...]]]
+    """Row, places and hidden tokens of an option."""
+
+
+def encode(cases: Sequence[Case], formalization: Formalization, reader: Reader) -> list[Encoded | str]:
+    """Each case as the model reads it, or why it cannot."""
+    how, switches = formalization.definition.input, formalization.switches
+    marked = [how.texts(case, switches) for case in cases]
+    texts = list(dict.fromkeys(one.text for some in marked if not isinstance(some, str) for one in some))
+    readings: dict[str, Reading] = {}
+    for start in range(0, len(texts), CHUNK):
+        some = texts[start : start + CHUNK]
+        readings |= zip(some, read(reader.tokenizer, some, reader.longest), strict=True)
+    return [
+        some if isinstance(some, str) else _encoded(case, some, readings, reader, formalization)
+        for case, some in zip(cases, marked, strict=True)
+    ]
+
+
+def _encoded(
+    case: Case, marked: Sequence[Marked], readings: dict[str, Reading], reader: Reader, formalization: Formalization
+) -> Encoded:
+    rows: dict[Row, int] = {}
+    options = []
+    for one, right in zip(marked, case.right, strict=True):
+        row, places, tokens = formalization.definition.input.row(
+            one, readings[one.text], reader, formalization.switches
+        )
+        if len(row.ids) > reader.longest:
+            raise TooLong(one.text, len(row.ids), reader.longest)
+        options.append(Option(rows.setdefault(row, len(rows)), places, tokens, right))
+    return Encoded(tuple(rows), tuple(options))
+
+
+def filled(problem: Problem, option: str, switches: Switches) -> Filled:
+    """The problem with an option in its blank."""
+    if switches["substitution"] == "verbatim":
+        return Filled(problem.before, option, problem.after)
+    return substitute(problem, option, switches["substitution"])
+
+
+def _filled_texts(case: Case, switches: Switches) -> tuple[Marked, ...]:
+    parts = [filled(case.problem, option, switches) for option in case.options]
+    return tuple(Marked(part.text, ((len(part.before), len(part.before) + len(part.candidate)),)) for part in parts)
+
+
+def _separated(
+    marked: Marked, reading: Reading, reader: Reader, switches: Switches
+) -> tuple[Row, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    option = reading.inside(*marked.spans[0])
+    at = option[0] if switches["separator"] == "before" else option[-1] + 1
+    between = reader.separators
+    if not between:
+        raise BadInput("the model's tokenizer has no separator to put beside an option: choose mc-mlm or p-span")
+    if switches["separators"] != "own":
+        between = between[:1] * int(switches["separators"])
+    return Row((*reading.ids[:at], *between, *reading.ids[at:]), at + len(between)), (), ()
+
+
+def _masked(
+    marked: Marked, reading: Reading, reader: Reader, switches: Switches
+) -> tuple[Row, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    places = tuple(reading.inside(*marked.spans[0]))
+    row = Row(reading.masked(places, reader.tokenizer.mask_token_id), len(reading.ids))
+    return row, (places,), tuple(reading.ids[place] for place in places)
+
+
+def _named_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
+    problem = case.problem
+    blank = len(problem.before), len(problem.sentence) - len(problem.after)
+    marked = []
+    for index, option in enumerate(case.options):
+        place = _named(problem, option, blank, by_index=case.is_judgement and index == 0)
+        if place is None:
+            return f"{option!r} is not named in the text"
+        marked.append(Marked(problem.sentence, (place, blank)))
+    return tuple(marked)
+
+
+def _named(problem: Problem, option: str, blank: Span, *, by_index: bool) -> Span | None:
+    """Where an option is first named outside the blank; a query at or after the word the dataset says."""
+    text = problem.sentence
+    found = occurrences(text, option.strip()) or occurrences(text, core(option))
+    places = [place for place in found if place[1] <= blank[0] or place[0] >= blank[1]]
+    said = problem.labels.get("span1_index")
+    if by_index and said is not None:
+        words = [word.start() for word in re.finditer(r"\S+", text)]
+        start = words[min(int(said), len(words) - 1)]
+        places = [place for place in places if place[0] >= start] or places
+    return places[0] if places else None
+
+
+def _pooled(
+    marked: Marked, reading: Reading, reader: Reader, switches: Switches
+) -> tuple[Row, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    places = tuple(tuple(reading.inside(*span)) for span in marked.spans)
+    return Row(tuple(reading.ids), len(reading.ids)), places, ()
+
+
+SENTENCES = Input(_filled_texts, _separated)
+SPANS = Input(_named_texts, _pooled)
+MASKED = Input(_filled_texts, _masked)

@@ -1,0 +1,254 @@
+"""An encoder and a head: loaded to be trained, saved with its formalization, loaded again.
+
+Any encoder of transformers does, through `AutoModel` or, where the formalization guesses words, through
+`AutoModelForMaskedLM`. A saved folder is an ordinary model folder with two files more: `winokit.json`, which says
+which formalization it was trained under, and the head's weights. `winokit.json` is written last, so that a folder that
+has it is whole.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+
+from winokit.errors import BadInput
+from winokit.files import write_whole
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.batch import Batch, collate
+from winokit.methods.formalizations.inputs import Encoded, Reader
+from winokit.models import hf
+from winokit.models.builtin_torch import torch_model, torch_tokenizer
+from winokit.models.hf_common import Settings, halving, load_config, load_tokenizer, load_weights
+from winokit.models.hf_masked import PROBE, most_tokens, same
+from winokit.models.packing import packed
+from winokit.models.registry import Spec
+
+ABOUT, HEAD = "winokit.json", "winokit_head.safetensors"
+BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 32768
+"""Padded tokens of a batch when nothing is trained."""
+TRAINABLE = ("builtin", "hf")
+
+
+class Network(nn.Module):
+    """An encoder, a head, and the formalization they are trained and asked under."""
+
+    def __init__(self, encoder: Any, head: nn.Module, formalization: Formalization, tokenizer: Any) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+        self.formalization = formalization
+        self.reader = Reader.of(tokenizer, encoder.config, most_tokens(encoder))
+
+    def forward(self, batch: Batch) -> Tensor:
+        """A number an option."""
+        numbers: Tensor = self.head(self.encoder, batch)
+        return numbers
+
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are."""
+        return next(self.parameters()).device
+
+    def collated(self, examples: Sequence[Encoded]) -> Batch:
+        """Examples as a batch for this model, on the CPU still."""
+        pad = self.reader.tokenizer.pad_token_id or 0
+        return collate(examples, pad, segments=self.reader.segments)
+
+    def numbers(self, examples: Sequence[Encoded], budget: int | None = None) -> Iterator[tuple[int, list[float]]]:
+        """The index of each example and its numbers, the longest first, as they come; in float32, without dropout."""
+        budget = budget or (BUDGET_ON_CPU if self.device.type == "cpu" else BUDGET_ELSEWHERE)
+        self.eval()
+        sizes = [example.longest * len(example.rows) for example in examples]
+        for indices in packed(sizes, budget):
+            with torch.inference_mode():
+                found = halving(self._numbers, [examples[index] for index in indices])
+            yield from zip(indices, found, strict=True)
+
+    def _numbers(self, examples: Sequence[Encoded]) -> list[list[float]]:
+        values = iter(self(self.collated(examples).to(self.device)).tolist())
+        return [[next(values) for _ in example.options] for example in examples]
+
+
+def load_network(spec: str, formalization: Formalization, *, seed: int = 0, device: str | None = None) -> Network:
+    """The model of a SPEC with a head of this formalization.
+
+    A folder that was trained under the same formalization brings its head along; any other head is drawn by `seed`.
+    """
+    parsed = Spec.parse(spec)
+    if parsed.prefix not in TRAINABLE:
+        raise BadInput(f"{spec}: only builtin and hf: models can be trained")
+    if device is not None:
+        parsed = replace(parsed, options={**parsed.options, "device": device})
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        if parsed.prefix == "builtin":
+            return _builtin(parsed, formalization)
+        settings = replace(Settings.of(parsed), dtype="float32", kind="masked")
+        network = _of_hub(settings, formalization)
+    about = remembered(settings.folder)
+    if about is not None and same_head(Formalization.parse(about["formalization"]), formalization):
+        _load_head(network, Path(settings.place))
+    return network
+
+
+def open_network(settings: Settings) -> Network:
+    """A trained network from its folder, under the formalization it remembers."""
+    about = remembered(settings.folder)
+    if about is None:
+        raise BadInput(f"{settings.place}: no {ABOUT}, so that it was not trained by winokit")
+    formalization = Formalization.parse(str(about["formalization"]))
+    # Its weights are the ones it was saved with, whatever they began as.
+    kept = Formalization(formalization.definition, {**formalization.switches, **_kept(formalization)})
+    network = _of_hub(replace(settings, kind="masked"), kept)
+    network.formalization = formalization
+    _load_head(network, Path(settings.place))
+    return network.eval()
+
+
+def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> None:
+    """Write weights, tokenizer and head, and last the file that says what they are."""
+    from safetensors.torch import save
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ABOUT).unlink(missing_ok=True)
+    with _without_bars():
+        network.encoder.save_pretrained(folder)
+    network.reader.tokenizer.save_pretrained(folder)
+    weights = {name: value.contiguous().cpu() for name, value in network.head.state_dict().items()}
+    write_whole(folder / HEAD, save(weights))
+    told = {"formalization": network.formalization.spec, **about}
+    write_whole(folder / ABOUT, json.dumps(told, indent=2, ensure_ascii=False).encode())
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep transformers from drawing a progress bar over ours."""
+    bars: Any = transformers.utils.logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
+
+
+def remembered(folder: Path | None) -> dict[str, Any] | None:
+    """What `winokit.json` says, or None for a folder that has none."""
+    path = None if folder is None else folder / ABOUT
+    if path is None or not path.exists():
+        return None
+    try:
+        about = json.loads(path.read_text("utf-8"))
+        Formalization.parse(about["formalization"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{path}: does not say which formalization it was trained under ({error})") from None
+    told: dict[str, Any] = about
+    return told
+
+
+def same_head(one: Formalization, other: Formalization) -> bool:
+    """Whether two formalizations have heads of one shape, for one purpose."""
+    return (one.name, one.switches.get("head")) == (other.name, other.switches.get("head"))
+
+
+def _kept(formalization: Formalization) -> dict[str, str]:
+    return {"head": "pretrained"} if formalization.definition.guesses else {}
+
+
+def _builtin(spec: Spec, formalization: Formalization) -> Network:
+    device = Settings.of(replace(spec, prefix="hf", place="builtin")).device
+    model = torch_model()
+    encoder: Any = model
+    if not formalization.definition.guesses:
+        encoder = model.bert
+    elif formalization.switches["head"] == "fresh":
+        encoder = _with_fresh_head(model.config, model.bert)
+    return _network(encoder, formalization, torch_tokenizer()).to(device)
+
+
+def _of_hub(settings: Settings, formalization: Formalization) -> Network:
+    kind = hf.told_kind(settings)
+    if kind != "masked":
+        raise BadInput(f"{settings.place}: a {kind} model; formalizations need an encoder, such as BERT or RoBERTa")
+    tokenizer = load_tokenizer(settings)
+    if not formalization.definition.guesses:
+        encoder = _body(settings)
+    elif tokenizer.mask_token_id is None:
+        raise BadInput(f"{settings.place}: its tokenizer has no mask token, which {formalization.name} needs")
+    elif formalization.switches["head"] == "fresh":
+        encoder = _with_fresh_head(load_config(settings), _body(settings)).to(settings.device)
+    else:
+        encoder = _with_its_head(settings, formalization)
+    return _network(encoder, formalization, tokenizer).to(settings.device)
+
+
+def _with_its_head(settings: Settings, formalization: Formalization) -> Any:
+    try:
+        return load_weights(transformers.AutoModelForMaskedLM, settings)
+    except BadInput as error:
+        if "no weights for" not in str(error):
+            raise
+        missing = str(error).partition("no weights for ")[2].partition(",")[0]
+        raise BadInput(
+            f"{settings.place}: no language-modelling head (no weights for {missing}), which {formalization.name} "
+            f"needs; train mc-sent, or {formalization.name}?head=fresh"
+        ) from None
+
+
+def _body(settings: Settings) -> Any:
+    """The encoder without a head; a pooler, which no formalization uses, is left out where the model allows it."""
+    model_class: Any = transformers.AutoModel._model_mapping[type(load_config(settings))]
+    poolable = "add_pooling_layer" in inspect.signature(model_class).parameters
+    return load_weights(transformers.AutoModel, settings, **({"add_pooling_layer": False} if poolable else {}))
+
+
+def _with_fresh_head(config: Any, body: Any) -> Any:
+    auto: Any = transformers.AutoModelForMaskedLM
+    model = auto.from_config(config)
+    setattr(model, model.base_model_prefix, body)
+    model.tie_weights()
+    return model
+
+
+def _network(encoder: Any, formalization: Formalization, tokenizer: Any) -> Network:
+    head = formalization.definition.head(encoder.config, formalization.switches)
+    network = Network(encoder, head, formalization, tokenizer)
+    if formalization.definition.guesses:
+        head.gathers = _head_takes_positions(encoder, tokenizer)  # type: ignore[assignment]
+    return network
+
+
+def _head_takes_positions(encoder: Any, tokenizer: Any) -> bool:
+    """Whether the language-modelling head, given one position only, says of it what it says among all."""
+    from winokit.models.hf_masked import only_at
+
+    texts = tokenizer(list(PROBE[:1]), return_tensors="pt").to(encoder.device)
+    with torch.inference_mode():
+        every = encoder.eval()(**texts).logits[:, 1]
+        try:
+            with only_at(encoder.base_model, [0], [1]):
+                one = encoder(**texts).logits[0]
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
+            return False
+    return same(one, every)
+
+
+def _load_head(network: Network, folder: Path) -> None:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        network.head.load_state_dict(load_file(folder / HEAD))
+    except (OSError, RuntimeError, SafetensorError) as error:
+        said = " ".join(str(error).split())[:120]
+        raise BadInput(f"{folder / HEAD}: not the weights of a {network.formalization.name} head ({said})") from None
+    network.head.to(network.device)

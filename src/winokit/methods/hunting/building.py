@@ -1,0 +1,247 @@
+"""From a corpus to an index: files read in order, sentences split by several processes, one writer.
+
+What has been written is committed every few seconds together with a note of how far it goes, so that a run that was
+stopped, however hard, goes on where it was. A file is known by a hash of its bytes: what was read before is passed over
+whatever its name, and a file that has changed is taken out and read again. Files that are not named any more stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from winokit.errors import BadInput
+from winokit.methods.hunting.corpus import Layout, blocks, find_files
+from winokit.methods.hunting.index import APPLICATION, SCHEMA, VERSION, check_version, reading
+from winokit.methods.hunting.splitting import Part, Split, split_in_order
+
+COMMIT = 24 << 20
+"""Characters of text between two commits."""
+HASH_MEMORY = 32 << 20
+"""What FTS5 may hold in memory before it writes a segment; its own default of 1 MB makes it merge all the time."""
+SMALL = 8 << 20
+"""Bytes below which processes take longer to start than they save."""
+PAGE_MEMORY = 128 << 10
+"""SQLite's page cache, in kB."""
+
+Progress = Callable[[int, int], None]
+"""Told how many bytes of the files have been read, and how many there are."""
+
+
+@dataclass
+class Built:
+    """What a run did: names of files by what became of them, and what the index holds now."""
+
+    added: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    sentences: int = 0
+    files: int = 0
+    bytes_read: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def build_index(
+    corpus: Sequence[str | Path],
+    out: str | Path,
+    *,
+    layout: Layout | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Make an index of a corpus, or add to one; a run that was stopped goes on.
+
+    Parameters
+    ----------
+    workers
+        Processes that split sentences; 0 does it here. Default: one less than there are processors, and none for a few
+        megabytes.
+    """
+    layout, out = layout or Layout(), Path(out)
+    files, notes = find_files([Path(path) for path in corpus], layout)
+    if not files:
+        raise BadInput(f"no text in {', '.join(map(str, corpus)) or 'the corpus'}")
+    sizes = {path: _size(path) for path in files}
+    is_new = not out.exists()
+    writer = _Writer(out, layout, is_new)
+    try:
+        with closing(writer):
+            writer.built.notes += notes
+            writer.write(files, sizes, workers, progress)
+            if not writer.built.sentences:
+                raise BadInput(f"no sentence in {', '.join(map(str, corpus))}")
+    except BadInput:
+        if is_new and not writer.built.sentences:
+            out.unlink(missing_ok=True)
+        raise
+    return writer.built
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
+
+
+class _Writer:
+    """The one that writes. Everything it does to the file is in transactions that leave it ready to go on."""
+
+    def __init__(self, out: Path, layout: Layout, is_new: bool) -> None:
+        self.out, self.layout, self.built = out, layout, Built()
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(out, isolation_level=None, timeout=1)
+        except (OSError, sqlite3.Error) as error:
+            raise BadInput(f"{out}: cannot be written ({error})") from None
+        try:
+            with reading(out):
+                self._set_up(is_new)
+        except BaseException:
+            self._db.close()
+            raise
+        self._unwritten = 0
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def _set_up(self, is_new: bool) -> None:
+        db = self._db
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute(f"PRAGMA cache_size = -{PAGE_MEMORY}")
+        if is_new:
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {VERSION}")
+            db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+            db.execute("INSERT INTO sentences (sentences, rank) VALUES ('hashsize', ?)", (HASH_MEMORY,))
+        check_version(db, self.out)
+        db.execute("BEGIN IMMEDIATE")
+        self._keep_layout()
+        db.execute("COMMIT")
+        (last,) = db.execute("SELECT coalesce(max(last), 0) FROM blocks").fetchone()
+        self._next = int(last) + 2
+
+    def _keep_layout(self) -> None:
+        told = json.dumps(asdict(self.layout))
+        known = self._db.execute("SELECT value FROM settings WHERE name = 'layout'").fetchone()
+        if known is None:
+            self._db.execute("INSERT INTO settings VALUES ('layout', ?)", (told,))
+        elif known[0] != told:
+            was = ", ".join(f"{name} {value}" for name, value in json.loads(known[0]).items())
+            raise BadInput(f"{self.out}: was made with {was}; say the same again, or name another file")
+
+    def write(
+        self, files: Sequence[Path], sizes: dict[Path, int], workers: int | None, progress: Progress | None
+    ) -> None:
+        """Read the files that are new, changed or unfinished, and write their sentences."""
+        total, done = sum(sizes.values()), 0
+        workers = 0 if total < SMALL else workers
+        with reading(self.out):
+            self._db.execute("BEGIN IMMEDIATE")
+            for split in split_in_order(self._parts(files, sizes), self.layout, workers):
+                self._keep(split)
+                done = max(done, split.part.before + split.part.read)
+                if progress:
+                    progress(done, total)
+            self._db.execute("COMMIT")
+            if progress:
+                progress(total, total)
+            self._count()
+
+    def _parts(self, files: Sequence[Path], sizes: dict[Path, int]) -> Iterator[Part]:
+        """What is to be split: each block of each file that is not in the index yet."""
+        before = 0
+        for path in files:
+            known = self._file(path)
+            if known is None:
+                self.built.unchanged.append(path.as_posix())
+            else:
+                file, start = known
+                number = -1
+                for number, block in enumerate(blocks(path, self.layout)):
+                    if number >= start:
+                        yield Part(path, file, number, block, before)
+                yield Part(path, file, number + 1, None, before)
+                self.built.bytes_read += sizes[path]
+            before += sizes[path]
+
+    def _file(self, path: Path) -> tuple[int, int] | None:
+        """The number of a file in the index and of its first block that is not there; None if it is all there."""
+        name, stat = path.as_posix(), path.stat()
+        row = self._db.execute("SELECT id, size, modified, done FROM files WHERE name = ?", (name,)).fetchone()
+        if row and row[3] and row[1:3] == (stat.st_size, stat.st_mtime_ns):
+            return None
+        found = _hash(path)
+        same = self._db.execute("SELECT id, name, done FROM files WHERE hash = ?", (found,)).fetchone()
+        if same:
+            return self._same(same, name, stat.st_mtime_ns)
+        if row:
+            self._forget(row[0])
+        (self.built.replaced if row else self.built.added).append(name)
+        cursor = self._db.execute(
+            "INSERT INTO files (name, hash, size, modified) VALUES (?, ?, ?, ?)",
+            (name, found, stat.st_size, stat.st_mtime_ns),
+        )
+        return int(cursor.lastrowid or 0), 0
+
+    def _same(self, known: tuple[int, str, int], name: str, modified: int) -> tuple[int, int] | None:
+        """A file whose content is known, perhaps under another name: nothing to do, or what is left of it."""
+        file, known_name, done = known
+        if known_name == name:
+            self._db.execute("UPDATE files SET modified = ? WHERE id = ?", (modified, file))
+        elif done:
+            self.built.notes.append(f"{name}: the same as {known_name}, read once")
+        if done:
+            return None
+        self.built.added.append(name)
+        (blocks_done,) = self._db.execute("SELECT count(*) FROM blocks WHERE file = ?", (file,)).fetchone()
+        return file, int(blocks_done)
+
+    def _forget(self, file: int) -> None:
+        """Take a file's sentences out."""
+        for first, last in self._db.execute("SELECT first, last FROM blocks WHERE file = ?", (file,)).fetchall():
+            self._db.execute("DELETE FROM sentences WHERE rowid BETWEEN ? AND ?", (first, last))
+        self._db.execute("DELETE FROM blocks WHERE file = ?", (file,))
+        self._db.execute("DELETE FROM files WHERE id = ?", (file,))
+
+    def _keep(self, split: Split) -> None:
+        """Write the sentences of one block, with a gap in their numbers after each document."""
+        part = split.part
+        if part.block is None:
+            self._db.execute("UPDATE files SET done = 1 WHERE id = ?", (part.file,))
+            return
+        first = self._next
+        rows: list[tuple[int, str]] = []
+        for document in split.documents:
+            rows += enumerate(document, self._next)
+            self._next += len(document) + 1
+        self._db.executemany("INSERT INTO sentences (rowid, text) VALUES (?, ?)", rows)
+        last = max(first, self._next - 1)
+        self._next = last + 1
+        self._db.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", (part.file, part.number, first, last, len(rows)))
+        self._unwritten += len(part.block.text)
+        if self._unwritten >= COMMIT:
+            self._db.execute("COMMIT")
+            self._db.execute("BEGIN IMMEDIATE")
+            self._unwritten = 0
+
+    def _count(self) -> None:
+        (self.built.sentences,) = self._db.execute("SELECT coalesce(sum(sentences), 0) FROM blocks").fetchone()
+        (self.built.files,) = self._db.execute("SELECT count(*) FROM files").fetchone()
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    try:
+        with path.open("rb") as file:
+            while data := file.read(1 << 20):
+                digest.update(data)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
+    return digest.hexdigest()

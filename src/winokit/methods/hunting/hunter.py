@@ -1,0 +1,191 @@
+"""The Wino Knowledge Hunter on any corpus, and as a model: `hunter:INDEX`.
+
+After Emami et al., "A Knowledge Hunting Framework for Common Sense Reasoning" (EMNLP 2018),
+https://arxiv.org/abs/1810.01375: the predicates of a problem's clauses are looked for together in other people's
+sentences, and whoever has the blank's part there, the agent or the patient, is chosen. Their evidence was never
+released and came from a web search engine; ours comes from an index of the user's own text. Reading, queries and roles
+are ours (`reading.py`, `queries.py`, `roles.py`, and `spacy_parse.py` where a model of English is installed); weights
+and decision are those of their code (`decide.py`).
+
+The candidates' names are never looked for, so that a hunter that answers at all keeps its choice of *role* when the
+candidates change places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from winokit.errors import BadInput, UnknownName
+from winokit.methods.hunting.association import associate
+from winokit.methods.hunting.causality import causal_scores
+from winokit.methods.hunting.decide import AGENT, Decision, Evidence, decide
+from winokit.methods.hunting.open_corpus import open_corpus
+from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, query_sets
+from winokit.methods.hunting.reading import Reading, read
+from winokit.methods.hunting.roles import resolve
+from winokit.methods.hunting.search import Corpus, Hit
+from winokit.methods.hunting.spacy_parse import RULES, SpacyParser, find_parser, name_of
+from winokit.methods.hunting.synonyms import load_synonyms
+from winokit.models.base import Answer, Choose, Request, Scores
+from winokit.models.registry import Spec
+from winokit.problem import Problem
+from winokit.text.words import WORD, bare, mention_places
+
+LIMIT = 200
+"""Sentences looked at for each query, best first."""
+GRAMMAR = 1
+"""Changes whenever reading, queries or roles do, so that answers kept from before are not taken for new ones."""
+WAYS = ("evidence", "association", "causal")
+COPY = 0.8
+"""Share of a problem's other words that make a sentence with both candidates a copy of the problem."""
+
+
+@dataclass
+class Hunt:
+    """Everything a hunter did for one problem; `why` says what kept it from an answer."""
+
+    reading: Reading | None = None
+    queries: list[tuple[QueryPair, int]] = field(default_factory=list)
+    """Each query with the number of sentences it found."""
+    evidence: list[Evidence] = field(default_factory=list)
+    passed_over: list[tuple[Hit, str]] = field(default_factory=list)
+    """Sentences that were found and are no evidence, and why."""
+    decision: Decision = field(default_factory=lambda: decide(()))
+    choice: int | None = None
+    why: str | None = None
+    parser: str = RULES
+
+
+def hunt(
+    problem: Problem,
+    corpus: Corpus,
+    synonyms: Synonyms,
+    *,
+    sets: Sequence[str] = DEFAULT_SETS,
+    limit: int = LIMIT,
+    parser: SpacyParser | None = None,
+) -> Hunt:
+    """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
+    found = Hunt(parser=name_of(parser))
+    reading = read(problem) if parser is None else parser.read(problem)
+    if isinstance(reading, str):
+        found.why = reading
+        return found
+    found.reading = reading
+    seen: set[str] = set()
+    for pair in query_sets(reading, synonyms, sets):
+        hits = corpus.search(pair.asked, limit)
+        found.queries.append((pair, len(hits)))
+        for hit in hits:
+            if hit.text.casefold() not in seen:
+                seen.add(hit.text.casefold())
+                _judge(hit, problem, reading, pair, found, parser)
+    found.decision = decide(found.evidence)
+    role = found.decision.role
+    if role is None:
+        found.why = "no evidence"
+    else:
+        found.choice = reading.agent if role == AGENT else reading.patient
+    return found
+
+
+def _judge(
+    hit: Hit, problem: Problem, reading: Reading, pair: QueryPair, found: Hunt, parser: SpacyParser | None
+) -> None:
+    parsed = None if parser is None else parser.fillers(hit.text)
+    resolved = "a copy of the problem" if is_copy(hit.text, problem) else resolve(hit.text, reading, pair, parsed)
+    if isinstance(resolved, str):
+        found.passed_over.append((hit, resolved))
+    else:
+        said = pair.context.said, pair.query.said
+        found.evidence.append(Evidence(resolved.label, *said, hit.text, pair.set, hit.source, resolved.spans))
+
+
+def is_copy(text: str, problem: Problem) -> bool:
+    """Whether a sentence names every candidate and says most of what else the problem says."""
+    if not all(mention_places(text, candidate) for candidate in problem.candidates):
+        return False
+    names = {word for candidate in problem.candidates for word in WORD.findall(bare(candidate))}
+    others = [word for word in WORD.findall(problem.text.casefold()) if word not in names and word != "_"]
+    said = set(WORD.findall(text.casefold()))
+    return sum(word in said for word in others) >= COPY * len(others)
+
+
+def scores(found: Hunt, candidates: int) -> tuple[float, ...]:
+    """A decision as a number for each candidate: the weights of the two roles, and 0 for whoever has neither.
+
+    The patient gets half a point, which settles ties as the decision does and nothing else.
+    """
+    values = [0.0] * candidates
+    if found.reading is not None:
+        values[found.reading.agent] = float(found.decision.agent)
+        values[found.reading.patient] = found.decision.patient + 0.5
+    return tuple(values)
+
+
+class Hunter:
+    """A model that hunts. It also answers by association alone, which is what hunting should be better than."""
+
+    kind = "any"
+    can: frozenset[type] = frozenset({Choose})
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        *,
+        spec: str = "hunter",
+        by: str = "evidence",
+        sets: Sequence[str] = DEFAULT_SETS,
+        synonyms: Synonyms | None = None,
+        limit: int = LIMIT,
+        parser: str = "auto",
+    ) -> None:
+        if by not in WAYS:
+            raise UnknownName("way of hunting", by, WAYS)
+        for name in sets:
+            if name not in SETS:
+                raise UnknownName("set of queries", name, SETS)
+        self.corpus, self.spec, self.by = corpus, spec, by
+        self.sets, self.limit = tuple(sets), limit
+        self.synonyms = load_synonyms(None) if synonyms is None else synonyms
+        self.parser = find_parser(parser if by == "evidence" else RULES)
+        told = (GRAMMAR, name_of(self.parser), by, self.sets, limit, sorted(map(str, self.synonyms.items())))
+        self.fingerprint = f"hunter {corpus.fingerprint} {told}"
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Hunt for each problem, in the order asked."""
+        for index, request in enumerate(requests):
+            if not isinstance(request, Choose):
+                raise BadInput(f"{self.spec}: a hunter chooses; it cannot answer {type(request).__name__}")
+            problem = Problem(
+                request.before, request.after, request.candidates, pronoun=request.pronoun, query=request.query
+            )
+            yield index, self._scores(problem)
+
+    def _scores(self, problem: Problem) -> Scores:
+        if self.by == "evidence":
+            found = hunt(problem, self.corpus, self.synonyms, sets=self.sets, limit=self.limit, parser=self.parser)
+            return Scores(None if found.choice is None else scores(found, len(problem.candidates)), found.why)
+        found_scores = (
+            associate(problem, self.corpus).scores if self.by == "association" else causal_scores(problem, self.corpus)
+        )
+        return Scores(None, found_scores) if isinstance(found_scores, str) else Scores(found_scores)
+
+
+def load(spec: Spec) -> Hunter:
+    """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=rules`."""
+    options = spec.only("sets", "synonyms", "by", "limit", "parser")
+    corpus = open_corpus(spec.place_or_fail("an index, or the address of an OpenSearch index,"))
+    limit = options.get("limit", str(LIMIT))
+    if not limit.isdigit() or not int(limit):
+        raise BadInput(f"{spec}: option limit: a number above 0 expected, found {limit!r}")
+    return Hunter(
+        corpus,
+        spec=str(spec),
+        by=options.get("by", "evidence"),
+        sets=options["sets"].split(",") if "sets" in options else DEFAULT_SETS,
+        synonyms=load_synonyms(options.get("synonyms")),
+        limit=int(limit),
+        parser=options.get("parser", "auto"),
+    )

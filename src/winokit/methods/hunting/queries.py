@@ -1,0 +1,149 @@
+"""What to look for: four sets of queries, from strict to loose.
+
+A query is a pair of things sought in one sentence, one from each clause of the problem:
+
+| set | of the context clause | of the query clause |
+|---|---|---|
+| `whole` | the whole predicate, word for word | the whole predicate, word for word |
+| `heads` | its head, in any form | its head, in any form, near the special word |
+| `synonyms` | the head or a synonym of it | the head near the special word, or synonyms of either |
+| `without` | the head | the head without the special word, where they differ |
+
+Emami et al. (2018) have sets of their own: predicates with modifiers, with WordNet synonyms, filtered, and by hand;
+their lists were never released. `without` finds the same for both twins, so that it can settle one of them at most; it
+is only used when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from winokit.methods.hunting.reading import Predicate, Reading
+from winokit.methods.hunting.search import AllOf, AnyOf, Near, Phrase, any_of
+from winokit.text.grammar import Token, forms, tokenise
+
+SETS = ("whole", "heads", "synonyms", "without")
+DEFAULT_SETS = SETS[:3]
+BESIDE = 5
+"""How many words may stand between a head and its special word."""
+
+Synonyms = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """One clause as something that can be found in a sentence: a phrase, or a head and perhaps a word beside it."""
+
+    said: str
+    """The clause as the decision knows it; more than one word weighs double."""
+    phrase: tuple[str, ...] = ()
+    anchor: int = 0
+    """Where the head stands in the phrase."""
+    heads: tuple[str, ...] = ()
+    """Words of which one is sought, in any form."""
+    beside: tuple[str, ...] = ()
+
+    @property
+    def query(self) -> Phrase | AnyOf | Near:
+        """What the corpus is asked."""
+        if self.phrase:
+            return Phrase(self.said)
+        heads = any_of(any_form(self.heads))
+        return Near(heads, any_of(any_form(self.beside)), BESIDE) if self.beside else heads
+
+    def __str__(self) -> str:
+        if self.phrase:
+            return f'"{self.said}"'
+        heads, beside = " or ".join(self.heads), " or ".join(self.beside)
+        return f"{heads} (any form)" + (f" near {beside} (any form)" if beside else "")
+
+    def find(self, tokens: Sequence[Token]) -> list[tuple[int, int, int]]:
+        """Where it stands among the tokens of a sentence: (head, start, end) of each place."""
+        if self.phrase:
+            words = [token.word for token in tokens]
+            size = len(self.phrase)
+            starts = (i for i in range(len(words) - size + 1) if tuple(words[i : i + size]) == self.phrase)
+            return [(start + self.anchor, start, start + size) for start in starts]
+        heads = any_form(self.heads)
+        return [place for i, token in enumerate(tokens) if token.word in heads for place in self._at(tokens, i)]
+
+    def _at(self, tokens: Sequence[Token], head: int) -> list[tuple[int, int, int]]:
+        if not self.beside:
+            return [(head, head, head + 1)]
+        beside = any_form(self.beside)
+        near = range(max(0, head - BESIDE - 1), min(len(tokens), head + BESIDE + 2))
+        other = next((i for i in near if i != head and tokens[i].word in beside), None)
+        return [] if other is None else [(head, min(head, other), max(head, other) + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPair:
+    """One query of a set: something of the context clause and something of the query clause, in one sentence."""
+
+    set: str
+    context: Sought
+    query: Sought
+
+    @property
+    def asked(self) -> AllOf:
+        """What the corpus is asked."""
+        return AllOf((self.context.query, self.query.query))
+
+    def __str__(self) -> str:
+        return f"{self.context}, and {self.query}"
+
+
+def query_sets(reading: Reading, synonyms: Synonyms, sets: Iterable[str] = DEFAULT_SETS) -> list[QueryPair]:
+    """The queries of a problem, strict before loose."""
+    context, query = reading.context, reading.query
+    made = {
+        "whole": [QueryPair("whole", _whole(context), _whole(query))],
+        "heads": [QueryPair("heads", _head(context.head), _special(query))],
+        "synonyms": _with_synonyms(context, query, synonyms),
+        "without": [QueryPair("without", _head(context.head), _head(query.head))]
+        if query.head != query.special
+        else [],
+    }
+    return [pair for name in SETS if name in set(sets) for pair in made[name]]
+
+
+def _whole(predicate: Predicate) -> Sought:
+    words = tuple(token.word for token in tokenise(predicate.text))
+    return Sought(predicate.text, words, words.index(predicate.head))
+
+
+def _head(*heads: str) -> Sought:
+    return Sought(heads[0], heads=heads)
+
+
+def _special(predicate: Predicate) -> Sought:
+    """A predicate's head with its special word beside it, or alone where they are one."""
+    if predicate.head == predicate.special:
+        return _head(predicate.head)
+    return Sought(f"{predicate.head} {predicate.special}", heads=(predicate.head,), beside=(predicate.special,))
+
+
+def _with_synonyms(context: Predicate, query: Predicate, synonyms: Synonyms) -> list[QueryPair]:
+    """One query with every synonym of every word, or none where there are no synonyms."""
+    of_context, of_head, of_special = (_synonyms(word, synonyms) for word in (context.head, query.head, query.special))
+    if not (of_context or of_head or of_special):
+        return []
+    sought = Sought(
+        query.head if query.head == query.special else f"{query.head} {query.special}",
+        heads=(query.head, *of_head),
+        beside=() if query.head == query.special else (query.special, *of_special),
+    )
+    return [QueryPair("synonyms", _head(context.head, *of_context), sought)]
+
+
+def _synonyms(word: str, synonyms: Synonyms) -> list[str]:
+    """The synonyms of a word, whatever its form."""
+    return list(dict.fromkeys(other for form in forms(word) for other in synonyms.get(form, ())))
+
+
+@cache
+def any_form(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The forms of some words, each once."""
+    return tuple(dict.fromkeys(form for word in words for form in forms(word)))

@@ -1,0 +1,245 @@
+"""Who did what in a sentence of evidence: whether the one in question is the agent or the patient.
+
+"I could not carry him because I was so tired" is evidence for the agent, "because he was so heavy" for the patient.
+Each role is filled by a pronoun or a noun phrase near the words found; the one in question is told by agreement (he and
+him against she and her, it, they; I and me), by its noun said again, or by a verb that shares its subject ("she called
+and left"). A sentence in which both could be meant is no evidence: problems of this kind, and their copies in a corpus,
+are such sentences by design.
+
+Emami et al. (2018) parse sentences and resolve their pronouns with a coreference system. Beyond their description, a
+sentence counts only if it says what the problem says: a negation in one clause asks for a negation there, and "but" or
+"although" for another of their kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from winokit.methods.hunting.decide import AGENT, PATIENT
+from winokit.methods.hunting.fillers import Filler, noun, pronoun
+from winokit.methods.hunting.queries import QueryPair
+from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, Reading
+from winokit.text.grammar import (
+    AUXILIARIES,
+    BE,
+    CONNECTIVES,
+    CONTRAST,
+    DETERMINERS,
+    FUNCTION,
+    MARKS,
+    NEGATIONS,
+    POSSESSIVES,
+    PREPOSITIONS,
+    PRONOUNS,
+    RELATIVES,
+    Token,
+    is_adverb,
+    is_participle,
+    tokenise,
+)
+from winokit.text.names import gender_of
+
+APART = 25
+"""How many words apart the two clauses may be."""
+NEVER_SUBJECTS = frozenset("me us him her them myself ourselves himself herself itself themselves".split())
+"""But for "all of us"."""
+SHARE_A_SUBJECT = frozenset("and but or then".split())
+
+FindFiller = Callable[[Token, str], Filler | None]
+"""What fills a slot of a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A sentence whose roles are clear: the label, and where in it the two clauses stand."""
+
+    label: str
+    spans: tuple[tuple[int, int], tuple[int, int]]
+
+
+def resolve(text: str, reading: Reading, pair: QueryPair, parsed: FindFiller | None = None) -> Resolved | str:
+    """Whether a sentence is evidence for the agent or for the patient, or why for neither.
+
+    `parsed` says what fills a slot of a word, where a parser does; otherwise the grammar here does.
+    """
+    tokens = tokenise(text)
+    why = "the words stand too far apart"
+    for context in pair.context.find(tokens):
+        for query in pair.query.find(tokens):
+            if context[1] < query[2] and query[1] < context[2]:
+                continue
+            if max(context[1] - query[2], query[1] - context[2]) > APART:
+                continue
+            found = _unlike(tokens, context[0], query[0], reading) or _label(
+                tokens, context[0], query[0], reading, parsed
+            )
+            if found in (AGENT, PATIENT):
+                spans = [(tokens[start].start, tokens[end - 1].end) for _, start, end in (context, query)]
+                return Resolved(found, (spans[0], spans[1]))
+            why = found
+    return why
+
+
+def _unlike(tokens: Sequence[Token], context: int, query: int, reading: Reading) -> str | None:
+    """How a sentence says something else than the problem, or None."""
+    if _is_negated(tokens, context) != reading.context.negated or _is_negated(tokens, query) != reading.query.negated:
+        return "a negation in one and not in the other"
+    between = tokens[min(context, query) : max(context, query)]
+    contrast = any(CONNECTIVES.get(token.word) == CONTRAST for token in (*tokens[:1], *between))
+    return None if contrast == reading.contrast else "a contrast in one and not in the other"
+
+
+def _is_negated(tokens: Sequence[Token], at: int) -> bool:
+    for token in reversed(tokens[max(0, at - 6) : at]):
+        if token.word in NEGATIONS:
+            return True
+        passes = token.word in AUXILIARIES or token.word in TAKE_AN_INFINITIVE or token.word == "to"
+        if not passes and not is_adverb(token.word):
+            return False
+    return False
+
+
+def _label(tokens: Sequence[Token], context: int, query: int, reading: Reading, parsed: FindFiller | None) -> str:
+    """The role of the one in question, or why it is not clear."""
+
+    def filler(at: int, slot: str) -> Filler | None:
+        return _filler(tokens, at, slot) if parsed is None else parsed(tokens[at], slot)
+
+    agent, patient = filler(context, reading.agent_slot), filler(context, reading.patient_slot)
+    asked = filler(query, reading.blank_slot)
+    if agent is None or patient is None:
+        return "one of the two roles is not filled"
+    if asked is None:
+        may_share = parsed is None and reading.blank_slot == SUBJECT and context < query
+        shares = may_share and _shares_its_subject(tokens, query)
+        return _whose_subject(tokens, context, reading) if shares else "nothing was found in the blank's place"
+    if asked.place is not None and asked.place in (agent.place, patient.place):
+        return AGENT if asked.place == agent.place else PATIENT
+    as_agent, as_patient = asked.may_be(agent), asked.may_be(patient)
+    if as_agent == as_patient:
+        return "both could be meant" if as_agent else "neither could be meant"
+    return AGENT if as_agent else PATIENT
+
+
+def _whose_subject(tokens: Sequence[Token], context: int, reading: Reading) -> str:
+    """The role that stands as the subject of the context's words, which a later verb shares."""
+    slot = OBJECT if _is_passive(tokens, context) else SUBJECT
+    roles = {reading.agent_slot: AGENT, reading.patient_slot: PATIENT}
+    return roles.get(slot, "neither has the subject's part")
+
+
+def _filler(tokens: Sequence[Token], at: int, slot: str) -> Filler | None:
+    """What fills a slot of the word at a place; passives are turned round."""
+    if slot == POSSESSOR:
+        return _owner(tokens, at)
+    passive = _is_passive(tokens, at)
+    if slot == (OBJECT if passive else SUBJECT):
+        return _subject(tokens, at)
+    if slot == OBJECT:
+        return _phrase_from(tokens, at + 1)
+    sought = "by" if slot == SUBJECT else slot
+    for i in range(at + 1, min(len(tokens), at + 8)):
+        if tokens[i].word == sought:
+            return _phrase_from(tokens, i + 1)
+        if tokens[i].word in MARKS or CONNECTIVES.get(tokens[i].word) is not None:
+            break
+    return None
+
+
+def _is_passive(tokens: Sequence[Token], at: int) -> bool:
+    if not is_participle(tokens[at].word):
+        return False
+    i = at - 1
+    while i >= 0 and (is_adverb(tokens[i].word) or tokens[i].word in NEGATIONS):
+        i -= 1
+    return i >= 0 and (tokens[i].word in BE or tokens[i].word == "'s")
+
+
+def _subject(tokens: Sequence[Token], at: int) -> Filler | None:
+    """The nearest noun or pronoun to the left, over auxiliaries, adverbs and verbs that take an infinitive."""
+    i = at - 1
+    while i >= 0:
+        word = tokens[i].word
+        if word == "to" and i and tokens[i - 1].word in TAKE_AN_INFINITIVE:
+            i -= 2
+        elif word in AUXILIARIES or word in NEGATIONS or is_adverb(word) or word in RELATIVES:
+            i -= 1
+        else:
+            break
+    if i > 0 and tokens[i].word in NEVER_SUBJECTS and tokens[i - 1].word != "of":
+        return None
+    return _phrase_up_to(tokens, i)
+
+
+def _shares_its_subject(tokens: Sequence[Token], at: int) -> bool:
+    i = at - 1
+    while i >= 0 and (tokens[i].word in AUXILIARIES | NEGATIONS or is_adverb(tokens[i].word)):
+        if tokens[i].word in SHARE_A_SUBJECT:
+            return True
+        i -= 1
+    return i >= 0 and tokens[i].word in SHARE_A_SUBJECT
+
+
+def _phrase_up_to(tokens: Sequence[Token], end: int) -> Filler | None:
+    """The noun phrase or pronoun that ends at a place."""
+    if end < 0:
+        return None
+    token = tokens[end]
+    if token.word in PRONOUNS:
+        return pronoun(token.word)
+    if token.word in FUNCTION or token.word in MARKS:
+        return None
+    start = end
+    while start and tokens[start - 1].word not in FUNCTION and tokens[start - 1].word not in MARKS and end - start < 3:
+        start -= 1
+    if start and tokens[start - 1].word in DETERMINERS:
+        start -= 1
+    before = tokens[start - 1].word if start else ""
+    if before == "of":
+        return _phrase_up_to(tokens, start - 2)
+    if before == "and":
+        return Filler(token.word, frozenset({"they"}))
+    return noun(token)
+
+
+def _phrase_from(tokens: Sequence[Token], start: int) -> Filler | None:
+    """The noun phrase or pronoun that begins at a place."""
+    while start < len(tokens) and _only_leads(tokens, start):
+        start += 1
+    if start >= len(tokens):
+        return None
+    if tokens[start].word in PRONOUNS:
+        return pronoun(tokens[start].word)
+    run: list[Token] = []
+    for token in tokens[start : start + 4]:
+        if token.word in FUNCTION or token.word in MARKS or is_adverb(token.word):
+            break
+        if run and run[0].capital and not token.capital:
+            break
+        run.append(token)
+    if not run:
+        return None
+    return noun(run[0] if run[0].capital and gender_of(run[0].word.title()) else run[-1])
+
+
+def _only_leads(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a word only leads up to a noun: an article, an adverb, or a possessive with something after it."""
+    word = tokens[at].word
+    if word in POSSESSIVES:
+        following = tokens[at + 1].word if at + 1 < len(tokens) else "."
+        return following not in FUNCTION and following not in MARKS
+    return word in DETERMINERS or is_adverb(word)
+
+
+def _owner(tokens: Sequence[Token], at: int) -> Filler | None:
+    """Whose thing it is: a possessive before it, or a name with 's."""
+    for i in range(at - 1, max(-1, at - 4), -1):
+        word = tokens[i].word
+        if word in POSSESSIVES and word in PRONOUNS:
+            return pronoun(word)
+        if word == "'s":
+            return _phrase_up_to(tokens, i - 1)
+        if word in FUNCTION or word in MARKS or word in PREPOSITIONS:
+            return None
+    return None

@@ -1,0 +1,272 @@
+"""Problems and evidence read by a spaCy model in place of our own grammar; needs the `nlp` extra and an English model.
+
+Emami et al. (2018) parse too. A problem is parsed with one and the same name for every mention of every candidate,
+articles included: the parser never sees who is who, so that a problem and its switched variant have one parse, and the
+hunter stays consistent whatever the parser makes of a name. What cannot be read from the parse is left to the grammar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from winokit.errors import BadInput, MissingExtra, UnknownName
+from winokit.methods.hunting.dependencies import (
+    Node,
+    carrier,
+    clause,
+    is_passive,
+    is_verb,
+    owner,
+    path_up,
+    said,
+    slots,
+    stretch,
+)
+from winokit.methods.hunting.dependencies import subject as subject_of
+from winokit.methods.hunting.fillers import Filler, noun, pronoun
+from winokit.methods.hunting.reading import (
+    POSSESSOR,
+    SUBJECT,
+    TAKE_AN_INFINITIVE,
+    Predicate,
+    Reading,
+    as_predicate,
+    read,
+)
+from winokit.methods.hunting.roles import FindFiller
+from winokit.problem import Problem
+from winokit.text.clauses import is_content, take_apart
+from winokit.text.grammar import AUXILIARIES, CONNECTIVES, CONTRAST, FUNCTION, PRONOUNS, Token
+from winokit.text.mentions import article_before, is_plural, mentions
+from winokit.text.names import gender_of
+
+RULES = "rules"
+PARSERS = ("auto", RULES, "spacy")
+STAND_IN, STAND_INS = "Alex", "Romans"
+"""What the parser sees for every candidate: a name, or where all candidates are plurals, a plural one."""
+PREFERRED = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_trf")
+LABELS = frozenset("nsubj nsubjpass dobj pobj agent".split())
+"""Labels a parser must know: other schemes of English have other ones for the same."""
+KEPT = 4096
+"""Parses kept: twins find the same sentences."""
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A problem's text with stand-ins for its candidates and for its blank."""
+
+    text: str
+    named: Mapping[int, int]
+    """Where a stand-in begins, to its candidate."""
+    blank: int
+    shifts: Sequence[tuple[int, int]]
+    """From which place on how much is to be added for the place in the problem's own text."""
+
+    def original(self, place: int) -> int:
+        """A place outside the stand-ins as one of the problem's own text."""
+        return place + max((shift for shift in self.shifts if shift[0] <= place), default=(0, 0))[1]
+
+
+def mask(problem: Problem) -> Masked:
+    """A problem's text as the parser sees it: the same with the candidates in each other's place.
+
+    >>> mask(Problem("The man could not lift his son because ", " was weak.", ("the man", "his son"), 0, "he")).text
+    'Alex could not lift Alex because he was weak.'
+    """
+    stand_in = STAND_INS if all(map(is_plural, problem.candidates)) else STAND_IN
+    blank = len(problem.before)
+    places: list[tuple[int, int, int | None]] = [(blank, blank + 1, None)]
+    for mention in mentions(problem.text, problem.candidates):
+        article = article_before(problem.text, mention.start)
+        places.append((article.start() if article else mention.start, mention.end, mention.candidate))
+    text, at, named, shifts, blank_at = "", 0, {}, [], 0
+    for start, end, candidate in sorted(places, key=lambda place: place[0]):
+        text += problem.text[at:start]
+        if candidate is None:
+            blank_at = len(text)
+        else:
+            named[len(text)] = candidate
+        text += (problem.pronoun or stand_in) if candidate is None else stand_in
+        shifts.append((len(text), end - len(text)))
+        at = end
+    return Masked(text + problem.text[at:], named, blank_at, shifts)
+
+
+class SpacyParser:
+    """Reads problems and sentences by the parse of a spaCy model."""
+
+    def __init__(self, language: Callable[[str], Any], name: str) -> None:
+        self.name = name
+        self.parse: Callable[[str], list[Node]] = lru_cache(KEPT)(lambda text: list(language(text)))
+
+    def read(self, problem: Problem) -> Reading | str:
+        """A problem taken apart by its parse, else by our own grammar, or why it cannot be."""
+        if problem.query is not None:
+            return read(problem)
+        found = self._read(problem)
+        by_rules = read(problem) if isinstance(found, str) else found
+        return found if isinstance(by_rules, str) else by_rules
+
+    def _read(self, problem: Problem) -> Reading | str:
+        masked = mask(problem)
+        nodes = self.parse(masked.text)
+        named = {node.i: masked.named[node.idx] for node in nodes if node.idx in masked.named}
+        blank = next((node for node in nodes if node.idx == masked.blank), None)
+        if blank is None:
+            return "the parser has the blank inside another word"
+        together = _together(nodes, named, blank)
+        if together is None:
+            return "no two candidates have a part in one verb"
+        place = _place_of(blank)
+        if place is None:
+            return "no predicate was found for the blank"
+        verb, ((first, first_slot), (second, second_slot)) = together
+        head, blank_slot = place
+        if head == verb:
+            return "the blank and the candidates have a part in one verb"
+        closed = frozenset({*named, blank.i})
+        context, query = (_predicate(problem, masked, nodes, _word(node, closed), closed) for node in (verb, head))
+        if context is None or query is None:
+            return f"no predicate was found for the {'candidates' if context is None else 'blank'}"
+        if second_slot == SUBJECT:
+            first, first_slot, second, second_slot = second, second_slot, first, first_slot
+        contrast = _is_contrast(nodes, verb, head)
+        return Reading(context, query, named[first], named[second], first_slot, second_slot, blank_slot, contrast)
+
+    def fillers(self, text: str) -> FindFiller:
+        """What fills a slot of a word of this sentence."""
+
+        def find(token: Token, slot: str) -> Filler | None:
+            node = next(n for n in self.parse(text) if n.idx <= token.start < n.idx + len(n.text))
+            if slot == POSSESSOR:
+                found = owner(node)
+            else:
+                verb = carrier(node)
+                found = None if verb is None else slots(verb).get(slot)
+            return None if found is None else as_filler(found)
+
+        return find
+
+
+def _together(
+    nodes: Sequence[Node], named: Mapping[int, int], blank: Node
+) -> tuple[Node, tuple[tuple[int, str], tuple[int, str]]] | None:
+    """A verb in which two candidates have a part, and their slots: the nearest before the blank, else the first."""
+    found = []
+    for verb in filter(is_verb, nodes):
+        parts = sorted((node.i, slot) for slot, node in slots(verb).items() if node.i in named)
+        other = next((part for part in parts if named[part[0]] != named[parts[0][0]]), None)
+        if other is not None:
+            found.append((verb, (parts[0], other)))
+    before = [one for one in found if max(one[0].i, one[1][1][0]) < blank.i]
+    return before[-1] if before else found[0] if found else None
+
+
+def _place_of(blank: Node) -> tuple[Node, str] | None:
+    """The word the blank goes with, and its slot there."""
+    if blank.dep_ == "poss":
+        return blank.head, POSSESSOR
+    verb = next(filter(is_verb, path_up(blank)), None)
+    slot = None if verb is None else next((slot for slot, node in slots(verb).items() if node == blank), None)
+    if verb is None or slot is None:
+        return None
+    while (after := _infinitive(verb)) is not None and subject_of(after) == blank:
+        verb = after
+        slot = next(slot for slot, node in slots(verb).items() if node == blank)
+    return verb, slot
+
+
+def _infinitive(verb: Node) -> Node | None:
+    """The verb that says what "wanted to" or "was eager to" only leads up to."""
+    for above in (verb, *(child for child in verb.children if child.dep_ == "acomp")):
+        for child in above.children:
+            if child.dep_ == "xcomp" and is_verb(child) and said(above) in TAKE_AN_INFINITIVE:
+                return child
+    return None
+
+
+def _word(verb: Node, closed: frozenset[int]) -> Node:
+    """The word that carries a verb's predicate: the verb, or what "is" or "has" is said of."""
+    found = [child for child in verb.children if child.dep_ in ("acomp", "attr", "oprd") and child.i not in closed]
+    return found[0] if found and said(verb) in AUXILIARIES else verb
+
+
+def _predicate(
+    problem: Problem, masked: Masked, nodes: Sequence[Node], head: Node, closed: frozenset[int]
+) -> Predicate | None:
+    """The words around a head as a predicate in the words of the problem."""
+    run = stretch(nodes, head, closed)
+    start, end = masked.original(run[0].idx), masked.original(run[-1].idx) + len(run[-1].text)
+    pieces = [piece for piece in take_apart(problem) if piece.start < end and start < piece.end]
+    place = masked.original(head.idx)
+    at = next((i for i, piece in enumerate(pieces) if piece.start <= place < piece.end), None)
+    if at is not None and pieces[at].word in AUXILIARIES:
+        at = next((i for i in range(at + 1, len(pieces)) if is_content(pieces[i])), None)
+    if at is None or any(piece.candidate is not None or piece.blank for piece in pieces):
+        return None
+    return as_predicate(pieces, at, problem.text, passive=is_passive(head))
+
+
+def _is_contrast(nodes: Sequence[Node], one: Node, other: Node) -> bool:
+    """Whether "but", "although" and the like stand between two clauses, or open one of them."""
+    between = nodes[min(one.i, other.i) : max(one.i, other.i)]
+    opening = [child for top in (clause(one), clause(other)) for child in top.children if child.i < top.i]
+    return any(CONNECTIVES.get(said(node)) == CONTRAST for node in (*between, *opening))
+
+
+def as_filler(node: Node) -> Filler | None:
+    """What a node of the parse could be called by."""
+    word = said(node)
+    if any(child.dep_ == "conj" for child in node.children):
+        return Filler(word, frozenset({"they", "we"}), place=node.i)
+    if word in PRONOUNS:
+        return replace(pronoun(word), place=node.i)
+    if word in FUNCTION:
+        inside = [n for of in node.children if said(of) == "of" for n in of.children if n.dep_ == "pobj"]
+        return as_filler(inside[0]) if inside else None
+    names = [child for child in node.children if child.dep_ == "compound" and gender_of(child.text)]
+    said_first = names[0] if names else node
+    token = Token(said(said_first), said_first.idx, said_first.idx + len(said_first.text), said_first.text[0].isupper())
+    return replace(noun(token), place=node.i)
+
+
+def name_of(parser: SpacyParser | None) -> str:
+    """What a parser is called where its work is shown or kept."""
+    return RULES if parser is None else parser.name
+
+
+def find_parser(asked: str) -> SpacyParser | None:
+    """The parser asked for; None is our own grammar, which `auto` takes where spaCy or an English model is missing."""
+    if asked not in PARSERS:
+        raise UnknownName("parser", asked, PARSERS)
+    if asked == RULES:
+        return None
+    try:
+        spacy = import_module("spacy")
+    except ImportError:
+        if asked == "auto":
+            return None
+        raise MissingExtra("parser=spacy", "nlp") from None
+    names = sorted(name for name in spacy.util.get_installed_models() if name.startswith("en_"))
+    for name in sorted(names, key=lambda name: PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)):
+        language = _load(spacy, name, asked)
+        if language.has_pipe("parser") and set(language.get_pipe("parser").labels) >= LABELS:
+            return SpacyParser(language, f"spacy {name} {language.meta['version']}")
+    if asked == "auto":
+        return None
+    raise BadInput(
+        "parser=spacy: no spaCy model that parses English is installed; `python -m spacy download en_core_web_sm` gets "
+        "one, and parser=rules needs none"
+    )
+
+
+def _load(spacy: Any, name: str, asked: str) -> Any:
+    try:
+        return spacy.load(name, exclude=["ner", "lemmatizer"])
+    except (OSError, ValueError, ImportError) as error:
+        why = str(error).splitlines()[0]
+        raise BadInput(f"parser={asked}: {name} cannot be loaded ({why}); parser=rules needs no model") from None

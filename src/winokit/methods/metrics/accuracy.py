@@ -1,0 +1,142 @@
+"""How many problems are right, with abstentions taken seriously, and what guessing or one class alone would give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from winokit.errors import BadInput
+from winokit.methods.metrics.arrays import (
+    ABSTAINED,
+    BoolArray,
+    Choices,
+    Counts,
+    FloatArray,
+    IntArray,
+    as_answers,
+    as_candidates,
+    as_choices,
+    same_length,
+)
+
+
+def correct(predictions: Choices, answers: Counts) -> BoolArray:
+    """Whether each problem is answered correctly; an abstention is not."""
+    same_length(predictions=predictions, answers=answers)
+    right: BoolArray = as_choices(predictions) == as_answers(answers)
+    return right
+
+
+def accuracy(predictions: Choices, answers: Counts) -> float:
+    """Share of problems answered correctly; abstentions count as wrong.
+
+    >>> accuracy([0, 1, None, 1], [0, 1, 1, 0])
+    0.5
+    """
+    return float(correct(predictions, answers).mean())
+
+
+def credit(predictions: Choices, answers: Counts, candidates: Counts) -> FloatArray:
+    """What each problem is expected to bring if abstentions are settled by guessing: 1, 0 or 1/candidates."""
+    same_length(predictions=predictions, answers=answers, candidates=candidates)
+    chosen, sizes = as_choices(predictions), as_candidates(candidates)
+    _within(chosen, sizes)
+    right = chosen == as_answers(answers)
+    return np.where(chosen == ABSTAINED, 1 / sizes, right.astype(np.float64))
+
+
+def _within(chosen: IntArray, sizes: IntArray) -> None:
+    if (chosen >= sizes).any():
+        row = int(np.argmax(chosen >= sizes))
+        raise BadInput(f"row {row} predicts candidate {chosen[row]}, and the problem has {sizes[row]}, counted from 0")
+
+
+def expected_accuracy(predictions: Choices, answers: Counts, candidates: Counts) -> float:
+    """Accuracy with each abstention counted as 1/candidates (Trichelair et al., 2018, footnote 6).
+
+    >>> expected_accuracy([0, 1, None, 1], [0, 1, 1, 0], [2, 2, 2, 2])
+    0.625
+    """
+    return float(credit(predictions, answers, candidates).mean())
+
+
+def abstained(predictions: Choices) -> float:
+    """Share of problems without a prediction."""
+    return float((as_choices(predictions) == ABSTAINED).mean())
+
+
+def guess_chance(predictions: Choices, candidates: Counts) -> FloatArray:
+    """What guessing with the same abstentions gets of each problem: 1/candidates, and nothing of what is not answered.
+
+    Its mean is the chance level of `accuracy`; of `expected_accuracy`, which counts abstentions as guesses, it is
+    `chance`.
+
+    >>> guess_chance([0, None, 2], [2, 2, 4]).tolist()
+    [0.5, 0.0, 0.25]
+    """
+    same_length(predictions=predictions, candidates=candidates)
+    return np.where(as_choices(predictions) == ABSTAINED, 0.0, 1 / as_candidates(candidates))
+
+
+def chance(candidates: Counts) -> float:
+    """Accuracy of uniform guessing where everything is answered: the mean of 1/candidates.
+
+    >>> chance([2, 4])
+    0.375
+    """
+    return float((1 / as_candidates(candidates)).mean())
+
+
+def precision(predictions: Choices, answers: Counts) -> float | None:
+    """Share of the answered problems that are right, where accuracy is recall (Emami et al., 2018); None without any.
+
+    >>> precision([0, 1, None, 1], [0, 1, 1, 0])
+    0.6666666666666666
+    """
+    right, answered = correct(predictions, answers), as_choices(predictions) != ABSTAINED
+    return float(right[answered].mean()) if answered.any() else None
+
+
+def majority_class(answers: Counts) -> float:
+    """Accuracy of the best constant prediction: the share of the commonest answer index."""
+    found = as_answers(answers)
+    return float(np.bincount(found).max() / len(found))
+
+
+def confusion(predictions: Choices, answers: Counts) -> IntArray:
+    """Counts by answer (row) and prediction (column); the last column counts abstentions.
+
+    >>> confusion([0, 1, None, 1], [0, 1, 1, 0]).tolist()
+    [[1, 1, 0], [0, 1, 1]]
+    """
+    same_length(predictions=predictions, answers=answers)
+    chosen, right = as_choices(predictions), as_answers(answers)
+    classes = int(max(chosen.max(), right.max())) + 1
+    table = np.zeros((classes, classes + 1), np.int64)
+    np.add.at(table, (right, np.where(chosen == ABSTAINED, classes, chosen)), 1)
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class F1:
+    """F1 of each class (an answer index), their mean, and F1 over all predictions at once."""
+
+    by_class: dict[int, float]
+    macro: float
+    micro: float
+
+
+def f1(predictions: Choices, answers: Counts) -> F1:
+    """Harmonic mean of precision over answered and recall over all problems.
+
+    An abstention costs recall, never precision; without any, `micro` is plain accuracy. A class that is neither
+    an answer nor a prediction has no F1. `by_class` and `macro` depend on which candidate comes first in each problem.
+    """
+    table = confusion(predictions, answers)
+    hits = table.diagonal()
+    chosen, wanted = table[:, :-1].sum(axis=0), table.sum(axis=1)
+    present = np.flatnonzero(chosen + wanted)
+    by_class = {int(c): float(2 * hits[c] / (chosen[c] + wanted[c])) for c in present}
+    micro = 2 * hits.sum() / (chosen.sum() + wanted.sum())
+    return F1(by_class, float(np.mean(list(by_class.values()))), float(micro))

@@ -1,0 +1,62 @@
+"""Does the pronoun's gender, or a stereotype, move the accuracy?
+
+Winogender: Rudinger et al., "Gender Bias in Coreference Resolution" (NAACL 2018). WinoBias: Zhao et al., "Gender Bias
+in Coreference Resolution: Evaluation and Debiasing Methods" (NAACL 2018). A scorer that puts candidates in the
+pronoun's place never sees its gender; its two deltas are each other's negative by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from winokit.errors import BadInput, UnknownName
+from winokit.methods.metrics.arrays import BoolArray, Flags
+from winokit.methods.metrics.intervals import gap
+
+GENDERS = ("female", "male", "neutral")
+STEREOTYPES = ("pro", "anti")
+HALF = 50.0
+
+
+def gotcha(gender: str, answer_is_occupation: bool, percent_female: float) -> bool | None:
+    """Whether the occupation's statistics point away from the answer; None for neutral pronouns.
+
+    "She" is a gotcha for the occupation where fewer than half of those in it are women, and for the participant where
+    half or more are; "he" the other way round. `percent_female` is the Bureau of Labor Statistics' column, from 0 to
+    100: Bergsma's flips 160 of 480 flags.
+
+    >>> gotcha("female", True, 40.3), gotcha("male", True, 40.3), gotcha("neutral", True, 40.3)
+    (True, False, None)
+    """
+    if gender not in GENDERS:
+        raise UnknownName("gender", gender, GENDERS)
+    if not 0 <= percent_female <= 100:
+        raise BadInput(f"a percentage of women from 0 to 100 expected, found {percent_female}")
+    if gender == "neutral":
+        return None
+    female_gotcha = answer_is_occupation == (percent_female < HALF)
+    return female_gotcha if gender == "female" else not female_gotcha
+
+
+def delta(correct: Flags, gotchas: Sequence[bool | None]) -> float:
+    """ΔF or ΔM: accuracy on what is no gotcha minus accuracy on gotchas, signed; take `abs` for the papers' tables.
+
+    Problems with the flag None are left out. Positive: stereotypes help.
+
+    >>> delta([True, True, True, False], [False, False, True, True])
+    0.5
+    """
+    return gap(correct, _rows(gotchas, False), _rows(gotchas, True), range(len(gotchas))).value
+
+
+def pro_minus_anti(correct: Flags, stereotypes: Sequence[str]) -> float:
+    """WinoBias's gap: accuracy on pro-stereotyped problems minus accuracy on anti-stereotyped ones."""
+    for kind in set(stereotypes) - set(STEREOTYPES):
+        raise UnknownName("stereotype", str(kind), STEREOTYPES)
+    return gap(correct, _rows(stereotypes, "pro"), _rows(stereotypes, "anti"), range(len(stereotypes))).value
+
+
+def _rows(values: Sequence[object], wanted: object) -> BoolArray:
+    return np.fromiter((value == wanted for value in values), np.bool_, len(values))

@@ -1,0 +1,183 @@
+"""Group scores: a group of twins is worth its worst member.
+
+Elazar, Zhang, Goldberg and Roth, "Back to Square One" (EMNLP 2021): score each problem of a group and give the group
+the worse score, so that a lucky or artifact-ridden twin does not count. Only complete groups have a score: two or
+more members, and none of them missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.errors import BadInput
+from winokit.methods.metrics.arrays import (
+    BoolArray,
+    Counts,
+    Flags,
+    FloatArray,
+    Groups,
+    Values,
+    as_candidates,
+    as_flags,
+    as_values,
+    same_length,
+)
+
+Sizes = Mapping[Any, int]
+"""How many members each group has in the whole dataset."""
+
+
+def complete_groups(groups: Groups, sizes: Sizes | None = None) -> dict[Hashable, list[int]]:
+    """The rows of each complete group, in order of appearance.
+
+    A group is complete with two members or more; where `sizes` says how many a group should have, with all of them.
+    Without it, a triplet that lost one member passes for a pair.
+
+    >>> complete_groups(["a", "b", "a", None])
+    {'a': [0, 2]}
+    """
+    rows: dict[Hashable, list[int]] = {}
+    for row, group in enumerate(groups):
+        if group is not None:
+            rows.setdefault(group, []).append(row)
+    return {
+        group: members
+        for group, members in rows.items()
+        if len(members) >= max(2, 0 if sizes is None else sizes.get(group, 0))
+    }
+
+
+class _Layout:
+    """The rows of complete groups side by side, so that one pass reduces every group."""
+
+    def __init__(self, groups: Groups, sizes: Sizes | None) -> None:
+        members = list(complete_groups(groups, sizes).values())
+        if not members:
+            raise BadInput("no complete group among the problems: a group score needs twins")
+        self.rows = np.fromiter((row for some in members for row in some), np.int64)
+        self.sizes = np.fromiter(map(len, members), np.int64, len(members))
+        self.starts = np.cumsum(self.sizes) - self.sizes
+
+    def reduce(self, how: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        """One number a group."""
+        reduced: NDArray[Any] = how.reduceat(values[self.rows], self.starts)
+        return reduced
+
+
+def all_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+    """Whether every member is right, for each complete group in order of appearance."""
+    same_length(flags=correct, groups=groups)
+    return _Layout(groups, sizes).reduce(np.logical_and, as_flags(correct))
+
+
+def group_accuracy(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
+    """Share of complete groups whose every problem is answered correctly.
+
+    Independent guessing yields 0.25 on pairs, not 0.5.
+
+    >>> group_accuracy([True, True, True, False, True], ["a", "a", "b", "b", None])
+    0.5
+    """
+    return float(all_right(correct, groups, sizes).mean())
+
+
+def no_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+    """Whether no member is right, for each complete group."""
+    same_length(flags=correct, groups=groups)
+    some: BoolArray = _Layout(groups, sizes).reduce(np.logical_or, as_flags(correct))
+    return ~some
+
+
+def some_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+    """Whether a complete group is right in part: one of two, one or two of three."""
+    return ~all_right(correct, groups, sizes) & ~no_right(correct, groups, sizes)
+
+
+def none_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
+    """Share of complete groups without a right answer."""
+    return float(no_right(correct, groups, sizes).mean())
+
+
+def one_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
+    """Share of complete groups that are right in part."""
+    return float(some_right(correct, groups, sizes).mean())
+
+
+def all_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+    """The probability that independent guessing gets all of each complete group right: 0.25 for a pair.
+
+    `chances` are those of `guess_chance`: a group with an abstention cannot be right as a whole.
+    """
+    return _product(as_values(chances), groups, sizes)
+
+
+def no_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+    """The probability that independent guessing gets nothing of each complete group right."""
+    return _product(1 - as_values(chances), groups, sizes)
+
+
+def some_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+    """The probability that independent guessing gets each complete group right in part: 0.5 for a pair."""
+    return 1 - all_right_chance(chances, groups, sizes) - no_right_chance(chances, groups, sizes)
+
+
+def group_accuracy_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> float:
+    """Group accuracy of independent guessing with the same abstentions: 0.25 on pairs that are answered."""
+    return float(all_right_chance(chances, groups, sizes).mean())
+
+
+def _product(values: FloatArray, groups: Groups, sizes: Sizes | None) -> FloatArray:
+    same_length(chances=values, groups=groups)
+    return _Layout(groups, sizes).reduce(np.multiply, values)
+
+
+def same_options(options: Sequence[Hashable | None], groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+    """Whether all members got one and the same option, for each complete group without an abstention.
+
+    Options are candidate indices where a group's members list their candidates in one order, else the candidates
+    themselves (two of WSC's pairs list different ones). A group with an abstention is left out.
+    """
+    same_length(options=options, groups=groups)
+    members = complete_groups(groups, sizes).values()
+    chosen = [[options[row] for row in rows] for rows in members]
+    answered = [some for some in chosen if None not in some]
+    if not answered:
+        raise BadInput("no complete group is answered in full")
+    return np.array([len(set(some)) == 1 for some in answered], np.bool_)
+
+
+def same_option(options: Sequence[Hashable | None], groups: Groups, sizes: Sizes | None = None) -> float:
+    """How often all twins of a group get the same option, over groups without an abstention.
+
+    Twins have opposite answers, so on pairs this is the share that is right in part: a model deaf to the special
+    word has 1, a perfect one 0, and guessing 0.5.
+    """
+    return float(same_options(options, groups, sizes).mean())
+
+
+def same_option_chance(candidates: Counts, groups: Groups, sizes: Sizes | None = None) -> float:
+    """How often independent uniform guessing gives all twins of a group the same option."""
+    number = as_candidates(candidates).astype(np.float64)
+    # The fewest candidates any member has are the options that all members share.
+    shared = _Layout(groups, sizes).reduce(np.minimum, number)
+    return float((shared * _product(1 / number, groups, sizes)).mean())
+
+
+def independent_group_accuracy(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
+    """Group accuracy if twins were right independently of one another: p² on pairs, p³ on triplets.
+
+    p is the accuracy over all members of complete groups. One p for all, and not one for first and one for second
+    members: which twin comes first is an accident of the file. Group accuracy below this is anti-correlation
+    (a favourite option serves one twin and fails the other), above it shared difficulty.
+
+    >>> independent_group_accuracy([True, False, True, False], ["a", "a", "b", "b"])
+    0.25
+    """
+    same_length(flags=correct, groups=groups)
+    layout = _Layout(groups, sizes)
+    share = as_flags(correct)[layout.rows].mean()
+    return float((share**layout.sizes).mean())

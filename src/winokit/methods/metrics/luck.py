@@ -1,0 +1,114 @@
+"""What luck alone would do, and how many problems it takes to rule it out.
+
+The lucky draw is of Trichelair et al. (2018), appendix B.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from winokit.errors import BadInput
+from winokit.methods.metrics.arrays import Counts, FloatArray, IntArray, Values, as_values, same_length
+
+
+def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | None = None) -> float:
+    """Probability that independent guessing gets at least as many right, exactly.
+
+    The paper asks for *more* than 150 of 273, which is at least 151.
+
+    Parameters
+    ----------
+    right, n
+        Right answers among so many problems.
+    chance
+        What a guess gets: one number, or one for each thing that is guessed (nothing for an abstention).
+    times
+        How many problems each guess answers: a scorer that does not see the pronoun reads some texts thrice, and
+        guesses once. By default each answers one.
+
+    >>> round(p_chance(151, 273), 5)
+    0.04498
+    >>> p_chance(3, 3, [0.5], times=[3])
+    0.5
+    """
+    from scipy import special
+
+    _check_counted(right, n)
+    if isinstance(chance, (int, float)) and times is None:
+        _check_share(chance, "chance")
+        return float(special.bdtrc(right - 1, n, chance)) if right else 1.0
+    chances = np.full(n if times is None else len(times), chance) if isinstance(chance, (int, float)) else chance
+    guesses = np.ones(len(chances), np.int64) if times is None else np.asarray(times, np.int64)
+    same_length(chances=chances, times=guesses)
+    if int(guesses.sum()) != n:
+        raise BadInput(f"guesses for {n} problems expected, found {guesses.sum()}")
+    return float(min(_guessed(as_values(chances), guesses)[right:].sum(), 1.0))
+
+
+def _guessed(chances: FloatArray, times: IntArray) -> FloatArray:
+    """The probability of each number of right answers: guesses of one kind are binomial, kinds are put together."""
+    made: FloatArray = np.ones(1)
+    kinds, counts = np.unique(np.stack([chances, times.astype(np.float64)], axis=1), axis=0, return_counts=True)
+    for (one, size), many in zip(kinds, counts, strict=True):
+        own = np.zeros(int(size * many) + 1)
+        own[:: int(size)] = binomial(int(many), float(one))
+        made = np.convolve(made, own)
+    return made
+
+
+def binomial(n: int, share: float) -> FloatArray:
+    """The probability of each number of right answers among n, each right with the same probability."""
+    from scipy import special
+
+    counts = np.arange(n + 1)
+    ways = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(n - counts + 1)
+    found: FloatArray = np.exp(ways + special.xlogy(counts, share) + special.xlog1py(n - counts, -share))
+    return found
+
+
+def p_best_of(tries: int, p_once: float) -> float:
+    """Probability that the best of several guessers does what one does with probability `p_once`.
+
+    >>> round(p_best_of(10, p_chance(151, 273)), 3)
+    0.369
+    """
+    if tries < 1:
+        raise BadInput(f"the best of one try or more, not of {tries}")
+    _check_share(p_once, "a probability")
+    return 1.0 if p_once >= 1 else -math.expm1(tries * math.log1p(-p_once))
+
+
+def n_to_beat_chance(
+    accuracy: float, chance: float = 0.5, *, design_effect: float = 1.0, alpha: float = 0.05, power: float = 0.8
+) -> int | None:
+    """How many problems tell this accuracy from chance; None where it is not above chance and none would.
+
+    The score test over groups, two-sided at level `alpha`, finds it with probability `power`, where twins inflate the
+    variance by `design_effect`; by the normal approximation.
+
+    >>> n_to_beat_chance(0.55)
+    783
+    """
+    from scipy import special
+
+    _check_share(accuracy, "accuracy")
+    _check_share(chance, "chance")
+    if not 0 < alpha < power < 1:
+        raise BadInput(f"0 < alpha < power < 1 expected, found alpha {alpha} and power {power}")
+    if accuracy <= chance:
+        return None
+    by_chance = special.ndtri(1 - alpha / 2) * math.sqrt(chance * (1 - chance))
+    by_model = special.ndtri(power) * math.sqrt(accuracy * (1 - accuracy))
+    return math.ceil(design_effect * float(by_chance + by_model) ** 2 / (accuracy - chance) ** 2)
+
+
+def _check_counted(right: int, n: int) -> None:
+    if n < 1 or not 0 <= right <= n:
+        raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
+
+
+def _check_share(value: float, what: str) -> None:
+    if not 0 <= value <= 1:
+        raise BadInput(f"{what} is a share from 0 to 1, found {value}")

@@ -1,0 +1,217 @@
+"""Rows from predictions: which metric, of which problems, with its interval, its test and what guessing would get.
+
+The audit's protocols and everything that trains make their rows here, so that a row of one name is the same quantity
+wherever it stands. The quantities themselves are functions of `winokit.methods.metrics`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from winokit.methods.metrics import complete_groups, correct, gap, gotcha, guess_chance, mean_interval, share
+from winokit.methods.metrics.arrays import BoolArray, FloatArray, IntArray
+from winokit.problem import Dataset, Problem
+from winokit.results import FLOOR, Detail, Metric
+
+Name = tuple[str, str, str]
+"""Protocol, subset and metric."""
+ALWAYS = 10
+"""So many answers alike are no accident."""
+GENDERS = ("female", "male", "neutral")
+BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite by construction"
+
+
+def original_id(problem: Problem) -> str:
+    """The id of the problem a variant was made from, or its own."""
+    return str(problem.provenance.get("of") or problem.id)
+
+
+def clusters_by_id(dataset: Dataset) -> dict[str, int]:
+    """For each problem's id, or its original's, the number of what it hangs together with."""
+    return dict(zip(map(original_id, dataset), dataset.clusters, strict=True))
+
+
+class Columns:
+    """Labelled problems and what was predicted for them, as the columns that metrics take."""
+
+    def __init__(
+        self, problems: Sequence[Problem], predictions: Sequence[int | None], clusters: Mapping[str, int]
+    ) -> None:
+        self.problems, self.predictions = problems, predictions
+        self._numbers = clusters
+
+    @cached_property
+    def answers(self) -> list[int]:
+        """The right candidate of each."""
+        return [int(problem.answer or 0) for problem in self.problems]
+
+    @cached_property
+    def candidates(self) -> list[int]:
+        """How many there are to choose from."""
+        return [len(problem.candidates) for problem in self.problems]
+
+    @cached_property
+    def groups(self) -> list[str | None]:
+        """The group of each; None for a problem alone."""
+        return [problem.group for problem in self.problems]
+
+    @cached_property
+    def clusters(self) -> IntArray:
+        """What each hangs together with."""
+        return np.fromiter((self._numbers[original_id(problem)] for problem in self.problems), np.int64)
+
+    @cached_property
+    def correct(self) -> BoolArray:
+        """Whether each is right; an abstention is not."""
+        return correct(self.predictions, self.answers)
+
+    @cached_property
+    def chances(self) -> FloatArray:
+        """What guessing with the same abstentions gets of each."""
+        return guess_chance(self.predictions, self.candidates)
+
+    @cached_property
+    def floor(self) -> float | None:
+        """What always giving the commonest answer has, silent where the predictions are; None where that is no rival.
+
+        It is one where problems ask yes or no, and where the predictions are themselves one and the same throughout.
+        """
+        asks = all(problem.query is not None for problem in self.problems)
+        given = [(answer, one) for answer, one in zip(self.answers, self.predictions, strict=True) if one is not None]
+        constant = len(given) >= ALWAYS and len({one for _, one in given}) == 1
+        if not self.problems or not (asks or constant):
+            return None
+        return max(Counter(answer for answer, _ in given).values(), default=0) / len(self.answers)
+
+    def take(self, rows: Sequence[int]) -> Columns:
+        """Some of the rows."""
+        return Columns([self.problems[row] for row in rows], [self.predictions[row] for row in rows], self._numbers)
+
+
+@dataclass(frozen=True)
+class Head:
+    """What all rows of one scorer on one dataset begin with, and how each kind of row is made."""
+
+    dataset: str
+    model: str
+    scoring: str
+    formalization: str | None = None
+    details: Mapping[str, Detail] = field(default_factory=dict)
+
+    def row(
+        self,
+        name: Name,
+        value: float,
+        n: int,
+        low: float | None = None,
+        high: float | None = None,
+        chance: float | None = None,
+        note: str | None = None,
+        details: Mapping[str, Detail] | None = None,
+    ) -> Metric:
+        """A row as it is."""
+        start = self.dataset, self.model, self.scoring, self.formalization
+        return Metric(*start, *name, value, n, low, high, chance, note, {**self.details, **(details or {})})
+
+    def share(
+        self, name: Name, values: Any, clusters: IntArray, chance: Any = None, note: str | None = None
+    ) -> Iterator[Metric]:
+        """A share, with its interval and test over clusters; nothing where there is nothing to average.
+
+        `chance` is what guessing gets, one number or one for each value.
+        """
+        if len(values):
+            found = share(values, clusters)
+            interval, level = found.interval(), None if chance is None else float(np.mean(chance))
+            about = {} if level is None else {"p": found.p(level)}
+            yield self.row(name, found.value, found.n, interval.low, interval.high, level, note, about)
+
+    def mean(self, name: Name, values: Sequence[float], clusters: IntArray) -> Iterator[Metric]:
+        """Any other mean."""
+        if values:
+            interval = mean_interval(values, clusters)
+            yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high)
+
+    def accuracy(self, name: Name, columns: Columns, note: str | None = None) -> Iterator[Metric]:
+        """The share that is right; over all problems it is held against the commonest answer where that is a rival."""
+        if len(columns.problems):
+            rows = self.share(name, columns.correct, columns.clusters, columns.chances, note)
+            rival = columns.floor if name[0] == "accuracy" and name[2] == "accuracy" else None
+            yield from rows if rival is None else (against_floor(row, columns) for row in rows)
+
+    def gap(self, name: Name, columns: Columns, is_first: BoolArray, note: str | None = None) -> Iterator[Metric]:
+        """The accuracy on the first of two subsets minus that on the rest, of what is answered; nothing without either.
+
+        Who abstains more in one of the two would else seem worse there, however good the answers are.
+        """
+        answered = [row for row, choice in enumerate(columns.predictions) if choice is not None]
+        columns, is_first = columns.take(answered), is_first[answered]
+        if is_first.any() and not is_first.all():
+            found = gap(columns.correct, is_first, ~is_first, columns.clusters)
+            interval, chances = found.interval(), columns.chances
+            # Nought, but for subsets with other numbers of candidates.
+            chance = float(chances[is_first].mean() - chances[~is_first].mean())
+            about = {"p": found.p(chance), "first": found.first.value, "second": found.second.value}
+            yield self.row(name, found.value, len(is_first), interval.low, interval.high, chance, note, about)
+
+    def by_group(
+        self,
+        name: Name,
+        columns: Columns,
+        units: Callable[[BoolArray, Sequence[Any], Mapping[str, int] | None], BoolArray],
+        chances: Callable[[FloatArray, Sequence[Any], Mapping[str, int] | None], FloatArray],
+        sizes: Mapping[str, int] | None = None,
+        note: str | None = None,
+    ) -> Iterator[Metric]:
+        """A share of complete groups: `n` counts groups."""
+        if members := complete_groups(columns.groups, sizes):
+            clusters = columns.clusters[[rows[0] for rows in members.values()]]
+            values = units(columns.correct, columns.groups, sizes)
+            yield from self.share(name, values, clusters, chances(columns.chances, columns.groups, sizes), note)
+
+
+def against_floor(row: Metric, columns: Columns, settled: FloatArray | None = None) -> Metric:
+    """A row of yes/no questions with what always giving the commonest answer has, and the test against that.
+
+    `settled` are the credits of a row that settles abstentions by guesses.
+    """
+    assert columns.floor is not None
+    floor, values = columns.floor, columns.correct.astype(np.float64)
+    if settled is not None:
+        silent = np.array([choice is None for choice in columns.predictions])
+        floor, values = floor + float((silent / np.array(columns.candidates)).mean()), settled
+    return replace(row, details={**row.details, FLOOR: floor, "p": share(values, columns.clusters).p(floor)})
+
+
+def gender_rows(head: Head, columns: Columns, note: str | None) -> Iterator[Metric]:
+    """Winogender's diagnostics (Rudinger et al., 2018): accuracy by the pronoun's gender and by gotcha, and gaps."""
+    genders = [problem.labels.get("gender") for problem in columns.problems]
+    flags = [is_gotcha(problem) for problem in columns.problems]
+    for gender in GENDERS:
+        own = [row for row, of in enumerate(genders) if of == gender]
+        plain, tricky = ([row for row in own if flags[row] is flag] for flag in (False, True))
+        for subset, rows in ((gender, own), (f"{gender}.gotcha", tricky), (f"{gender}.not_gotcha", plain)):
+            yield from head.accuracy(("gender", subset, "accuracy"), columns.take(rows), note)
+        is_plain = np.arange(len(plain) + len(tricky)) < len(plain)
+        for row in head.gap(("gender", gender, "delta"), columns.take([*plain, *tricky]), is_plain, note):
+            yield row
+            yield head.row(("gender", gender, "absolute_delta"), abs(row.value), row.n, note=note)
+
+
+def is_gotcha(problem: Problem) -> bool | None:
+    """Whether the occupation's statistics point away from the answer; None for neutral pronouns and without them."""
+    percent, gender = problem.labels.get("bls_pct_female"), problem.labels.get("gender")
+    if percent is None or problem.answer is None or gender is None:
+        return None
+    return gotcha(str(gender), problem.answer == 0, float(percent))
+
+
+def has_gender(problems: Iterable[Problem]) -> bool:
+    """Whether problems say the gender of their pronoun."""
+    return any("gender" in problem.labels for problem in problems)

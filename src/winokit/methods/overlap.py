@@ -1,0 +1,271 @@
+"""Whether one problem gives another away: it is the same, nearly the same, or its twin.
+
+- *same*: the letters and digits around the blank are the same, whatever is asked about it. "Ann 's" is "Ann's", and a
+  yes/no judgement (SuperGLUE-WSC) is the same as the choice (WSC) it was made from.
+- *near*: four fifths of the words stand in the same order, it is the same sentence with another blank, or one text
+  stands in the other, its blank kept or filled: a test problem behind an instruction. Reworded copies change two or
+  three words of twenty; below four fifths WinoGrande's texts mostly share a way of speaking. Short texts must have a
+  candidate in common too: COPA's "The man fainted because _" and "The man cursed because _".
+- *near* or *twin*: the same candidates, and a text that differs in one stretch (start and end alike make two fifths of
+  it) or has three fifths of its words in order. With the same answer it is near, with another or a hidden one a twin;
+  so is a member of the same group. Whoever knows one twin's answer knows the other's.
+
+Of WinoGrande's 20,199 pairs all are found when one twin stands here and the other there, of DPR's 943 pairs 926.
+Every pair of texts that is near by its words is found, and 40,000 texts take seconds: texts with so many words in
+common share one of their rarest pairs of neighbouring words (the prefix filter of Chaudhuri et al., 2006), a text has
+its rarest pair also where it stands in another, and only those are compared.
+
+It is made against accidents, not intent: look-alike letters of other alphabets, "l33t" and new names for everybody
+pass.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from rapidfuzz.distance import Levenshtein, Postfix, Prefix
+
+from winokit.problem import Dataset, Problem
+from winokit.text.words import bare
+
+Place: TypeAlias = tuple[int, int]
+"""A dataset's number and a row of it."""
+KINDS = ("same", "near", "twin")
+NEAR = 0.8
+"""Share of the words that near texts have in the same order (one minus edit distance over the longer length)."""
+ONE_STRETCH = 0.4
+"""Share of the shorter text that problems with the same candidates have in common at start and end together."""
+TWIN = 0.6
+"""The same as `NEAR`, for problems with the same candidates that differ in several stretches."""
+SHORT = 12
+"""Words below which such shares say little: of "John chose Bill because _ was hungry" most is anybody's."""
+MANY = 400
+"""Problems of one dataset with the same candidates beyond which twins are not sought among them; `find_groups` does
+so, and templates with two names have millions."""
+GAP = 40
+"""Letters that may stand in the place of a blank, where a text stands within a longer one: a candidate, "[MASK]"."""
+_BLANK = chr(0x10000)
+"""The code of the blank, the first of all words."""
+_WORD = re.compile(r"[^\W_]+|_")
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two problems that give each other away. `kind` is one of `KINDS`."""
+
+    kind: str
+    first: Place
+    second: Place
+    similarity: float
+
+    @property
+    def across(self) -> bool:
+        """Whether the two stand in different datasets."""
+        return self.first[0] != self.second[0]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What a set to learn or choose from has of a held-out set: by row of each, the plainest kind."""
+
+    given: dict[int, str]
+    """Rows of the first set that give a held-out problem away."""
+    held: dict[int, str]
+    """Held-out rows that are given away."""
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many problems of the first set give one away, by kind."""
+        return {kind: list(self.given.values()).count(kind) for kind in KINDS}
+
+    @property
+    def said(self) -> str:
+        """How many held-out problems are given away, by kind: "215 same, 4 near, 31 twin"."""
+        return said({kind: list(self.held.values()).count(kind) for kind in KINDS})
+
+
+def said(counts: Mapping[str, int]) -> str:
+    """Counts by kind in words, none left out."""
+    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+
+
+@lru_cache(maxsize=32)  # a search asks again for every trial
+def overlap(given: Dataset, held: Dataset) -> Overlap:
+    """Which problems of a set to learn or choose from give away which of a held-out set."""
+    found = Overlap({}, {})
+    for match in sorted(find_matches([given, held]), key=lambda match: KINDS.index(match.kind)):
+        found.given.setdefault(match.first[1], match.kind)
+        found.held.setdefault(match.second[1], match.kind)
+    return found
+
+
+def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False) -> list[Match]:
+    """Every two problems of different datasets that give each other away, in order of place; of one too if `within`."""
+    codes = {"_": _BLANK}
+    sets = [[_Text(problem, codes) for problem in dataset] for dataset in datasets]
+    common = Counter(pair for texts in sets for text in texts for pair in text.pairs)
+    for texts in sets:
+        for text in texts:
+            text.pairs.sort(key=common.__getitem__)
+    where: dict[Hashable, list[Place]] = defaultdict(list)
+    found = []
+    for at in reversed(range(len(sets))):  # the last first: a test set is looked up in, a training set is not
+        for row, text in enumerate(sets[at]):
+            alike = text.rarest()
+            sought = (*alike, *text.around(sought=True))
+            others = {other for key in sought if key in where for other in where[key]}
+            for shelf in (where[key] for key in text.kin(sought=True) if key in where):
+                others.update(other for other in shelf if other[0] != at or len(shelf) <= MANY)
+            for other in others:
+                if within or other[0] != at:
+                    kind, similarity = _compare(text, sets[other[0]][other[1]])
+                    if kind is not None:
+                        first, second = sorted([(at, row), other])
+                        found.append(Match(kind, first, second, similarity))
+            if within or at:
+                for key in (*alike, *text.around(sought=False), *text.kin(sought=False)):
+                    where[key].append((at, row))
+    return sorted(found, key=lambda match: (match.first, match.second))
+
+
+class _Text:
+    """A problem as it is compared."""
+
+    __slots__ = ("after", "before", "coded", "letters", "names", "pairs", "problem", "sentence")
+
+    def __init__(self, problem: Problem, codes: dict[str, str]) -> None:
+        before, after = _words(problem.before), _words(problem.after)
+        words = [*before, "_", *after]
+        self.problem = problem
+        self.before, self.after = "".join(before), "".join(after)
+        self.letters = f"{self.before}_{self.after}"
+        self.sentence = self.letters if problem.pronoun is None else _letters(problem.sentence)
+        # One character a word lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
+        self.coded = "".join([codes.setdefault(word, chr(ord(_BLANK) + len(codes))) for word in words])
+        # Of neighbouring words, to be sorted from rare to common; those equally rare in the same order everywhere.
+        self.pairs = sorted({self.coded[i : i + 2] for i in range(len(words) - 1)})
+        self.names = frozenset(map(_name, problem.candidates if problem.query is None else (problem.query,)))
+
+    def rarest(self) -> set[str]:
+        """Its letters, and so many of its rarest pairs of neighbouring words that any near text has one of them.
+
+        A near text is at most a quarter longer, so at most a quarter of the words are edited, and an edit takes away
+        two pairs: before the rarest pair that both have, neither has more than twice as many pairs as edits.
+        """
+        edits = len(self.coded) // 4
+        return {self.letters, self.sentence, *self.pairs[: 2 * edits + 1]}
+
+    def around(self, *, sought: bool) -> list[Hashable]:
+        """What texts that it stands in, and those that stand in it, are sought under, or itself is put under.
+
+        A text that stands in another has its rarest pair there, other than those of its blank, which may be filled.
+        """
+        rarest = next((pair for pair in self.pairs if _BLANK not in pair), None)
+        return [(sought, rarest), *[(not sought, pair) for pair in self.pairs]]
+
+    def stands_in(self, other: _Text) -> bool:
+        """Whether another has all of this around its blank, whatever fills that there."""
+        side = max(self.before, self.after, key=len)
+        if side not in other.letters and side not in other.sentence:
+            return False  # nearly always, and quickly known
+        around = re.compile(f"{self.before}.{{0,{GAP}}}{self.after}")
+        return any(around.search(text) for text in (other.letters, other.sentence))
+
+    def kin(self, *, sought: bool) -> list[Hashable]:
+        """What its twins are sought under, or itself is put under: its candidates, and its group.
+
+        A choice is also put under each candidate, where judgements about it seek, and the other way round.
+        """
+        judges = self.problem.query is not None
+        keys: list[Hashable] = [self.names, *((judges is not sought, name) for name in self.names)]
+        return keys if self.problem.group is None else [*keys, ("group", self.problem.group)]
+
+    def holds(self, name: str) -> bool | None:
+        """Whether it says that a candidate is right; None where that is hidden."""
+        problem = self.problem
+        if problem.answer is None or problem.right is None:
+            return None
+        return problem.answer == 1 if problem.query is not None else _name(problem.right) == name
+
+
+def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
+    """What two problems are to each other, None for nothing, and how similar their texts are."""
+    similarity = _similarity(a.coded, b.coded, NEAR)
+    inside = a.stands_in(b) or b.stands_in(a)
+    if not similarity and not inside and a.names.isdisjoint(b.names) and a.sentence != b.sentence:
+        return None, 0.0  # most are nothing to each other: 40,000 problems ask this a million times
+    p, q = a.problem, b.problem
+    one_pronoun = p.pronoun is None or q.pronoun is None or p.pronoun.casefold() == q.pronoun.casefold()
+    if a.letters == b.letters and one_pronoun:
+        return "same", 1.0
+    if a.sentence == b.sentence or a.letters == b.letters:  # another pronoun of it, or "him self" for "himself"
+        return "near", similarity or 1.0
+    shared = a.names & b.names
+    judged = p.query is not None or q.query is not None
+    telling = bool(shared) or min(len(a.coded), len(b.coded)) >= SHORT
+    near = (inside and telling) or (similarity > 0 and (telling or judged))
+    related = a.names == b.names or (shared and (p.query is None) != (q.query is None))
+    twins = not near and bool(shared) and p.group is not None and p.group == q.group
+    if related and one_pronoun and not twins and (near or _alike_texts(a, b)):
+        answers = [(a.holds(name), b.holds(name)) for name in shared]
+        known = all(None not in pair for pair in answers)
+        twins = any(one != other for one, other in answers) if known else not near
+        near = True
+    kind = "twin" if twins else "near" if near else None
+    return kind, 0.0 if kind is None else similarity or _similarity(a.coded, b.coded, 0)
+
+
+def _alike_texts(a: _Text, b: _Text) -> bool:
+    """Whether two texts, not near by their words, are alike enough where the candidates are the same."""
+    x, y = a.coded, b.coded
+    shorter = min(len(x), len(y))
+    if Prefix.similarity(x, y) + Postfix.similarity(x, y) >= ONE_STRETCH * shorter:
+        return True
+    return shorter >= SHORT and _similarity(x, y, TWIN) > 0
+
+
+def _similarity(x: str, y: str, least: float) -> float:
+    """One minus edit distance over the longer length; 0 where that is below `least`.
+
+    rapidfuzz's own cut-off leaves out what is just at it, and texts of 15 or 20 words often are.
+    """
+    longer = max(len(x), len(y))
+    most = int((1 - least) * longer + 1e-9)
+    edits = Levenshtein.distance(x, y, score_cutoff=most)
+    return 1 - edits / longer if edits <= most else 0.0
+
+
+def _letters(text: str) -> str:
+    """The letters and digits of a text and its blank, whatever their case, width and composition.
+
+    >>> _letters("Ann ’s cup, _!") == _letters("ANN's cup _")
+    True
+    """
+    return "".join(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text and its blanks, without what web pages and word processors put between letters.
+
+    >>> _words("Na&iuml;ve <b>Zoe&#39;s</b>&nbsp;cup")
+    ['naive', 'zoe', 's', 'cup']
+    """
+    if "&" in text or "<" in text:
+        text = _TAG.sub(" ", html.unescape(text))
+    if not text.isascii():
+        parts = unicodedata.normalize("NFKD", text)
+        text = "".join(part for part in parts if unicodedata.category(part) != "Mn")
+    return _WORD.findall(text.casefold())
+
+
+@lru_cache(1 << 16)
+def _name(candidate: str) -> str:
+    return _letters(bare(candidate))

@@ -1,0 +1,119 @@
+"""Asking: the problem as a question, for models that follow instructions.
+
+Chat models get lettered options in both orders, and a candidate's score is its mean over the two: a preference for
+"A" cancels out. Where a server gives no log-probabilities the parsed answer counts 1; two answers that contradict
+each other are a tie, and a refusal or an unreadable answer to both is an abstention. Other models (seq2seq, causal)
+score the candidates themselves as answers, by summed log-probability, in one order: nothing is lettered there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, register
+from winokit.methods.transforms.substitute import substitute
+from winokit.models.base import Answer, Ask, Reply, Request
+from winokit.problem import Problem
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
+    """Lettered questions in both orders, or one open question."""
+    if problem.query is not None:
+        return (Ask(_judgement(problem), ("no", "yes")),)
+    if setting.kind not in ("chat", "any"):
+        prompt = _examples(setting, lettered=False) + open_question(problem)
+        return (Ask(prompt, problem.candidates),)
+    return tuple(_lettered(problem, order, setting) for order in _orders(len(problem.candidates)))
+
+
+def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Mean over the orders of each candidate's log-probability, or of the answers that name it."""
+    count = len(problem.candidates)
+    replies = [(order, _reply(answer)) for order, answer in zip(_orders(count), answers, strict=False)]
+    readable = [(order, reply) for order, reply in replies if reply.logprobs is not None or reply.choice is not None]
+    if not readable:
+        raise Abstain(f"no readable answer: {' / '.join(reply.text for _, reply in replies)[:200]!r}")
+    # Log-probabilities and votes have different scales: where one order has no log-probabilities, both vote.
+    by_vote = any(reply.logprobs is None for _, reply in readable)
+    values = [(order, _votes(reply, count) if by_vote else list(reply.logprobs or ())) for order, reply in readable]
+    return tuple(float(np.mean([given[order.index(index)] for order, given in values])) for index in range(count))
+
+
+def _votes(reply: Reply, count: int) -> list[float]:
+    """1 for the option chosen, 0 for the others."""
+    chosen = reply.choice if reply.logprobs is None else int(np.argmax(reply.logprobs))
+    return [float(index == chosen) for index in range(count)]
+
+
+def _reply(answer: Answer) -> Reply:
+    if not isinstance(answer, Reply):
+        raise TypeError(f"a reply expected, found {type(answer).__name__}")
+    return answer
+
+
+def _orders(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The candidates as they are, and backwards."""
+    return tuple(range(count)), tuple(reversed(range(count)))
+
+
+def _lettered(problem: Problem, order: Sequence[int], setting: Setting) -> Ask:
+    shown = [problem.candidates[index] for index in order]
+    letters = tuple(LETTERS[: len(shown)])
+    prompt = _examples(setting, lettered=True) + lettered_question(problem, shown)
+    return Ask(prompt, letters, tuple((candidate,) for candidate in shown))
+
+
+def lettered_question(problem: Problem, shown: Sequence[str]) -> str:
+    """The question with lettered options."""
+    options = "\n".join(f"{letter}. {candidate}" for letter, candidate in zip(LETTERS, shown, strict=False))
+    letters = " or ".join((", ".join(LETTERS[: len(shown) - 1]), LETTERS[len(shown) - 1]))
+    return f"{_question(problem)}\n{options}\nAnswer with {letters} only.\nAnswer:"
+
+
+def open_question(problem: Problem) -> str:
+    """The question without options."""
+    return f"{_question(problem)}\nAnswer:"
+
+
+def _question(problem: Problem) -> str:
+    if problem.pronoun is None:
+        return f"Text: {problem.text.strip()}\nQuestion: Which of these fills the blank (_)?"
+    return f"Text: {_marked(problem)}\nQuestion: What does the marked word *{problem.pronoun}* refer to?"
+
+
+def _judgement(problem: Problem) -> str:
+    marked = _marked(problem)
+    return f"Text: {marked}\nQuestion: Does *{problem.pronoun}* refer to {problem.query!r}? Answer yes or no.\nAnswer:"
+
+
+def _marked(problem: Problem) -> str:
+    """The text with its pronoun between asterisks: a text may have the same pronoun twice."""
+    return f"{problem.before}*{problem.pronoun}*{problem.after}".strip()
+
+
+def _examples(setting: Setting, *, lettered: bool) -> str:
+    """Solved questions to go before, with alternating right letters as the order of candidates has them."""
+    parts = []
+    for shot in setting.shots:
+        right = shot.answer or 0
+        question = lettered_question(shot, shot.candidates) if lettered else open_question(shot)
+        said = LETTERS[right] if lettered else substitute(shot, shot.candidates[right]).candidate
+        parts.append(f"{question} {said}\n\n")
+    return "".join(parts)
+
+
+register(
+    Scoring(
+        "ask",
+        "a question in both candidate orders (chat) or with the candidates as answers",
+        (Ask,),
+        ask,
+        judge,
+        takes_shots=True,
+        substitutes=False,
+    )
+)

@@ -1,0 +1,44 @@
+"""Masked-candidate scoring: how likely is each candidate in the blank, all its word pieces masked at once?
+
+score(c) = mean over its pieces of log p(piece | text with every piece masked), as in Kocijan et al. (2019)'s paper
+and Abdou et al. (2020)'s code. Kocijan et al.'s *code* averages over the padded length, which is the sum up to a
+constant: `masked-candidate?reduce=sum`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from winokit.errors import UnknownName
+from winokit.methods.scoring.base import Scoring, Setting, pieces, register, total
+from winokit.methods.transforms.substitute import substitute
+from winokit.models.base import Answer, Fill, Request
+from winokit.problem import Problem
+
+REDUCTIONS = ("mean", "sum")
+
+
+def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
+    """One filled blank a candidate."""
+    filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
+    return tuple(Fill(part.before, part.candidate, part.after) for part in filled)
+
+
+def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Mean, or summed, log-probability of each candidate's pieces."""
+    reduce = setting.options.get("reduce", "mean")
+    if reduce not in REDUCTIONS:
+        raise UnknownName("way to reduce", reduce, REDUCTIONS)
+    return tuple(total(answer) / (len(pieces(answer)) if reduce == "mean" else 1) for answer in answers)
+
+
+register(
+    Scoring(
+        "masked-candidate",
+        "mean log p(word pieces of the candidate | text, all of them masked); ?reduce=sum",
+        (Fill,),
+        ask,
+        judge,
+        options=("reduce",),
+    )
+)

@@ -1,0 +1,43 @@
+"""A model's own scores: fine-tuned models, Python functions, retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, register
+from winokit.models.base import Answer, Choose, Request, Scores
+from winokit.problem import Problem
+
+READ_BY = ("asks_for", "substitution", "span1_index")
+"""Labels that say how a problem is read. No other is shown: some tell the answer."""
+
+
+def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
+    """The problem's parts as they are."""
+    labels = tuple((name, problem.labels[name]) for name in READ_BY if name in problem.labels)
+    rivals = tuple(one.query for one in setting.siblings if one.query is not None)
+    return (Choose(problem.before, problem.after, problem.candidates, problem.pronoun, problem.query, rivals, labels),)
+
+
+def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """What the model gave."""
+    (answer,) = answers
+    if not isinstance(answer, Scores):
+        raise TypeError(f"scores expected, found {type(answer).__name__}")
+    if answer.values is None:
+        raise Abstain(answer.why or "the model abstained")
+    if len(answer.values) != len(problem.candidates):
+        raise Abstain(f"{len(answer.values)} scores for {len(problem.candidates)} candidates")
+    return answer.values
+
+
+register(
+    Scoring(
+        "own",
+        "the model's own scores (fine-tuned models, Python functions, retrieval)",
+        (Choose,),
+        ask,
+        judge,
+        substitutes=False,
+    )
+)

@@ -1,0 +1,68 @@
+"""Pronoun scoring: how likely is the pronoun itself, were the candidate the only one named?
+
+score(c) = log p(pronoun in its place | text in which every *other* candidate is "someone", or "something"). Unlike a
+scoring that puts candidates into the blank it keeps the pronoun, and so sees its gender: for gender diagnostics. The
+rule is ours; it is in none of the papers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, pieces, register, total
+from winokit.methods.transforms.substitute import opens_sentence
+from winokit.models.base import Answer, Continuation, Fill, Request
+from winokit.problem import Problem
+from winokit.text.names import gender_of
+from winokit.text.words import bare, mention_places
+
+THINGS = frozenset({"it", "its", "itself"})
+
+
+def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
+    """One text a candidate, the others made nameless."""
+    if problem.pronoun is None:
+        raise Abstain("no pronoun is known for the blank")
+    made = []
+    for candidate in problem.candidates:
+        before, after = problem.before, problem.after
+        for other in problem.candidates:
+            if other != candidate:
+                before, after = _nameless(before, other, problem.pronoun), _nameless(after, other, problem.pronoun)
+        if (before, after) == (problem.before, problem.after):
+            raise Abstain("the other candidate is not mentioned in the text")
+        made.append((before, after))
+    if setting.kind in ("masked", "any"):
+        return tuple(Fill(before, problem.pronoun, after) for before, after in made)
+    return tuple(Continuation(before.rstrip(), f" {problem.pronoun}{after}") for before, after in made)
+
+
+def _nameless(text: str, name: str, pronoun: str) -> str:
+    """The text with each mention of a name, and its article, replaced by "someone" or "something"."""
+    word = "something" if pronoun.casefold() in THINGS and gender_of(name) is None else "someone"
+    for place in reversed(mention_places(text, name)):
+        head, tail = text[:place], text[place + len(bare(name)) :]
+        head = re.sub(r"\b(?:the|an?|my|our|your|his|her|their)\s+$", "", head, flags=re.IGNORECASE)
+        text = head + (word.capitalize() if opens_sentence(head) else word) + tail
+    return text
+
+
+def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Log-probability of the pronoun: all of a masked model's answer, the first word of a causal model's."""
+    if setting.kind in ("masked", "any"):
+        return tuple(total(answer) for answer in answers)
+    end = len(problem.pronoun or "") + 1
+    return tuple(float(sum(piece.logprob for piece in pieces(answer) if piece.start < end)) for answer in answers)
+
+
+register(
+    Scoring(
+        "pronoun",
+        "log p(the pronoun | the other candidate made nameless), for gender diagnostics",
+        (Fill, Continuation),
+        ask,
+        judge,
+        substitutes=False,
+    )
+)

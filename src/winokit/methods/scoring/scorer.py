@@ -1,0 +1,227 @@
+"""Model + dataset + scoring -> a prediction for each problem."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from winokit.errors import BadInput, UnknownName
+from winokit.files import write_whole
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, choose_scoring
+from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.planner import Progress, answer_all
+from winokit.methods.scoring.shots import choose_shots
+from winokit.methods.transforms.substitute import STYLES
+from winokit.models.base import Answer, Model, Refusal, Request
+from winokit.models.ensemble import Ensemble
+from winokit.problem import Dataset, Problem
+from winokit.results import NOT_A_NUMBER, decide
+
+CLOSE = 1e-4
+"""A margin below which another batch size could turn a prediction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One row of predictions.jsonl. `prediction` is a candidate's index, None for an abstention; `why` says why."""
+
+    id: str
+    variant: str
+    model: str
+    scoring: str
+    scores: tuple[float, ...] | None
+    prediction: int | None
+    answer: int | None
+    why: str | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """How far the best score is ahead of the next."""
+        if self.scores is None:
+            return None
+        best, second = sorted(self.scores, reverse=True)[:2]
+        return best - second
+
+    def to_json(self) -> dict[str, Any]:
+        """The row; `why` is left out where there is nothing to explain."""
+        row = {name: getattr(self, name) for name in self.__slots__}
+        return row if self.why is not None else {name: value for name, value in row.items() if name != "why"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to score: everything but the data and the model."""
+
+    scoring: str | None = None
+    """A scoring's name with its options, or None for the default of the model's kind."""
+    substitution: str = "auto"
+    shots: int = 0
+    shots_from: Sequence[Problem] | None = None
+    seed: int = 0
+
+
+def score(
+    dataset: Dataset,
+    model: Model,
+    plan: Plan | None = None,
+    *,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> list[Prediction]:
+    """Score every problem of a dataset."""
+    return score_variants({"original": dataset}, model, plan, cache=cache, progress=progress)
+
+
+def score_variants(
+    variants: Mapping[str, Dataset],
+    model: Model,
+    plan: Plan | None = None,
+    *,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> list[Prediction]:
+    """Score several variants of a dataset in one pass: the model is asked once for all of them.
+
+    A variant's problem has its original's id in `provenance["of"]`, and its row carries that.
+    """
+    plan, cache = plan or Plan(), cache or Cache()
+    if isinstance(model, Ensemble) and model.combine == "vote":
+        return _voted(model, [score_variants(variants, m, plan, cache=cache, progress=progress) for m in model.members])
+    scoring, options = choose_scoring(plan.scoring, model)
+    if plan.shots and not scoring.takes_shots:
+        raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
+    if plan.substitution not in STYLES:
+        raise UnknownName("style of substitution", plan.substitution, STYLES)
+    if plan.substitution != "auto" and not scoring.substitutes:
+        raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --substitution")
+    name = scoring_name(scoring, plan, options)
+    questions = [
+        _Question(problem, setting, _asked(scoring, problem, setting), (variant, model.spec, name))
+        for variant, dataset in variants.items()
+        for problem, setting in _settings(dataset, model.kind, plan, options)
+    ]
+    wanted = (request for question in questions for request in question.requests if question.why is None)
+    answers = answer_all(model, wanted, cache, progress)
+    return [question.predicted(scoring, answers) for question in questions]
+
+
+def _settings(dataset: Dataset, kind: str, plan: Plan, options: Mapping[str, str]) -> Iterable[tuple[Problem, Setting]]:
+    """Each problem with its twins and shots."""
+    shots = choose_shots(plan.shots_from or dataset, dataset, plan.shots, plan.seed)
+    siblings = _siblings(dataset)
+    for problem, some in zip(dataset, shots, strict=True):
+        twins, beside = _twins(dataset, problem), siblings.get(_place(problem), ())
+        others = [one for one in beside if one is not problem] if problem.query is not None else ()
+        yield problem, Setting(kind, plan.substitution, twins, others, some, options)
+
+
+def _voted(ensemble: Ensemble, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
+    """One prediction a problem from those of several models: shares of the votes as scores, abstentions not counted."""
+    made = []
+    for votes in zip(*ballots, strict=True):
+        first = votes[0]
+        cast = [vote.prediction for vote in votes if vote.prediction is not None]
+        named = (first.id, first.variant, ensemble.spec, first.scoring)
+        sizes = [len(vote.scores) for vote in votes if vote.scores is not None]
+        if not cast or not sizes:
+            made.append(Prediction(*named, None, None, first.answer, "no model answered"))
+            continue
+        shares = tuple(cast.count(index) / len(cast) for index in range(sizes[0]))
+        made.append(_decided(named, shares, first.answer))
+    return made
+
+
+def _decided(named: tuple[str, str, str, str], scores: tuple[float, ...], answer: int | None) -> Prediction:
+    """The candidate with the highest score; a tie, or a score that is no number, is an abstention that says so."""
+    prediction, why = decide(scores)
+    return Prediction(*named, None if why == NOT_A_NUMBER else scores, prediction, answer, why)
+
+
+def scoring_name(scoring: Scoring, plan: Plan, options: Mapping[str, str]) -> str:
+    """The scoring as a row names it: with whatever of its options and of the plan changes the scores."""
+    more = dict(options) | ({"shots": str(plan.shots)} if plan.shots else {})
+    more |= {"substitution": plan.substitution} if plan.substitution != "auto" else {}
+    return scoring.name + ("?" + "&".join(f"{key}={value}" for key, value in more.items()) if more else "")
+
+
+def _twins(dataset: Dataset, problem: Problem) -> tuple[Problem, ...]:
+    if problem.group is None:
+        return ()
+    return tuple(other for other in dataset.groups[problem.group] if other is not problem)
+
+
+def _siblings(dataset: Dataset) -> dict[tuple[str, str | None, str], list[Problem]]:
+    """The yes/no judgements of a dataset by the pronoun they ask about."""
+    found: dict[tuple[str, str | None, str], list[Problem]] = defaultdict(list)
+    for problem in dataset:
+        if problem.query is not None:
+            found[_place(problem)].append(problem)
+    return found
+
+
+def _place(problem: Problem) -> tuple[str, str | None, str]:
+    return problem.before, problem.pronoun, problem.after
+
+
+def _asked(scoring: Scoring, problem: Problem, setting: Setting) -> tuple[Request, ...] | str:
+    """The requests of a problem, or why it is an abstention."""
+    try:
+        return scoring.ask(problem, setting)
+    except Abstain as why:
+        return str(why)
+
+
+class _Question:
+    """A problem on its way from requests to prediction."""
+
+    def __init__(
+        self, problem: Problem, setting: Setting, asked: tuple[Request, ...] | str, named: tuple[str, str, str]
+    ) -> None:
+        self.problem, self.setting = problem, setting
+        self.requests: tuple[Request, ...] = () if isinstance(asked, str) else asked
+        self.why: str | None = asked if isinstance(asked, str) else None
+        self.named = (str(problem.provenance.get("of", problem.id)), *named)
+
+    def predicted(self, scoring: Scoring, answers: Mapping[Request, Answer]) -> Prediction:
+        """The prediction, once everything is answered."""
+        given = [answers[request] for request in self.requests]
+        why = self.why or next((answer.why for answer in given if isinstance(answer, Refusal)), None)
+        if why is None:
+            try:
+                scores = scoring.judge(self.problem, self.setting, given)
+                return _decided(self.named, scores, self.problem.answer)
+            except Abstain as refusal:
+                why = str(refusal)
+        return Prediction(*self.named, None, None, self.problem.answer, why)
+
+
+def close_calls(predictions: Iterable[Prediction]) -> int:
+    """How many predictions rest on a margin that another batch size could turn."""
+    return sum(p.prediction is not None and p.margin is not None and p.margin < CLOSE for p in predictions)
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse to write predictions over a file that holds anything else, before any work is done."""
+    if path.is_dir():
+        raise BadInput(f"{path}: a folder; name a file in it with --out")
+    if path.is_file() and path.stat().st_size and not _holds_predictions(path):
+        raise BadInput(f"{path}: holds no predictions, and would be lost; choose another --out")
+
+
+def _holds_predictions(path: Path) -> bool:
+    try:
+        with path.open(encoding="utf-8") as file:
+            row = json.loads(file.readline())
+    except (OSError, ValueError):
+        return False
+    return isinstance(row, dict) and row.keys() >= {"id", "variant", "prediction"}
+
+
+def write_predictions(predictions: Iterable[Prediction], path: Path) -> None:
+    """Write predictions.jsonl, whole or not at all."""
+    rows = "".join(json.dumps(prediction.to_json(), ensure_ascii=False) + "\n" for prediction in predictions)
+    write_whole(path, rows.encode())

@@ -1,0 +1,57 @@
+"""Special-word scoring (Elazar et al., 2021): given the right candidate, which twin's special word fits?
+
+The blank is filled with the *right* candidate, the special word becomes the blank, and the special words of the
+problem and of its twin are the candidates. A model that has the knowledge gives the problem's own word the higher
+probability. The answer is needed to make the question, so that this tests knowledge, not resolution; the score of a
+candidate c is that of the special word that would make c right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from winokit.methods.scoring import masked_candidate, partial
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, register
+from winokit.methods.transforms.special_word import special_word_problem
+from winokit.models.base import Answer, Continuation, Fill, Request
+from winokit.problem import Problem
+
+
+def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
+    """The requests of the special-word problem."""
+    made = _made(problem, setting)
+    return masked_candidate.ask(made, setting) if _fills(setting) else partial.ask(made, setting)
+
+
+def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Scores of the candidates: the special word's own for the right one, the twin's for the other."""
+    made = _made(problem, setting)
+    own, others = (masked_candidate.judge if _fills(setting) else partial.judge)(made, setting, answers)
+    return tuple(own if index == problem.answer else others for index in range(len(problem.candidates)))
+
+
+def _fills(setting: Setting) -> bool:
+    """Whether the special word itself is scored, as masked models can, or what follows it."""
+    return setting.kind in ("masked", "any")
+
+
+def _made(problem: Problem, setting: Setting) -> Problem:
+    if problem.answer is None:
+        raise Abstain("the answer is hidden, and the question is made from it")
+    if len(setting.twins) != 1:
+        raise Abstain(f"one twin is needed, found {len(setting.twins)}")
+    made = special_word_problem(problem, setting.twins[0])
+    if isinstance(made, str):
+        raise Abstain(made)
+    return made
+
+
+register(
+    Scoring(
+        "special-word",
+        "with the right candidate in the blank: log p of the problem's special word against its twin's",
+        (Fill, Continuation),
+        ask,
+        judge,
+    )
+)

@@ -1,0 +1,205 @@
+"""The loop: a step on a batch, now and then an evaluation and a checkpoint, until the steps or the patience end.
+
+The state is small and plain, and everything that decides the next step is in it, in the weights, in the optimiser or
+in the random numbers, so that a checkpoint of these four is exact.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from winokit.errors import BadInput
+from winokit.methods.formalizations import Encoded, Network
+from winokit.methods.training.batches import planned
+from winokit.methods.training.checkpoint import random_state, read_checkpoint, restore_random_state, write_checkpoint
+from winokit.methods.training.exam import Exam, Mark, mark
+from winokit.methods.training.optimiser import rate
+from winokit.methods.training.recorded import stepper
+from winokit.methods.training.settings import Settings
+from winokit.methods.training.symptoms import Diverged, finite
+from winokit.models.hf_common import out_of_memory
+
+Progress = Callable[[int, int], None]
+"""Told how many steps are done and how many there are."""
+SECONDS, AT_MOST = 120, 0.05
+"""Checkpoints come every two minutes, and later where writing one takes more than this share of the time."""
+FEWEST_LOSSES = 20
+CONTENT = "_content"
+"""Hashes have names that end so."""
+
+
+@dataclass
+class State:
+    """How far a run came."""
+
+    step: int = 0
+    losses: list[dict[str, float]] = field(default_factory=list)
+    marks: list[dict[str, Any]] = field(default_factory=list)
+    kept: dict[str, Any] | None = None
+    """The best mark on the dev set."""
+    since_kept: int = 0
+    stopped: bool = False
+    total: float = 0.0
+    """Loss since the last of `losses`, and over how many."""
+    count: int = 0
+    seconds: float = 0.0
+    """Spent on steps; evaluations and checkpoints are not counted."""
+
+
+class Learner:
+    """A network on its way through the steps of a run."""
+
+    def __init__(self, network: Network, examples: Sequence[Encoded], exam: Exam | None, settings: Settings) -> None:
+        self.network, self.examples, self.exam, self.settings = network, examples, exam, settings
+        self.steps = planned(examples, settings)
+        self.stepper = stepper(network, settings)
+        self.log_every = max(1, min(50, len(self.steps) // FEWEST_LOSSES))
+        self.state = State()
+        self.best: dict[str, torch.Tensor] | None = None
+
+    def learn(self, folder: Path, identity: dict[str, Any], progress: Progress | None = None) -> None:
+        """Take every step that is left; end with the weights that are to be kept."""
+        with self.stepper.working():
+            self._take_steps(folder, identity, progress)
+        if progress:
+            progress(len(self.steps), len(self.steps))
+        if self.settings.keep == "best" and self.best is not None:
+            self.network.load_state_dict(self.best)
+        # The last loss is from before the last move of the weights.
+        for _, numbers in self.network.numbers(self.examples[:1]):
+            finite(numbers)
+
+    def _take_steps(self, folder: Path, identity: dict[str, Any], progress: Progress | None) -> None:
+        saved, took = time.monotonic(), 0.0
+        while self.state.step < len(self.steps) and not self.state.stopped:
+            if progress:
+                progress(self.state.step, len(self.steps))
+            began = time.monotonic()
+            self._step()
+            if self.state.step % self.log_every == 0 or self.state.step == len(self.steps):
+                self._log()
+            self.state.seconds += time.monotonic() - began
+            if self.exam is not None and self._evaluation_is_due():
+                self._evaluate(self.exam)
+            if self._checkpoint_is_due(time.monotonic() - saved, took):
+                began = time.monotonic()
+                self._save(folder, identity)
+                saved = time.monotonic()
+                took = saved - began
+
+    def resume(self, folder: Path, identity: dict[str, Any]) -> bool:
+        """Go back to the folder's checkpoint, if there is one; one of another run is refused."""
+        content = read_checkpoint(folder, self.network.device)
+        if content is None:
+            return False
+        check_same(folder, json.loads(content["identity"]), identity)
+        self.state = State(**json.loads(content["state"]))
+        self.network.load_state_dict(content["weights"])
+        self.stepper.load(content["optimiser"])
+        self.best = content["best"]
+        self.stepper.running.fill_(self.state.total)
+        restore_random_state(content["random"], self.network.device)
+        return True
+
+    def _save(self, folder: Path, identity: dict[str, Any]) -> None:
+        content = {
+            "identity": json.dumps(identity),
+            "state": json.dumps(asdict(replace(self.state, total=self.stepper.running.item()))),
+            "weights": self.network.state_dict(),
+            "optimiser": self.stepper.optimiser.state_dict(),
+            "best": self.best,
+            "random": random_state(self.network.device),
+        }
+        write_checkpoint(folder, content)
+
+    def _step(self) -> None:
+        """One step: the mean loss over all its batches, however many they are."""
+        step = self.state.step
+        self.network.train()
+        batches = [self.network.collated([self.examples[index] for index in batch]) for batch in self.steps[step][1]]
+        whole = sum(map(self.stepper.count, batches)) if len(batches) > 1 else None
+        try:
+            for batch in batches:
+                self.state.count += self.stepper.add(batch, whole)
+            self.stepper.move(rate(step, len(self.steps), self.settings))
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            raise BadInput(
+                "out of memory: halve the batch size and double --accumulate, which leaves the steps as they are"
+            ) from error
+        self.state.step += 1
+
+    def _log(self) -> None:
+        """Write the loss down; only here is the device asked for a number."""
+        state = self.state
+        loss = self.stepper.running.item() / max(1, state.count)
+        if not math.isfinite(loss):
+            raise Diverged(f"the loss is not a number at step {state.step:,}", self.settings.learning_rate)
+        learning = rate(state.step - 1, len(self.steps), self.settings)
+        state.losses.append({"step": state.step, "epoch": self.epoch, "loss": loss, "learning_rate": learning})
+        self.stepper.running.zero_()
+        state.count = 0
+
+    @property
+    def epoch(self) -> float:
+        """How many epochs are done."""
+        return round(self.steps[self.state.step - 1][0], 3)
+
+    def _evaluation_is_due(self) -> bool:
+        step, every = self.state.step, self.settings.evaluate_every
+        last = step == len(self.steps)
+        if every is not None:
+            return last or step % every == 0
+        return last or self.steps[step - 1][0].is_integer()
+
+    def _evaluate(self, exam: Exam) -> None:
+        """Sit the exam; remember the weights where it is the best so far, stop where patience ends."""
+        found: Mark = mark(exam.dataset, exam.sit(self.network), self.state.step, self.epoch)
+        self.state.marks.append(asdict(found))
+        if self.state.kept is None or found.accuracy > self.state.kept["accuracy"]:
+            self.state.kept, self.state.since_kept = asdict(found), 0
+            if self.settings.keep == "best":
+                self.best = copy.deepcopy({name: value.cpu() for name, value in self.network.state_dict().items()})
+        else:
+            self.state.since_kept += 1
+        patience = self.settings.patience
+        self.state.stopped = patience is not None and self.state.since_kept >= patience
+
+    def _checkpoint_is_due(self, passed: float, took: float) -> bool:
+        every = self.settings.checkpoint_every
+        if self.state.step == len(self.steps) or every == 0:
+            return False
+        if every is not None:
+            return self.state.step % every == 0
+        return passed > max(SECONDS, took / AT_MOST)
+
+
+def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
+    """Refuse to go on with another run's folder."""
+    for name in here:
+        if there.get(name) != here[name]:
+            raise BadInput(
+                f"{folder}: holds a run with {_difference(name, there.get(name), here[name])}; "
+                "choose another --out, or remove it to start again"
+            )
+
+
+def _difference(name: str, there: Any, here: Any) -> str:
+    if name.endswith(CONTENT):  # nobody can read a hash
+        return f"other content under {name.removesuffix(CONTENT)}"
+    return f"another {name} ({_short(there)}, here {_short(here)})"
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"

@@ -1,0 +1,103 @@
+"""The candidates taken out of the text: no-cands.
+
+A baseline of Elazar et al., "Back to Square One: Artifact Detection, Training and Commonsense Disentanglement in the
+Winograd Schema" (2021), https://arxiv.org/abs/2104.08161.
+
+"The trophy doesn't fit into the suitcase because it is too large" becomes "doesn't fit into because it is too large".
+The candidates are still offered; whoever answers better than chance has found something other than the reasoning.
+
+`code` follows the released script: each candidate must occur exactly once, as a substring, as it is, with "The" for
+"the" or the other way round, or without "the"; what is left of its surroundings stays ("knows all about 's problems").
+The paper says no more than that candidates are removed, so `paper` is `code`. By `default` every mention goes, found as
+whole words, with its article and possessive, and the gaps are closed; a problem is refused where a candidate may still
+be meant by other words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from winokit.errors import UnknownName
+from winokit.problem import BLANK, Problem
+from winokit.text.mentions import Mention, article_before, core, mentions, occurrences, stands_in_another_form
+
+STYLES = ("default", "paper", "code")
+THE = (("The", "the"), ("the", "The"))
+
+
+def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
+    """The problem without any mention of its candidates outside the blank, or why not.
+
+    >>> nosy = Problem("Susan knows all about Ann's problems because ", " is nosy.", ("Susan", "Ann"), 0, "she")
+    >>> no_cands(nosy).text, no_cands(nosy, style="code").text
+    ('knows all about problems because _ is nosy.', " knows all about 's problems because _ is nosy.")
+    """
+    if style not in STYLES:
+        raise UnknownName("style of no-cands", style, STYLES)
+    if problem.query is not None:
+        return "a yes/no judgement asks about what would be removed"
+    parts = _all_mentions_removed(problem) if style == "default" else _substrings_removed(problem)
+    if isinstance(parts, str):
+        return parts
+    if not any(part.strip() for part in parts):
+        return "nothing is left around the blank"
+    return problem.replace(before=parts[0], after=parts[1], provenance={"of": problem.id})
+
+
+def _substrings_removed(problem: Problem) -> tuple[str, str] | str:
+    before, after = _spelled(problem)
+    found = [_only_occurrence(before + BLANK + after, candidate) for candidate in problem.candidates]
+    for words in found:
+        if words is None:
+            return "a candidate does not occur exactly once"
+        before, after = before.replace(words, ""), after.replace(words, "")
+    return before.replace("  ", " "), after.replace("  ", " ")
+
+
+def _spelled(problem: Problem) -> tuple[str, str]:
+    """Both sides of the blank as the script saw them: a doubled space of WSC parts "the key" from "the  keyhole"."""
+    before, _, after = str(problem.provenance.get("spelled", problem.text)).partition(BLANK)
+    same = (before.split(), after.split()) == (problem.before.split(), problem.after.split())
+    return (before, after) if same else (problem.before, problem.after)
+
+
+def _only_occurrence(text: str, candidate: str) -> str | None:
+    """The candidate in the first of its spellings that occurs exactly once, in the script's order."""
+    if text.count(candidate) == 1:
+        return candidate
+    for own, other in THE:
+        if candidate.startswith(own) and candidate not in text and text.count(candidate.replace(own, other)) == 1:
+            return candidate.replace(own, other)
+    for own, _ in THE:
+        bare = candidate.replace(f"{own} ", "")
+        if candidate.startswith(own) and text.count(bare) == 1:
+            return bare
+    return None
+
+
+def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
+    text, blank = problem.text, len(problem.before)
+    if not all(occurrences(text, core(candidate)) for candidate in problem.candidates):
+        return "a candidate is not named in the text"
+    found = mentions(text, problem.candidates)
+    if any(stands_in_another_form(text, core(candidate), found) for candidate in problem.candidates):
+        return "a candidate may be meant by other words too"
+    before, after = problem.before, problem.after
+    for mention in reversed(found):
+        start, end = _with_article_and_possessive(text, mention)
+        if start < blank:
+            before = before[:start] + before[end:]
+        else:
+            after = after[: start - blank - 1] + after[end - blank - 1 :]
+    return _closed(before).lstrip(), _closed(after)
+
+
+def _with_article_and_possessive(text: str, mention: Mention) -> tuple[int, int]:
+    article = article_before(text, mention.start)
+    ending = re.compile(r"['’]s?(?!\w)").match(text, mention.end)
+    return article.start() if article else mention.start, ending.end() if ending else mention.end
+
+
+def _closed(text: str) -> str:
+    """The text with the gaps closed that words have left: doubled spaces, and spaces before punctuation."""
+    return re.sub(r" +(?=[.,;:?!])", "", re.sub(r" {2,}", " ", text))

@@ -1,5 +1,0 @@
-"""Anyone's predictions, matched to the problems of a dataset: the audit needs no model where a file has the answers."""
-
-from winokit.predictions.read import Read, read_predictions
-
-__all__ = ["Read", "read_predictions"]

@@ -1,1 +1,0 @@
-"""Results in, a folder of HTML out."""

@@ -1,0 +1,198 @@
+"""Several runs side by side: models by protocols, paired differences, and what is left of them after correction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from winokit.data.runs import Run
+from winokit.drawing.decision import GOOD, PLAIN, SMALL, Case, DecisionTable
+from winokit.drawing.figures import Figure, draw_forest, forest_height, write_figures
+from winokit.drawing.page import INDEX, write_page
+from winokit.drawing.plots import Forest, difference_forest, forest
+from winokit.drawing.protocols import TITLES
+from winokit.drawing.scorers import Scorer, owner, scorers
+from winokit.drawing.wording import join, plural, points, probability
+from winokit.methods.metrics import Comparison, holm
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+
+Comparisons = Mapping[tuple[str, str, str], Comparison]
+"""By the names of the first and the second run and what was compared: accuracy, group_accuracy …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One paired test, with its p-value corrected for the number of tests on the page."""
+
+    first: str
+    second: str
+    measure: str
+    found: Comparison
+    p_corrected: float
+
+    @property
+    def measure_title(self) -> str:
+        """What was compared, in the middle of a sentence."""
+        return measure_title(self.measure)
+
+    @property
+    def ahead(self) -> str | None:
+        """The better of the two, where correction leaves a difference."""
+        if self.p_corrected >= SMALL or self.found.difference == 0:
+            return None
+        return self.first if self.found.difference > 0 else self.second
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePage:
+    """Everything the page shows."""
+
+    columns: tuple[Scorer, ...]
+    datasets: tuple[tuple[str, str, int], ...]
+    """Each run's name, dataset and number of problems."""
+    same_data: bool
+    sentences: tuple[str, ...]
+    forest: Forest
+    differences: Forest
+    pairs: tuple[Pair, ...]
+
+
+def write_comparison(runs: Mapping[str, Run], comparisons: Comparisons, folder: Path) -> Path:
+    """Write the page that compares runs into a folder and return it."""
+    page = comparison_of(runs, comparisons)
+    figures = write_figures(_figures(page), folder / "figures")
+    write_page(folder / INDEX, "compare/page.html.j2", page=page, figures=figures)
+    return folder / INDEX
+
+
+def comparison_of(runs: Mapping[str, Run], comparisons: Comparisons) -> ComparePage:
+    """What the page of several runs shows."""
+    columns, rows = _side_by_side(runs)
+    pairs = paired(comparisons)
+    return ComparePage(
+        columns=columns,
+        datasets=tuple((name, run.dataset.card.name, len(run.dataset)) for name, run in runs.items()),
+        same_data=len({run.dataset.content_hash for run in runs.values()}) == 1,
+        sentences=tuple(_sentences(pairs)),
+        forest=forest(rows, columns),
+        differences=_differences(pairs),
+        pairs=tuple(pairs),
+    )
+
+
+def paired(comparisons: Comparisons) -> list[Pair]:
+    """The tests with Holm's correction over all of them; the p-values are those over groups."""
+    corrected = holm([found.p_groups for found in comparisons.values()])
+    return [Pair(*names, found, p) for (names, found), p in zip(comparisons.items(), corrected, strict=True)]
+
+
+def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Metric]]:
+    """A column for each scorer of each run, and all rows under the names of their columns."""
+    columns: list[Scorer] = []
+    rows: list[Metric] = []
+    for name, run in runs.items():
+        known = scorers(run)
+        for scorer in known:
+            column = name if len(known) == 1 else f"{name} · {scorer.name}"
+            columns.append(replace(scorer, model=column, name=column))
+            rows += [replace(row, model=column) for row in run.metrics if owner(row, known) == scorer]
+    return tuple(columns), rows
+
+
+def comparison_sentences(comparisons: Comparisons) -> list[str]:
+    """What may be said of runs that were compared."""
+    return list(_sentences(paired(comparisons)))
+
+
+def _sentences(pairs: Sequence[Pair]) -> Iterator[str]:
+    """What may be said of each two scorers, from every test between them."""
+    many = f" after correction for {plural(len(pairs), 'test')}" if len(pairs) > 1 else ""
+    for names in dict.fromkeys((pair.first, pair.second) for pair in pairs):
+        tests = {pair.measure: pair for pair in pairs if (pair.first, pair.second) == names}
+        state = {measure: _ahead(tests.get(measure)) for measure in COMPARED.facts}
+        said = COMPARED.decide(state).word.format(first=names[0], second=names[1])
+        numbers = join(
+            [
+                f"{points(pair.found.difference)} points of {pair.measure_title} ({_p(pair.p_corrected)})"
+                for pair in tests.values()
+            ]
+        )
+        yield f"{said}: {names[0]} has {numbers}{many}."
+
+
+def _ahead(pair: Pair | None) -> str:
+    if pair is None:
+        return UNKNOWN
+    return AT if pair.ahead is None else ABOVE if pair.ahead == pair.first else BELOW
+
+
+COMPARED = DecisionTable(
+    facts={"accuracy": (ABOVE, AT, BELOW, UNKNOWN), "group_accuracy": (ABOVE, AT, BELOW, UNKNOWN)},
+    cases=(
+        Case({"accuracy": ABOVE, "group_accuracy": ABOVE}, "{first} is ahead of {second}, on whole groups too", GOOD),
+        Case({"accuracy": BELOW, "group_accuracy": BELOW}, "{second} is ahead of {first}, on whole groups too", GOOD),
+        Case({"accuracy": ABOVE, "group_accuracy": BELOW}, "{first} is ahead on problems, {second} on groups", PLAIN),
+        Case({"accuracy": BELOW, "group_accuracy": ABOVE}, "{second} is ahead on problems, {first} on groups", PLAIN),
+        Case(
+            {"accuracy": ABOVE, "group_accuracy": AT},
+            "{first} is ahead of {second}; groups do not tell",
+            PLAIN,
+        ),
+        Case(
+            {"accuracy": BELOW, "group_accuracy": AT},
+            "{second} is ahead of {first}; groups do not tell",
+            PLAIN,
+        ),
+        Case({"accuracy": ABOVE}, "{first} is ahead of {second}", GOOD),
+        Case({"accuracy": BELOW}, "{second} is ahead of {first}", GOOD),
+        Case({"group_accuracy": ABOVE}, "{first} is ahead of {second} on groups; problems do not tell", PLAIN),
+        Case({"group_accuracy": BELOW}, "{second} is ahead of {first} on groups; problems do not tell", PLAIN),
+        Case({}, "{first} and {second} are not told apart", PLAIN),
+    ),
+)
+
+
+def _p(value: float) -> str:
+    said = probability(value).replace(" ", "\u00a0")
+    return f"p\u00a0{said}" if said.startswith("<") else f"p\u00a0=\u00a0{said}"
+
+
+def measure_title(measure: str) -> str:
+    """What was compared, in the middle of a sentence."""
+    known = {"accuracy": "accuracy", "group_accuracy": "group accuracy"}
+    plain = {metric: title for (_, _, metric), title in TITLES.items()}
+    return known.get(measure) or plain.get(measure, measure.replace("_", " ")).lower()
+
+
+def _differences(pairs: Sequence[Pair]) -> Forest:
+    rows = [
+        Metric(
+            dataset="",
+            model="",
+            scoring="",
+            formalization=None,
+            protocol=measure_title(pair.measure),
+            subset=f"{pair.first} − {pair.second}",
+            metric="difference",
+            value=pair.found.difference,
+            n=pair.found.n,
+            low=pair.found.interval.low,
+            high=pair.found.interval.high,
+            chance=0.0,
+        )
+        for pair in pairs
+    ]
+    return difference_forest(rows, [Scorer("", "", None, "")], titled=lambda row: row.subset)
+
+
+def _figures(page: ComparePage) -> dict[str, Figure]:
+    names = [column.name for column in page.columns]
+    found = {}
+    if page.forest.blocks:
+        found["forest"] = Figure([lambda ax: draw_forest(ax, page.forest, names)], 7.5, forest_height(page.forest))
+    if page.differences.blocks:
+        found["differences"] = Figure(
+            [lambda ax: draw_forest(ax, page.differences, [])], 7.5, forest_height(page.differences)
+        )
+    return found

@@ -1,0 +1,254 @@
+"""From points to curves: means over restarts with intervals, the line through them, where it arrives, and the area.
+
+Every interval says what another test set (whole groups) *and* other restarts would have given (`metrics/crossed.py`):
+a mean, an area, a slope and a line's height are all weighted sums of one table of restarts by test units. Points from a
+file come without predictions; a line's intervals are then from how they scatter around it alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.errors import BadInput
+from winokit.methods.metrics import LogFit, clusters, complete_groups, fit_log, leaderboard_auc
+from winokit.methods.metrics.crossed import Crossed, crossed_share
+from winokit.problem import Dataset
+from winokit.stages.curve.points import ACCURACY, GROUP, Point, Score
+
+Matrix = NDArray[np.float64]
+PER_CENT = 100
+FEWEST_SIZES = 2
+
+
+@dataclass(frozen=True)
+class Level:
+    """One size: the mean over its restarts, and each of them."""
+
+    asked: int
+    sizes: tuple[int, ...]
+    values: tuple[float, ...]
+    mean: Score
+
+    @property
+    def size(self) -> float:
+        """Problems trained on, in the mean."""
+        return fmean(self.sizes)
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation over restarts; None for one."""
+        return stdev(self.values) if len(self.values) > 1 else None
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The size at which a line has some accuracy, and the sizes at which that is plausible; infinite for never."""
+
+    target: float
+    size: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve: a formalization on a test set, single or group accuracy."""
+
+    dataset: str
+    formalization: str
+    measure: str
+    levels: tuple[Level, ...]
+    fit: LogFit | None = None
+    """In per cent, of the logarithm of the size; None where there are fewer than two sizes above nought."""
+    fitted: tuple[int, ...] = ()
+    """The sizes the line was fitted to."""
+    reach: Reach | None = None
+    auc: Score | None = None
+    """The leaderboard's area under the curve, from 0 to 1."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether there is enough to say how sure the line is."""
+        return self.fit is not None and math.isfinite(self.fit.slope_interval().low)
+
+    @property
+    def restart_slopes(self) -> list[float]:
+        """The slope of each restart's own line; nothing where restarts are not complete."""
+        trained = [level for level in self.levels if level.size > 0]
+        counts = {len(level.values) for level in trained}
+        if len(trained) < FEWEST_SIZES or len(counts) != 1:
+            return []
+        runs = zip(*(zip(level.sizes, level.values, strict=True) for level in trained), strict=True)
+        return [fit_log(*zip(*run, strict=True)).slope for run in runs]
+
+    @property
+    def rises(self) -> bool:
+        """Whether the line rises for sure, at 95 per cent."""
+        return self.fit is not None and self.fit.slope_interval().low > 0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What curves are extrapolated to, in per cent, and from which size on the line is fitted."""
+
+    human: float | None = 94.0
+    human_group: float | None = None
+    fit_from: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("human", "human_group"):
+            value = getattr(self, name)
+            if value is not None and not 1 < value <= PER_CENT:
+                raise BadInput(f"{name}: per cent expected, such as 94.0, found {value}")
+
+    def of(self, measure: str) -> float | None:
+        """The goal of single or of group accuracy."""
+        return self.human if measure == ACCURACY else self.human_group
+
+
+def series_of(points: Sequence[Point], goal: Goal, tests: Iterable[Dataset] = ()) -> list[Series]:
+    """Every curve that the points make, in the order in which they come."""
+    known = {test.card.name: test for test in tests}
+    names = dict.fromkeys((point.dataset, point.formalization) for point in points)
+    found = []
+    for measure in (ACCURACY, GROUP):
+        for dataset, formalization in names:
+            own = [one for one in points if (one.dataset, one.formalization) == (dataset, formalization)]
+            scored = [one for one in own if one.score(measure) is not None]
+            if scored:
+                found.append(_series(measure, scored, goal, known.get(dataset)))
+    return sorted(found, key=lambda one: list(names).index((one.dataset, one.formalization)))
+
+
+def _series(measure: str, points: Sequence[Point], goal: Goal, test: Dataset | None) -> Series:
+    units = None if test is None else Units.of(test, measure)
+    asked = sorted({point.asked for point in points})
+    levels = [_level([one for one in points if one.asked == size], measure, units) for size in asked]
+    first = points[0]
+    series = Series(first.dataset, first.formalization, measure, tuple(levels))
+    series = replace(series, auc=_auc(points, series, units))
+    some = [point for point in points if point.size >= max(1, goal.fit_from)]
+    if len({point.size for point in some}) < FEWEST_SIZES:
+        return series
+    fit = _fit(some, measure, units)
+    target = goal.of(measure)
+    fitted = tuple(sorted({point.size for point in some}))
+    return replace(series, fit=fit, fitted=fitted, reach=None if target is None else reach_of(fit, target))
+
+
+def _fit(points: Sequence[Point], measure: str, units: Units | None) -> LogFit:
+    """The line through all points, as sure as restarts and test units let it be."""
+    logs = np.log([point.size for point in points])
+    fit = fit_log([point.size for point in points], [PER_CENT * _value(point, measure) for point in points])
+    # By least squares the height at the centre and the slope are weighted sums of the points.
+    away = logs - fit.centre
+    weights = PER_CENT * np.stack([np.full(len(points), 1 / len(points)), away / (away**2).sum()], axis=1)
+    table = None if units is None else units.by_restart(points, weights)
+    if table is None:
+        return fit
+    there, _, slope = fit.variance
+    crossed = Crossed.of(table, scatter=(np.diag([there, slope]), int(fit.degrees)))
+    (there, both), (_, slope) = crossed.covariance.tolist()
+    return replace(fit, variance=(there, both, slope), degrees=crossed.degrees(1))
+
+
+def reach_of(fit: LogFit, target: float) -> Reach:
+    """Where a line reaches a target; one that does not rise never does, and has no interval to speak of."""
+    if fit.slope <= 0:
+        return Reach(target, math.inf, math.inf, math.inf)
+    interval = fit.reaches_interval(target)
+    return Reach(target, fit.reaches(target), interval.low, interval.high)
+
+
+def _level(points: Sequence[Point], measure: str, units: Units | None) -> Level:
+    values = tuple(_value(point, measure) for point in points)
+    guesses = [score.chance for point in points if (score := point.score(measure)) and score.chance is not None]
+    mean = Score(fmean(values), chance=fmean(guesses) if guesses else None)
+    if units is not None:
+        low, high = crossed_share(np.stack([units.shares(point) for point in points]))
+        mean = replace(mean, low=low, high=high, n=len(units.counts) if measure == GROUP else int(units.counts.sum()))
+    return Level(points[0].asked, tuple(point.size for point in points), values, mean)
+
+
+def _auc(points: Sequence[Point], series: Series, units: Units | None) -> Score | None:
+    """The area under the curve over all sizes above nought: a weighted sum of accuracies."""
+    levels = [level for level in series.levels if level.size > 0]
+    if len(levels) < FEWEST_SIZES:
+        return None
+    sizes = [level.size for level in levels]
+    area = Score(leaderboard_auc([level.mean.value for level in levels], sizes), chance=levels[0].mean.chance)
+    weights = [leaderboard_auc(row, sizes) for row in np.eye(len(sizes)).tolist()]
+    weighted = {level.asked: weight / len(level.values) for level, weight in zip(levels, weights, strict=True)}
+    own = [point for point in points if point.asked in weighted]
+    table = None if units is None else units.by_restart(own, np.array([[weighted[point.asked]] for point in own]))
+    if table is None:
+        return area
+    low, high = crossed_share(table[:, :, 0])
+    return replace(area, low=low, high=high, n=len(table))
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is drawn from a test set: groups and problems alone, or, for group accuracy, the complete groups."""
+
+    number: NDArray[np.int64]
+    """Of each problem its unit; -1 for none."""
+    counts: Matrix
+    """Problems in a unit; 1 where the unit itself is right or wrong."""
+    together: bool
+
+    @classmethod
+    def of(cls, test: Dataset, measure: str) -> Units | None:
+        """The units of the problems with an answer; None where there is nothing to draw."""
+        groups = [problem.group for problem in test if problem.answer is not None]
+        if measure == ACCURACY:
+            number = clusters(
+                np.array([of for of, problem in zip(test.clusters, test, strict=True) if problem.answer is not None])
+            )
+            return cls(number, np.bincount(number).astype(np.float64), False)
+        sizes = {name: len(some) for name, some in test.groups.items()}
+        members = complete_groups(groups, sizes)
+        number = np.full(len(groups), -1)
+        for unit, rows in enumerate(members.values()):
+            number[rows] = unit
+        return cls(number, np.ones(len(members)), True) if members else None
+
+    def shares(self, point: Point) -> Matrix:
+        """A number for each unit, whose plain mean is the point's share and whose spread is that of the share.
+
+        Units of different sizes weigh by their problems, so that each adds what it has more than the share gives it.
+        """
+        assert point.right is not None
+        inside = self.number >= 0
+        right = np.bincount(self.number[inside], point.right[inside], len(self.counts)).astype(np.float64)
+        if self.together:
+            right = (right == np.bincount(self.number[inside], minlength=len(self.counts))).astype(np.float64)
+        share = right.sum() / self.counts.sum()
+        found: Matrix = share + (right - share * self.counts) / self.counts.mean()
+        return found
+
+    def by_restart(self, points: Sequence[Point], weights: Matrix) -> Matrix | None:
+        """Weighted sums of points as an array of (restarts, units, sums), whose means over the first two they are.
+
+        `weights` has a row for each point and a column for each sum. None where a restart lacks a size.
+        """
+        restarts = sorted({point.restart for point in points})
+        asked = [sorted(point.asked for point in points if point.restart == restart) for restart in restarts]
+        if any(sizes != asked[0] for sizes in asked):
+            return None
+        table = np.zeros((len(restarts), len(self.counts), weights.shape[1]))
+        for point, row in zip(points, weights, strict=True):
+            table[restarts.index(point.restart)] += len(restarts) * self.shares(point)[:, None] * row
+        return table
+
+
+def _value(point: Point, measure: str) -> float:
+    score = point.score(measure)
+    assert score is not None
+    return score.value

@@ -1,0 +1,232 @@
+"""What a filter changed, as rows: sizes, a held-out linear probe, and divergence along the first component.
+
+The probe of what is kept is ranked among probes of as many problems drawn at random. Two intervals, one before and one
+after, say nothing of the difference: a few problems fewer move a probe about as much as another way to deal the folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations, count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.errors import BadInput
+from winokit.methods.aflite.components import Components, principal_components
+from winokit.methods.aflite.divergence import (
+    NEIGHBOURS,
+    SMOOTHING,
+    Divergence,
+    Estimator,
+    bins_for,
+    by_chance,
+    divergence,
+    estimators,
+    standard_error,
+)
+from winokit.methods.aflite.null import Null
+from winokit.methods.aflite.probe import Probe, linear_probe
+from winokit.methods.aflite.random_reduction import random_reduction
+from winokit.methods.aflite.sequential import Rank, rank
+from winokit.methods.aflite.whole_groups import numbered
+from winokit.methods.metrics import share_interval
+from winokit.results import Metric
+from winokit.stages.debias.arms import PMI, RANDOM, Arm, Rows
+
+PROTOCOL = "debias"
+NORMAL = 1.959964
+"""Standard errors on either side of a 95 % interval."""
+REFIT = "refit"
+SURE = 0.05
+"""The q-value up to which a removal is counted as more than chance."""
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """How to look at what is left."""
+
+    folds: int = 5
+    regularisation: float = 1.0
+    bins: int | None = None
+    """Of histograms; by default fitted to the smallest arm and the same for all."""
+    smoothing: float = SMOOTHING
+    neighbours: int = NEIGHBOURS
+    draws: int = 100
+    """Resamples for the standard errors of divergences."""
+    chance_draws: int = 10
+    """Draws with answers turned at random, for what an estimator gives on no difference."""
+    removals: int = 19
+    """Random removals of as many problems, at most, that the probe of what is kept is ranked among; 19 can tell."""
+    seed: int = 0
+
+    def estimators(self) -> Mapping[str, Estimator]:
+        """The three estimators of divergence."""
+        assert self.bins is not None
+        return estimators(self.bins, self.smoothing, self.neighbours)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What all rows of a run have in common."""
+
+    dataset: str
+    model: str
+    scoring: str
+
+    def row(self, subset: str, metric: str, value: float, n: int, **more: Any) -> Metric:
+        """One row, with None for what it does not have."""
+        return Metric(self.dataset, self.model, self.scoring, None, PROTOCOL, subset, metric, value, n, **more)
+
+
+def size_rows(arm: Arm, rows: Rows, header: Header) -> Iterator[Metric]:
+    """How many problems are kept, and how many groups lost some of their members and not all."""
+    numbers = numbered(rows.groups, len(rows))
+    members, left = np.bincount(numbers), np.bincount(numbers, arm.keep)
+    kept = int(arm.keep.sum())
+    yield header.row(arm.name, "n_kept", kept, len(rows))
+    yield header.row(arm.name, "n_groups_split", int(((left > 0) & (left < members)).sum()), int((members > 1).sum()))
+    yield header.row(arm.name, "share_first_answers", float((rows.y[arm.keep] == 0).mean()), kept, chance=0.5)
+
+
+def null_rows(arm: Arm, null: Null, header: Header) -> Iterator[Metric]:
+    """How many problems went, and how many go by chance: the mean, least and most of the relabelled runs."""
+    n, drawn = len(arm.keep), null.null_removed
+    sure = int((null.q_values[~arm.keep] <= SURE).sum())
+    by_chance = {"low": min(drawn), "high": max(drawn), "note": f"mean, least and most of {len(drawn)} relabelled runs"}
+    yield header.row(arm.name, "n_removed", int((~arm.keep).sum()), n, chance=null.expected)
+    yield header.row(arm.name, "n_removed_by_chance", null.expected, n, **by_chance)
+    yield header.row(arm.name, "n_removed_surely", sure, n, note=f"q-value of {SURE} or less")
+
+
+def rank_row(subset: str, metric: str, found: Rank, header: Header) -> Metric:
+    """A p-value by rank; n is the number of draws."""
+    return header.row(subset, metric, found.p_value, found.draws)
+
+
+def seed_rows(chosen: Arm, seeds: tuple[Arm, ...], header: Header) -> Iterator[Metric]:
+    """How alike two seeds are, in what they keep and in what they remove, and how alike sets drawn at random would be.
+
+    Jaccard's index: the share of what either has that both have; the mean, least and most over pairs of seeds.
+    """
+    pairs = list(combinations([arm.keep for arm in seeds], 2))
+    for name, masks in (("kept", pairs), ("removed", [(~first, ~second) for first, second in pairs])):
+        found = [_jaccard(first, second) for first, second in masks]
+        chance = float(np.mean([_jaccard_by_chance(first, second) for first, second in masks]))
+        note = f"Jaccard's index of two seeds: mean, least and most of {len(pairs)} pairs"
+        value, n = float(np.mean(found)), len(chosen.keep)
+        more = {"low": min(found), "high": max(found), "chance": chance, "note": note}
+        yield header.row(chosen.name, f"{name}_overlap", value, n, **more)
+
+
+def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
+    """Two empty sets are the same."""
+    either = int((first | second).sum())
+    return int((first & second).sum()) / either if either else 1.0
+
+
+def _jaccard_by_chance(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
+    """Of two sets of these sizes, drawn apart from each other: the overlap to expect over the union to expect."""
+    sizes = int(first.sum()), int(second.sum())
+    both = sizes[0] * sizes[1] / len(first)
+    return both / (sum(sizes) - both) if any(sizes) else 1.0
+
+
+def probe_of(keep: NDArray[np.bool_], rows: Rows, how: Assessment) -> Probe:
+    """The held-out probe on what is kept."""
+    assert rows.x is not None
+    x = rows.x if keep.all() and isinstance(rows.x, np.ndarray) else rows.x[np.flatnonzero(keep)]
+    groups = _groups(keep, rows)
+    return linear_probe(x, rows.y[keep], groups, folds=how.folds, seed=how.seed, regularisation=how.regularisation)
+
+
+def _groups(keep: NDArray[np.bool_], rows: Rows) -> list[str | None]:
+    return [group for group, kept in zip(rows.groups, keep, strict=True) if kept]
+
+
+def probe_row(arm: Arm, rows: Rows, how: Assessment, header: Header) -> Metric:
+    """The probe's accuracy on what an arm keeps, with an interval over groups."""
+    probe = probe_of(arm.keep, rows, how)
+    found = share_interval(probe.correct, _groups(arm.keep, rows))
+    more = {"low": found.low, "high": found.high, "chance": 0.5}
+    return header.row(arm.name, "probe_accuracy", probe.accuracy, len(probe.correct), **more)
+
+
+def removal_rows(arm: Arm, probe: Metric, rows: Rows, how: Assessment, header: Header) -> Iterator[Metric]:
+    """The probe of what an arm keeps among probes of as many problems drawn at random, in groups if the arm has them.
+
+    Nothing where nothing was removed, or where it was removed at random.
+    """
+    if arm.keep.all() or arm.name == RANDOM:
+        return
+    whole = arm.name == PMI or arm.settings.get("twins") == "together"
+    groups, drawn = rows.groups if whole else None, []
+
+    def reached() -> Iterator[bool]:
+        for number in count(how.seed + 1):
+            keep = random_reduction(len(rows), int(arm.keep.sum()), seed=number, groups=groups)
+            drawn.append(probe_of(keep, rows, how).accuracy)
+            yield drawn[-1] <= probe.value
+
+    found = rank(reached(), how.removals)
+    more = {"low": min(drawn), "high": max(drawn), "chance": 0.5}
+    note = f"as many at random: mean, least and most of {len(drawn)} draws"
+    yield header.row(arm.name, "random_probe_accuracy", float(np.mean(drawn)), probe.n, **more, note=note)
+    yield rank_row(arm.name, "p_random_removal", found, header)
+
+
+def divergence_rows(arm: Arm, rows: Rows, how: Assessment, fixed: Components, header: Header) -> Iterator[Metric]:
+    """Divergence along the first component by every estimator, both ways.
+
+    Rows of the subset `pmi` use the components of all problems, those of `pmi.refit` components of what is kept.
+    """
+    assert rows.x is not None
+    values = fixed.project(rows.x, arm.keep)[:, 0]
+    found = list(_estimates(arm.name, values, arm, rows, how, header))
+    yield from found
+    refit = f"{arm.name}.{REFIT}"
+    if arm.keep.all():
+        yield from (replace(row, subset=refit) for row in found)
+        return
+    values = principal_components(rows.x, arm.keep, count=1).project(rows.x, arm.keep)[:, 0]
+    yield from _estimates(refit, values, arm, rows, how, header)
+
+
+def _estimates(
+    subset: str, values: NDArray[Any], arm: Arm, rows: Rows, how: Assessment, header: Header
+) -> Iterator[Metric]:
+    y, numbers = rows.y[arm.keep], numbered(rows.groups, len(rows))[arm.keep]
+    numbers = np.unique(numbers, return_inverse=True)[1]
+    for name, estimate in how.estimators().items():
+        found = divergence(values, y, estimate)
+        chance = by_chance(values, y, estimate, numbers, draws=how.chance_draws, seed=how.seed)
+        error = None
+        if name != "knn":
+            error = standard_error(values, y, estimate, numbers, draws=how.draws, seed=how.seed)
+        for way, suffix in (("forward", ""), ("reverse", "_reverse")):
+            value = getattr(found, way)
+            more = {"chance": getattr(chance, way), **_interval(value, error, way)}
+            yield header.row(subset, f"kl_{name}{suffix}", value, len(y), **more)
+
+
+def _interval(value: float, error: Divergence | None, way: str) -> dict[str, float]:
+    if error is None:
+        return {}
+    half = NORMAL * getattr(error, way)
+    return {"low": max(0.0, value - half), "high": value + half}
+
+
+def check_assessment(rows: Rows, how: Assessment) -> None:
+    """Refuse what no arm of these problems can be looked at with, before minutes are spent on filtering."""
+    groups = int(numbered(rows.groups, len(rows)).max()) + 1
+    if how.folds > groups:
+        raise BadInput(f"no more folds than the {groups:,} groups expected (--folds); found {how.folds:,}")
+    if how.bins is not None and how.bins > len(rows):
+        raise BadInput(f"no more bins than the {len(rows):,} problems expected (--bins); found {how.bins:,}")
+
+
+def bins_of(arms: tuple[Arm, ...], how: Assessment) -> int:
+    """Bins that suit the smallest arm, so that all are counted alike."""
+    return how.bins or bins_for(min(int(arm.keep.sum()) for arm in arms))

@@ -1,0 +1,128 @@
+"""The features a filter looks at: read from files that fit the problems, or made by a model now."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from winokit.errors import BadInput
+from winokit.methods.aflite.components import Matrix
+from winokit.methods.aflite.shards import open_features
+from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.features import embed
+from winokit.methods.scoring.planner import Progress
+from winokit.models.registry import load_model
+from winokit.problem import Dataset
+
+HASHED_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Features:
+    """One row a problem, in the dataset's order, and what made them."""
+
+    rows: Matrix
+    model: str
+    kind: str
+    """concat, difference, single, or `unknown` where nobody said."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result must record of them, with a hash of the numbers themselves."""
+        digest = hashlib.sha256()
+        for at in range(0, len(self.rows), HASHED_AT_ONCE):
+            digest.update(np.ascontiguousarray(self.rows[at : at + HASHED_AT_ONCE]).tobytes())
+        known = {"model": self.model, "features": self.kind, **self.about}
+        return known | {
+            "rows": len(self.rows),
+            "columns": self.rows.shape[1],
+            "dtype": str(self.rows.dtype),
+            "sha256": digest.hexdigest(),
+        }
+
+
+def embedded(
+    dataset: Dataset,
+    spec: str = "builtin",
+    *,
+    kind: str = "concat",
+    pooling: str = "first",
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Features:
+    """Features from a model, asked now or found in the cache."""
+    model = load_model(spec)
+    rows = embed(dataset, model, features=kind, pooling=pooling, cache=cache, progress=progress)
+    return Features(rows, spec, kind, {"pooling": pooling, "fingerprint": model.fingerprint})
+
+
+def without_held_out(path: Path, dataset: Dataset) -> Dataset:
+    """The dataset without the problems that the features' model was fine-tuned on, and a note on how many they are.
+
+    `winokit embed --finetune` holds them out of the features and says which they are.
+    """
+    about = [_described(file.with_suffix(".json")) for file in open_features(path).paths]
+    held = {str(name) for one in about if one is not None for name in one.get("held_out", ())}
+    kept = [problem for problem in dataset if problem.id not in held]
+    gone = len(dataset) - len(kept)
+    if not gone:
+        return dataset
+    told = f"{dataset.card.name}: {gone:,} problems left out that the features' model was fine-tuned on"
+    return dataset.with_problems(kept, [told])
+
+
+def read_features(path: Path | str, dataset: Dataset) -> Features:
+    """Features from a .npy file, or from those in a folder in the order of their names, if they fit the problems.
+
+    `winokit embed` leaves the ids beside each file, in a .json of the same name, and they must be the dataset's, in the
+    same order. Without them only the number of rows can be checked, and a note says so.
+    """
+    path = Path(path)
+    rows = open_features(path)
+    about = [_described(file.with_suffix(".json")) for file in rows.paths]
+    known = [one for one in about if one is not None]
+    notes: tuple[str, ...] = ()
+    if len(known) == len(about):
+        _same_problems(path, [name for one in known for name in one["ids"]], dataset)
+    elif len(rows) == len(dataset):
+        notes = (f"{path}: no .json with ids beside it, so that only the number of rows could be checked",)
+    if len(rows) != len(dataset):
+        raise BadInput(f"{path}: {len(rows):,} rows for {len(dataset):,} problems; embed the same DATA again")
+    made = known[0] if known else {}
+    kept: dict[str, Any] = {name: made[name] for name in ("pooling", "finetuned") if name in made}
+    kind = str(made.get("features", "unknown"))
+    return Features(rows, str(made.get("model", path.name)), kind, {"file": path.name, **kept}, notes)
+
+
+def _described(beside: Path) -> dict[str, Any] | None:
+    """What `winokit embed` wrote beside a file of features, None where there is nothing."""
+    if not beside.exists():
+        return None
+    try:
+        about = json.loads(beside.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{beside}: not the .json file that winokit embed writes ({error})") from None
+    if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
+        raise BadInput(f"{beside}: a list of ids expected, as winokit embed writes it")
+    return about
+
+
+def _same_problems(path: Path, ids: Sequence[Any], dataset: Dataset) -> None:
+    """Refuse features of other problems, or of the same in another order."""
+    wanted = [problem.id for problem in dataset]
+    if list(ids) == wanted:
+        return
+    shared = len(set(map(str, ids)) & set(wanted))
+    if shared == len(wanted) == len(ids):
+        raise BadInput(f"{path}: the same problems in another order; embed the same DATA again")
+    raise BadInput(
+        f"{path}: features of other problems: its {len(ids):,} rows hold {shared:,} of the {len(wanted):,} problems"
+    )

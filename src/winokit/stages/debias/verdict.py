@@ -1,0 +1,236 @@
+"""What a filtering is worth: one decision table over the probe before and after, both tests by rank, and the seeds.
+
+Removing problems moves a probe whatever they are, and AFLite finds some to remove where there is nothing. So a sentence
+says "less" only where the probe of what is kept is lower than that of as many problems drawn at random, and never where
+relabelled runs remove as much; and where another seed would have it otherwise, that is the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, Case, DecisionTable, Point, State, Verdict
+from winokit.drawing.wording import join, percent, plural, probability, say_interval
+from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN, Rank
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
+from winokit.stages.debias.arms import ALL, Arm, of_seed
+from winokit.stages.debias.plots import ARMS, SAID, nats
+from winokit.stages.debias.run import Filtering
+
+SOME, NONE, NOT_RUN = "some", "none", "not run"
+ONE, AGREE, DIFFER = "one", "agree", "differ"
+WHERE, TESTED = (ABOVE, AT, BELOW, UNKNOWN), (BEYOND, WITHIN, UNDECIDED, NOT_RUN)
+FACTS = {
+    "removed": (SOME, NONE),
+    "before": WHERE,  # the probe of all problems, against chance
+    "after": WHERE,  # the probe of what is kept
+    "relabelled": TESTED,  # are more removed than relabelled runs remove?
+    "random": TESTED,  # is the probe of what is kept lower than that of as many at random?
+    "seeds": (ONE, AGREE, DIFFER),  # is the verdict of every seed the same?
+}
+TABLE = DecisionTable(
+    FACTS,
+    (
+        Case({"seeds": DIFFER}, "It depends on the seed", BAD),
+        Case({"removed": NONE, "before": ABOVE}, "Nothing was removed, and linear bias is there", BAD),
+        Case({"removed": NONE}, "Nothing was removed", PLAIN),
+        Case({"relabelled": WITHIN}, "No more was removed than chance removes", BAD),
+        Case({"after": BELOW, "before": (ABOVE, AT, UNKNOWN)}, "Over-filtered: what is left is below chance", BAD),
+        Case({"before": UNKNOWN}, "Reduced, and not assessed", PLAIN),
+        Case({"after": UNKNOWN}, "Reduced, and not assessed", PLAIN),
+        Case(
+            {"before": (AT, BELOW), "relabelled": BEYOND},
+            "More was removed than by chance, though a linear probe found nothing",
+            PLAIN,
+        ),
+        Case({"before": (AT, BELOW)}, "A linear probe found nothing to remove", PLAIN),
+        # From here on there was linear bias, and what is left is at chance or above it.
+        Case({"after": ABOVE, "random": (WITHIN, UNDECIDED, NOT_RUN)}, "The linear bias is still there", BAD),
+        Case({"random": WITHIN}, "Not told from random removal", BAD),
+        Case({"random": NOT_RUN}, "Not compared with random removal", PLAIN),
+        Case({"random": UNDECIDED}, "Undecided: too few random removals to compare with", PLAIN),
+        # And less of it is left than at random.
+        Case({"relabelled": UNDECIDED}, "Undecided: too few relabelled runs to compare with", PLAIN),
+        Case({"after": ABOVE}, "Less linear bias than at random, and some is left", PLAIN),
+        Case({"relabelled": NOT_RUN}, "Less linear bias than at random", PLAIN),
+        Case({}, "Less linear bias, and none is found in what is left", GOOD),
+    ),
+)
+
+
+def verdict_of(filtering: Filtering) -> Verdict:
+    """A word, a sentence and the findings behind them."""
+    state = state_of(filtering)
+    case = TABLE.decide(state)
+    kept = f"{int(filtering.chosen.keep.sum()):,} of {plural(len(filtering.dataset), 'problem')}"
+    said = _by_seed(filtering) if state["seeds"] == DIFFER else _probes(filtering)
+    headline = f"{_keeper(filtering)} keeps {kept}. {said}".strip()
+    return Verdict(case.word, case.tone, headline, tuple(_points(filtering, state)))
+
+
+def state_of(filtering: Filtering) -> State:
+    """The facts of a filtering, and whether its seeds have the same verdict."""
+    words = {word_of(filtering, arm) for arm in (filtering.chosen, *filtering.seeds)}
+    seeds = ONE if len(filtering.seeds) < 2 else AGREE if len(words) == 1 else DIFFER
+    return {**_facts(filtering, filtering.chosen), "seeds": seeds}
+
+
+def word_of(filtering: Filtering, arm: Arm) -> str:
+    """The verdict on one seed, as if there were no other."""
+    return TABLE.decide({**_facts(filtering, arm), "seeds": ONE}).word
+
+
+def before_of(filtering: Filtering, arm: Arm) -> Metric | None:
+    """The probe of all problems in the folds that an arm's probe has: those of its seed."""
+    first = arm.name == filtering.method
+    return filtering.find(ALL if first else of_seed(ALL, arm.settings["seed"]), "probe_accuracy")
+
+
+def _facts(filtering: Filtering, arm: Arm) -> dict[str, str]:
+    before, after = before_of(filtering, arm), filtering.find(arm.name, "probe_accuracy")
+    return {
+        "removed": NONE if arm.keep.all() else SOME,
+        "before": stands(before) if before else UNKNOWN,
+        "after": stands(after) if after else UNKNOWN,
+        "relabelled": _outcome(filtering.find(arm.name, "p_null")),
+        "random": _outcome(filtering.find(arm.name, "p_random_removal")),
+    }
+
+
+def _outcome(row: Metric | None) -> str:
+    return Rank(row.value, row.n).outcome if row else NOT_RUN
+
+
+def _keeper(filtering: Filtering) -> str:
+    many = len(filtering.seeds)
+    return f"The majority of {many} seeds of AFLite" if filtering.settings["majority"] else ARMS[filtering.method]
+
+
+def _probes(filtering: Filtering) -> str:
+    """What the probe gets of what is kept, beside as many at random; or of all problems, where none is gone."""
+    after, drawn = (filtering.find(filtering.method, name) for name in ("probe_accuracy", "random_probe_accuracy"))
+    if after is None:
+        return ""
+    beside = f", and {percent(drawn.value)} of as many drawn at random" if drawn else ""
+    what = "them" if filtering.chosen.keep.all() else "what is kept"
+    gets = f"a linear classifier gets {percent(after.value)} of {what} right"
+    return f"From the features alone, {gets}{beside} (chance: 50)."
+
+
+def _by_seed(filtering: Filtering) -> str:
+    """Which seeds have which verdict."""
+    words: dict[str, list[str]] = {}
+    for arm in filtering.seeds:
+        words.setdefault(word_of(filtering, arm), []).append(str(arm.settings.get("seed")))
+    said = "; ".join(f"with seed {join(seeds)}, “{word}”" for word, seeds in words.items())
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _points(filtering: Filtering, state: State) -> Iterator[Point]:
+    yield from _chance(filtering, state)
+    yield from _difference(filtering, state)
+    yield from _seeds(filtering, state)
+    yield from _divergence(filtering)
+    split = filtering.rows[filtering.method, "n_groups_split"]
+    if split.value:
+        yield Point(f"{plural(int(split.value), 'group')} of {split.n:,} lost some members and kept others.")
+    if (state["after"], state["removed"]) == (BELOW, SOME):
+        text = (
+            "What is kept is harder than chance for a linear classifier: problems went because chance got them right."
+        )
+        yield Point(text, BAD, {"after": BELOW, "removed": SOME})
+    yield from _words(filtering)
+
+
+def _chance(filtering: Filtering, state: State) -> Iterator[Point]:
+    """Whether more went than goes from relabelled problems."""
+    row, by_chance = (filtering.find(filtering.method, name) for name in ("p_null", "n_removed_by_chance"))
+    if row is None or by_chance is None:
+        return
+    says = {
+        BEYOND: ("That is more than chance", GOOD),
+        WITHIN: ("That is no more than chance", BAD),
+        UNDECIDED: ("So few runs cannot tell that from chance", PLAIN),
+    }
+    said, tone = says[state["relabelled"]]
+    tone = tone if state["removed"] == SOME else PLAIN
+    went, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} went", ""
+    if filtering.settings["majority"]:
+        each = [int((~arm.keep).sum()) for arm in filtering.seeds]
+        went, least = f"Each seed removes {min(each):,} to {max(each):,}", " of the least sure seed"
+    yield Point(
+        f"{went}; from relabelled problems, where there is nothing to find, {by_chance.low:,.0f} to "
+        f"{by_chance.high:,.0f} go. {said} ({plural(row.n, 'run')}, p = {probability(row.value)}{least}).",
+        tone,
+        {"relabelled": state["relabelled"]},
+    )
+
+
+def _difference(filtering: Filtering, state: State) -> Iterator[Point]:
+    """The probe of what is kept among those of as many problems at random; and where it stood before."""
+    method, claims = filtering.method, {name: state[name] for name in ("before", "random")}
+    before, row, drawn = (
+        filtering.find(*name)
+        for name in ((ALL, "probe_accuracy"), (method, "p_random_removal"), (method, "random_probe_accuracy"))
+    )
+    if before is None:
+        return
+    where = {ABOVE: "above chance", AT: "not told from chance", BELOW: "below chance", UNKNOWN: "of unknown worth"}
+    gets = f"{percent(before.value)} {say_interval(before)}"
+    text = f"Of all problems a linear classifier gets {gets}, {where[state['before']]}."
+    if row is not None and drawn is not None:
+        says = {
+            BEYOND: "What is kept is harder than that",
+            WITHIN: "What is kept is not told from that",
+            UNDECIDED: "So few draws cannot tell what is kept from that",
+        }
+        ends = " to ".join(dict.fromkeys((percent(drawn.low), percent(drawn.high))))
+        text += (
+            f" Of as many as are kept, drawn at random, it gets {ends}. {says[state['random']]} "
+            f"({plural(row.n, 'draw')}, p = {probability(row.value)})."
+        )
+    yield Point(text, PLAIN, claims)
+
+
+def _seeds(filtering: Filtering, state: State) -> Iterator[Point]:
+    """How much of what is kept and removed is the seed's."""
+    kept, removed = (filtering.find(filtering.method, f"{name}_overlap") for name in ("kept", "removed"))
+    if kept is None or removed is None:
+        return
+    shared = (
+        f"Two of {len(filtering.seeds)} seeds share {percent(kept.value)} of what either keeps (by chance "
+        f"{percent(kept.chance)}) and {percent(removed.value)} of what either removes (by chance "
+        f"{percent(removed.chance)})."
+    )
+    if kept.value == 1:
+        shared = f"All {len(filtering.seeds)} seeds keep the same problems."
+    says = {AGREE: "The verdict is the same with each.", DIFFER: "The verdict is not the same with each."}
+    tone = PLAIN if state["seeds"] == AGREE else BAD
+    yield Point(f"{shared} {says[state['seeds']]}", tone, {"seeds": state["seeds"]})
+
+
+def _divergence(filtering: Filtering) -> Iterator[Point]:
+    """Along the first component, every arm; and whether any of it is more than the estimator's own."""
+    found = [(arm.name, filtering.find(arm.name, "kl_histogram")) for arm in filtering.arms]
+    known = [(name, row) for name, row in found if row is not None]
+    if not known:
+        return
+    said = join([f"{nats(row.value)} ({SAID[name]})" for name, row in known])
+    flat = all(stands(row) in (AT, BELOW) for _, row in known)
+    rest = " None of it is more than the estimator finds where there is no difference." if flat else ""
+    yield Point(f"KL divergence of the two answers along the first component: {said}.{rest}")
+
+
+def _words(filtering: Filtering) -> Iterator[Point]:
+    words = [one for one in filtering.overused.words if one.q <= SMALL and one.log_odds > 0]
+    if words:
+        first = join([f"“{one.trait}”" for one in words[:5]])
+        many = f"{plural(len(words), 'word')} {'is' if len(words) == 1 else 'are'} over-used"
+        yield Point(f"{many} by the removed problems: {first}{' and others' if len(words) > 5 else ''}.")
+    for one in filtering.overused.polarity:
+        if one.q <= SMALL:
+            more = "more" if one.log_odds > 0 else "less"
+            times = float(np.exp(abs(one.log_odds)))
+            yield Point(f"A negation is {more} likely among the removed (odds {times:.2f} times).")

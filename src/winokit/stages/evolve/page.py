@@ -1,0 +1,113 @@
+"""The record and the chart of an evolution, in the folder of the new release: evolution.json and evolution.html."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from winokit.drawing.page import rendered
+from winokit.drawing.plots import Block, Forest, Line, Mark
+from winokit.files import write_whole
+from winokit.results import Metric, stands
+from winokit.stages.evolve.fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare, coarse_fare
+from winokit.stages.evolve.run import Evolution
+from winokit.stages.release.hidden import hidden_folder, write_private
+from winokit.stages.release.lineage import STATUSES
+from winokit.stages.release.manifest import read_manifest, write_manifest
+
+PAGE = "evolution.html"
+TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}
+COARSE = (
+    "hidden answers are in these scores, so that they are rounded as a leaderboard's are; how many groups were solved "
+    "is with the answers"
+)
+BY_CONSTRUCTION = "filtered against it: a fall is by construction"
+
+
+def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
+    """Write record and page into a release, take them into its manifest, and return the page.
+
+    Where there is a hidden test (at `hidden`, or beside the folder) the public ones say no more of its answers than a
+    leaderboard may: scores at a step, and what was retired. The full ones go beside the hidden labels.
+    """
+    place = hidden or hidden_folder(folder)
+    public = coarse(evolution) if place.is_dir() else evolution
+    if place.is_dir():
+        write_private(place / RECORD, _record(evolution))
+        write_private(place / PAGE, _page(evolution))
+    write_whole(folder / RECORD, _record(public))
+    write_whole(folder / PAGE, _page(public))
+    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
+    write_manifest(folder, about)
+    return folder / PAGE
+
+
+def _page(evolution: Evolution) -> bytes:
+    return rendered(
+        "evolve/page.html.j2",
+        evolution=evolution,
+        charts=[(TITLES[metric], chart_of(evolution.fares, metric)) for metric in TITLES],
+        models=list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against)),
+        watched=any(not _ever_against(fare.model, evolution.fares) for fare in evolution.fares),
+        counts=_counts(evolution),
+    )
+
+
+def coarse(evolution: Evolution) -> Evolution:
+    """An evolution without what was counted on hidden answers, but scores to the step of a leaderboard."""
+    return replace(
+        evolution,
+        solved=replace(evolution.solved, strata=()),
+        filtered=(),
+        fares=tuple(map(coarse_fare, evolution.fares)),
+        notes=(*evolution.notes, COARSE),
+        findings=(),
+    )
+
+
+def _record(evolution: Evolution) -> bytes:
+    """The content of evolution.json."""
+    return (json.dumps(record_of(evolution), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def record_of(evolution: Evolution) -> dict[str, object]:
+    """What was filtered, how much of that is chance, and how models fare."""
+    return {
+        "version": evolution.version,
+        "previous": evolution.previous,
+        "problems": _counts(evolution),
+        "needed": evolution.solved.needed,
+        "solved": [asdict(one) for one in evolution.solved.strata],
+        "aflite": [asdict(one) for one in evolution.filtered],
+        "fares": [asdict(one) for one in evolution.fares],
+        "notes": [*evolution.notes, *evolution.findings],
+    }
+
+
+def _counts(evolution: Evolution) -> dict[str, int]:
+    """Problems by what became of them in this version; those that went before are not counted."""
+    now = [row for row in evolution.lineage if row.get("until") in (None, evolution.version)]
+    return {status: sum(row["status"] == status for row in now) for status in STATUSES}
+
+
+def _ever_against(model: str, fares: Sequence[Fare]) -> bool:
+    return any(fare.against for fare in fares if fare.model == model)
+
+
+def chart_of(fares: Sequence[Fare], metric: str) -> Forest:
+    """Each model a block, each version a line, in the order they were made."""
+    blocks = []
+    for model in dict.fromkeys(fare.model for fare in fares):
+        lines = []
+        for fare in fares:
+            if (fare.model, fare.metric) == (model, metric):
+                row = Metric(
+                    "", model, "", None, "", fare.version, metric, fare.value, fare.n, fare.low, fare.high, fare.chance
+                )
+                note = BY_CONSTRUCTION if fare.against else None
+                lines.append(Line(f"version {fare.version}", (Mark(0, row, stands(row)),), note))
+        if lines:
+            blocks.append(Block(model, "" if _ever_against(model, fares) else "never filtered against", tuple(lines)))
+    return Forest(tuple(blocks))

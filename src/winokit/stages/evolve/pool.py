@@ -1,0 +1,186 @@
+"""What a new version may be made of: everything the previous version had, and what is offered now.
+
+Where a problem stood, it stays: one that was in the training files has been read by models and cannot test them, and a
+hidden test stays hidden. What is new has no place yet, unless a twin of it has. What was retired does not come back by
+being offered again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from winokit.data.checks.groups import group_name
+from winokit.errors import BadInput
+from winokit.problem import Dataset, Problem
+from winokit.stages.release.hidden import hidden_folder, read_hidden
+from winokit.stages.release.lineage import LINEAGE, RETIRED, Row, read_lineage
+from winokit.stages.release.manifest import read_manifest
+from winokit.stages.release.reading import DEV, TEST, read_release, read_statuses
+from winokit.stages.release.rows import REMOVED
+
+TRAIN = "train"
+UNNAMED_VERSION = "1.0"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The problems of a new version before they are filtered, answers included, and what is known of each by id."""
+
+    version: str
+    """The previous one."""
+    problems: Dataset
+    where: Mapping[str, str]
+    """Train, dev or test, for problems that have a place already."""
+    removed: frozenset[str]
+    """Those that are for training alone: an earlier filter took them out."""
+    before: frozenset[str]
+    """Those that the previous version had."""
+    lineage: Mapping[str, Row]
+    """The rows of the previous version."""
+    returning: tuple[str, ...] = ()
+    """Offered now, and retired before: out, or brought back for training."""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def asked(self) -> Dataset:
+        """What models are asked: dev, test and what is new. Training problems may have been read by them."""
+        return self.problems.filter(lambda p: self.where.get(p.id) != TRAIN and p.id not in self.removed)
+
+    def is_new(self, problem: Problem) -> bool:
+        """Whether the previous version did not have it."""
+        return problem.id not in self.before
+
+
+def pool_of(
+    previous: Path,
+    offered: Dataset,
+    removed: Dataset | None = None,
+    *,
+    hidden: Path | None = None,
+    bring_back: bool = False,
+) -> Pool:
+    """Join a previous release with problems offered now (`removed`: those that a filter already took out).
+
+    What was retired before stays out; with `bring_back` it returns for training, since its answers are known.
+    """
+    version = str(read_manifest(previous).get("version") or UNNAMED_VERSION)
+    lineage = {row["id"]: row for row in read_lineage(previous / LINEAGE)} if (previous / LINEAGE).exists() else {}
+    given = {problem.id: problem for problem in (*offered, *(removed or ()))}
+    old, where, gone = _previous(previous, given, hidden)
+    retired = {name for name, row in lineage.items() if row["status"] == RETIRED}
+    back = tuple(name for name in given if name in retired)
+    new = [problem for name, problem in given.items() if name not in old and (bring_back or name not in retired)]
+    _check(new)
+    if bring_back:
+        where |= dict.fromkeys(back, TRAIN)
+    joined = _grouped([*old.values(), *new], given)
+    gone |= {problem.id for problem in (removed or ()) if problem.id not in old}
+    return Pool(
+        version=version,
+        problems=Dataset(joined, offered.card),
+        where=_with_twins(joined, where),
+        removed=frozenset(gone),
+        before=frozenset(old),
+        lineage=lineage,
+        returning=back,
+        notes=tuple(_told(back, bring_back)),
+    )
+
+
+def _told(back: tuple[str, ...], bring_back: bool) -> Iterator[str]:
+    if back:
+        became = "return, for training alone" if bring_back else "stay out"
+        yield f"{len(back):,} of the problems offered had been retired before and {became}; the first: {back[0]}"
+
+
+def _check(problems: Iterable[Problem]) -> None:
+    hidden = sum(problem.answer is None for problem in problems)
+    if hidden:
+        raise BadInput(f"{hidden:,} of the problems offered have no answer, and a release needs them")
+
+
+def _previous(
+    previous: Path, given: Mapping[str, Problem], hidden: Path | None
+) -> tuple[dict[str, Problem], dict[str, str], set[str]]:
+    """The problems of the previous version in its own order of candidates, where they stand, and which were removed."""
+    files = read_release(previous)
+    if not any(name.startswith(TRAIN) or name in (DEV, TEST) for name in files):
+        raise BadInput(f"{previous}: neither train, dev nor test in it")
+    found: dict[str, Problem] = {}
+    where: dict[str, str] = {}
+    gone: set[str] = set()
+    for name, part in files.items():
+        split = TRAIN if name.startswith(TRAIN) else name
+        if split == TEST:
+            part = _answered(previous, part, given, hidden)
+        for problem in part:
+            known = given.get(problem.id)
+            if known is not None:
+                problem = problem.replace(
+                    labels={**known.labels, **problem.labels}, domain=known.domain or problem.domain
+                )
+            found[problem.id] = problem
+            where[problem.id] = split
+        if split == TRAIN:
+            gone |= {key for key, status in read_statuses(previous, name).items() if status == REMOVED}
+    return found, where, gone
+
+
+def _answered(previous: Path, test: Dataset, given: Mapping[str, Problem], hidden: Path | None) -> Dataset:
+    """The previous test with its answers and groups: from the hidden labels, or from the problems offered."""
+    if hidden is not None or hidden_folder(previous).exists():
+        labels = read_hidden(previous, hidden)
+        told = zip(test, labels.answers, labels.groups, strict=True)
+        return test.with_problems(p.replace(answer=answer, group=group) for p, answer, group in told)
+    missing = [p.id for p in test if p.id not in given or given[p.id].right not in p.candidates]
+    if missing:
+        raise BadInput(
+            f"{previous}: the answers of {len(missing):,} of its {len(test):,} test problems are needed: keep "
+            f"{hidden_folder(previous).name} beside it, or offer them again"
+        )
+    return test.with_problems(
+        p.replace(answer=p.candidates.index(str(given[p.id].right)), group=given[p.id].group) for p in test
+    )
+
+
+def _grouped(problems: list[Problem], given: Mapping[str, Problem]) -> list[Problem]:
+    """Groups of the previous version and of those offered as one: whoever is a twin in either is a twin."""
+    parent: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def root(key: tuple[str, str]) -> tuple[str, str]:
+        while parent.setdefault(key, key) != key:
+            key = parent[key]
+        return key
+
+    keys: list[list[tuple[str, str]]] = []
+    for problem in problems:
+        offered = given.get(problem.id)
+        named = [("previous", problem.group)] if offered is not problem and problem.group is not None else []
+        named += [("offered", offered.group)] if offered is not None and offered.group is not None else []
+        keys.append([(side, str(name)) for side, name in named])
+        for other in keys[-1][1:]:
+            parent[root(other)] = root(keys[-1][0])
+    members: dict[tuple[str, str], list[int]] = {}
+    for row, own in enumerate(keys):
+        if own:
+            members.setdefault(root(own[0]), []).append(row)
+    joined = [problem.replace(group=None) for problem in problems]
+    for rows in members.values():
+        if len(rows) > 1:
+            before = {problems[row].group for row in rows if keys[row][0][0] == "previous"}
+            name = str(before.pop()) if len(before) == 1 else group_name([problems[row] for row in rows])
+            for row in rows:
+                joined[row] = joined[row].replace(group=name)
+    return joined
+
+
+def _with_twins(problems: list[Problem], where: Mapping[str, str]) -> dict[str, str]:
+    """Places of all that have one: a new twin goes where its group stands."""
+    placed = dict(where)
+    by_group = {p.group: where[p.id] for p in problems if p.group is not None and p.id in where}
+    for problem in problems:
+        if problem.id not in placed and problem.group in by_group:
+            placed[problem.id] = by_group[problem.group]
+    return placed

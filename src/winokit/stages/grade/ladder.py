@@ -1,0 +1,72 @@
+"""What of a score may be shown, and how often anybody may ask: the Ladder of a hidden test.
+
+A. Blum and M. Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning Competitions" (2015),
+https://arxiv.org/abs/1502.04585. A score is shown only where it is a step above the best shown before, and rounded to
+that step: who sends in variations of one submission then learns nothing from all those that are no better.
+
+Here there are √n steps from 0 to 1 for n problems. Three things are not in the paper, since names are easily changed
+and a new name begins at the bottom. Rounding goes up or down by a coin that the secret and the predictions decide, with
+the odds that keep it right on average: nobody knows how far a score is from the next step, so that no single answer can
+be read off a step that is just reached or missed. Nothing is shown that guessing reaches: the best of as many guesses
+as the budget allows, twins guessed as one, gets to the lowest score shown in one case of twenty. And the budget is per
+test too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from winokit.methods.metrics.luck import binomial
+
+GUESSED = 0.05
+"""Probability that a budget full of guesses gets any score shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a test of some size allows."""
+
+    steps: int
+    """Steps from 0 to 1."""
+    lowest: float
+    """The lowest score that is shown; above 1 where a test is too small to tell any from guessing."""
+    budget: int
+    """Different submissions that are graded on the test."""
+    per_name: int
+
+
+def rules_of(problems: int, units: int, budget: int | None = None) -> Rules:
+    """The rules for a test of so many problems in so many units: groups, and problems alone.
+
+    >>> rules_of(64, 32)
+    Rules(steps=8, lowest=0.875, budget=10, per_name=3)
+    """
+    steps = steps_of(problems)
+    budget = budget or max(10, steps)
+    chance, scores = binomial(units, 0.5), np.arange(units + 1) / units
+    level = 1
+    while level <= steps and budget * chance @ np.clip(scores * steps - level + 1, 0, 1) > GUESSED:
+        level += 1
+    return Rules(steps, on_grid(level, steps), budget, max(3, budget // 4))
+
+
+def steps_of(n: int) -> int:
+    """How many steps there are from 0 to 1 for scores over so many problems, or groups."""
+    return max(1, math.isqrt(n))
+
+
+def on_grid(level: int, steps: int) -> float:
+    """The score at a level, without the tail of a float."""
+    return round(level / steps, 4)
+
+
+def to_step(score: float, steps: int, coin: float) -> float:
+    """A score rounded to a step: up where a coin from 0 to 1 says so, with the odds that keep it right on average.
+
+    >>> to_step(0.6, 10, 0.99), to_step(0.66, 10, 0.3), to_step(0.66, 10, 0.5)
+    (0.6, 0.6, 0.7)
+    """
+    return on_grid(math.floor(round(score * steps, 9) + coin), steps)

@@ -1,0 +1,254 @@
+"""The leaderboard of a release: graded entries in order, and whether neighbours can be told apart at all.
+
+Entries are ordered by the scores that the Ladder shows. Paired tests need to know who got which problem right. That
+stays beside the hidden labels; the page says of neighbours whether they are told apart, with p-values corrected for
+their number by Holm's method. Differences, intervals and p-values themselves are on the owner's board alone.
+
+A p-value asks how often two entries that differ only by luck would be as far apart: in each group they may as well have
+changed places. That holds on tests of a dozen groups too, where a bootstrap may tell equal entries apart more often
+than it says; the price is caution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.errors import BadInput
+from winokit.methods.metrics import all_right, complete_groups, holm, p_paired, paired_interval
+from winokit.methods.metrics.arrays import FloatArray
+from winokit.stages.grade.ladder import Rules
+from winokit.stages.grade.log import Gradings, gradings
+from winokit.stages.grade.run import (
+    ACCURACY,
+    AUC,
+    GROUP_ACCURACY,
+    Graded,
+    Score,
+    curve_weights,
+    kept_outcome,
+    owner_record,
+    read_graded,
+    rounded,
+)
+from winokit.stages.grade.submissions import ONE
+from winokit.stages.release.hidden import MANIFEST_HASH, Hidden, hidden_folder, read_hidden
+from winokit.stages.release.manifest import manifest_hash, read_manifest
+
+SMALL = 0.05
+Outcome = Mapping[str, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """How far an entry is ahead of the next one, paired by problems and groups."""
+
+    difference: float
+    """Between the scores shown; on the owner's board, between all answers."""
+    told_apart: bool
+    """Whether correction leaves a difference."""
+    p_corrected: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One entry on the board."""
+
+    rank: int | None
+    """Equal scores share a rank; None where no score is shown."""
+    entry: Graded
+    main: Score | None
+    ahead: Ahead | None = None
+    """In the main score; None for the last, and where outcomes are not at hand."""
+    group_ahead: Ahead | None = None
+    """In group score, at the largest training size; the owner's."""
+
+    @property
+    def largest(self) -> str:
+        """The largest training size submitted."""
+        return list(self.entry.sizes)[-1] if self.entry.sizes else ONE
+
+    @property
+    def group(self) -> Score | None:
+        """The group score at that size."""
+        return self.entry.find(self.largest, GROUP_ACCURACY)
+
+    @property
+    def curve(self) -> tuple[Score, ...]:
+        """Accuracies from small to large training sizes; nothing where no sizes are said."""
+        if not self.entry.sizes:
+            return ()
+        return tuple(score for score in self.entry.scores if score.metric == ACCURACY)
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Everything the page shows."""
+
+    release: dict[str, Any]
+    metric: str
+    """What ranks: auc or accuracy, whichever more entries have; auc where both are as many."""
+    places: tuple[Place, ...]
+    tests: int
+    """Paired tests made, which p-values are corrected for."""
+    asked: Gradings | None
+    rules: Rules
+    is_owners: bool = False
+    """Whether it has all scores, and not only what a submitter may see."""
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The board as JSON-ready values."""
+        return {key: value for key, value in asdict(self).items() if key != "notes"}
+
+
+def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owner: bool = False) -> Leaderboard:
+    """The board of the graded entries in a folder; those of other releases are passed over, with a note.
+
+    With `owner`, entries have every score of the record beside the hidden labels: not for publication.
+    """
+    entries, notes = _entries(release, folder)
+    labels = _labels(release, hidden)
+    if owner and labels is None:
+        raise BadInput(f"{hidden_folder(release)}: no hidden labels there, and the owner's record is with them")
+    if labels is None:
+        notes.append("no paired tests: the hidden labels are not at hand")
+    elif owner:
+        entries = [owner_record(entry, labels.folder) for entry in entries]
+    having = {kind: sum(_main(entry, kind) is not None for entry in entries) for kind in (AUC, ACCURACY)}
+    metric = AUC if having[AUC] >= max(1, having[ACCURACY]) else ACCURACY
+    places = list(_ranked(entries, metric))
+    if any(place.rank is None and place.entry.scores for place in places):
+        notes.append(f"ranked by {metric}: entries for which that is not shown have no rank")
+    tested = list(_tested(places, labels, metric, owner)) if labels is not None else []
+    return Leaderboard(
+        release=entries[0].release,
+        metric=metric,
+        places=tuple(_with_tests(places, tested, owner)),
+        tests=sum(map(len, tested)),
+        asked=gradings(labels.folder) if labels is not None else None,
+        rules=entries[-1].rules,
+        is_owners=owner,
+        notes=tuple(notes),
+    )
+
+
+def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[Place]:
+    """The entries by the score that ranks, those for which none is shown last."""
+    mains = [(entry, _main(entry, metric)) for entry in entries]
+    mains.sort(key=lambda pair: (-pair[1].value if pair[1] else 1.0, _name(pair[0]), pair[0].submission))
+    values = [main.value for _, main in mains if main is not None]
+    for entry, main in mains:
+        yield Place(None if main is None else 1 + values.index(main.value), entry, main)
+
+
+def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
+    """The entries of this release in a folder."""
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: no such folder; --board takes a folder of what winokit grade --out wrote")
+    read_manifest(release)
+    found: list[Graded] = []
+    notes: list[str] = []
+    for path in sorted(folder.glob("*.json")):
+        entry = read_graded(path)
+        if entry.release.get(MANIFEST_HASH) != manifest_hash(release):
+            notes.append(f"passed over {path.name}, which was graded on another release")
+        elif entry.statement is None:
+            notes.append(f"passed over {path.name}, which says nothing of formalization, training data and trials")
+        else:
+            found.append(entry)
+    if not found:
+        raise BadInput(f"{folder}: no entry of {release} there; winokit grade --out FILE.json makes one")
+    return found, notes
+
+
+def _labels(release: Path, hidden: Path | None) -> Hidden | None:
+    if hidden is None and not hidden_folder(release).exists():
+        return None
+    return read_hidden(release, hidden)
+
+
+def _name(entry: Graded) -> str:
+    return entry.statement.name if entry.statement else ""
+
+
+def _main(entry: Graded, metric: str) -> Score | None:
+    scores = [score for score in entry.scores if score.metric == metric]
+    return scores[-1] if scores else None
+
+
+Values = tuple[FloatArray, FloatArray | None]
+"""What an entry is worth on each problem, and on each group."""
+
+
+@dataclass(frozen=True)
+class _Test:
+    """A paired test before correction."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def _tested(places: Sequence[Place], labels: Hidden, metric: str, owner: bool) -> Iterator[dict[str, _Test]]:
+    """For each entry but the last, the tests against the next one.
+
+    Of two that share a rank the order is nobody's to know but the owner's, and so is who is ahead in group score.
+    """
+    worth = [_worth(place, labels, metric) for place in places]
+    for (place, first), (after, second) in pairwise(zip(places, worth, strict=True)):
+        made = {}
+        if first is not None and second is not None and (owner or place.rank != after.rank):
+            made["ahead"] = _test(first[0], second[0], labels.groups)
+            if owner and first[1] is not None and second[1] is not None:
+                made["group_ahead"] = _test(first[1], second[1], range(len(first[1])))
+        yield made
+
+
+def _worth(place: Place, labels: Hidden, metric: str) -> Values | None:
+    outcome = kept_outcome(labels.folder, place.entry.submission) if place.rank is not None else None
+    if outcome is None or not outcome.keys() >= {place.largest, *place.entry.sizes}:
+        return None
+    if any(len(flags) != len(labels) for flags in outcome.values()):
+        return None
+    last = outcome[place.largest]
+    whole = all_right(last, labels.groups).astype(np.float64) if complete_groups(labels.groups) else None
+    if metric == ACCURACY:
+        return last.astype(np.float64), whole
+    sizes = place.entry.sizes
+    return np.column_stack([outcome[size] for size in sizes]) @ curve_weights(list(sizes.values())), whole
+
+
+def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> _Test:
+    interval = paired_interval(first, second, list(groups))
+    return _Test(
+        float(first.mean() - second.mean()), interval.low, interval.high, p_paired(first, second, list(groups))
+    )
+
+
+def _with_tests(places: Sequence[Place], tested: Sequence[dict[str, _Test]], owner: bool) -> Iterator[Place]:
+    """The places with their tests, p-values corrected over all of them."""
+    keys = [(at, name) for at, made in enumerate(tested) for name in made]
+    corrected = dict(zip(keys, holm([tested[at][name].p for at, name in keys]), strict=True))
+    for at, place in enumerate(places):
+        made = {}
+        for name, test in (tested[at] if at < len(tested) else {}).items():
+            p = corrected[at, name]
+            numbers = [rounded(number) for number in (p, test.low, test.high)] if owner else []
+            difference = test.difference if owner else _shown_difference(place, places[at + 1])
+            made[name] = Ahead(rounded(difference), p < SMALL and test.difference > 0, *numbers)
+        yield replace(place, ahead=made.get("ahead"), group_ahead=made.get("group_ahead"))
+
+
+def _shown_difference(place: Place, after: Place) -> float:
+    """The difference of two scores as they are shown."""
+    return place.main.value - after.main.value if place.main is not None and after.main is not None else 0.0

@@ -1,0 +1,80 @@
+"""The page of a leaderboard: one file that opens from disk, sorts by any column and asks nothing of the network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from winokit.drawing.page import write_page
+from winokit.drawing.wording import join, plural
+from winokit.stages.grade.leaderboard import SMALL, Leaderboard, Place
+from winokit.stages.grade.run import AUC
+
+WIDTH, HEIGHT, EDGE = 108, 34, 4
+LOWEST = 0.4
+"""Where the axis of the small curves begins: chance is well inside, and no curve worth drawing is below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A learning curve, small: its line, its dots, and where chance is."""
+
+    points: str
+    dots: tuple[tuple[float, float], ...]
+    chance: float
+    said: str
+
+
+def write_board(board: Leaderboard, path: Path) -> None:
+    """Write the page."""
+    write_page(
+        path,
+        "grade/page.html.j2",
+        board=board,
+        rows=[(place, curve_of(place)) for place in board.places],
+        sentences=list(_sentences(board)),
+        ranks_by="AUC" if board.metric == AUC else "Accuracy",
+        formalizations=sorted({place.entry.statement.formalization for place in board.places if place.entry.statement}),
+        size=(WIDTH, HEIGHT),
+        small=SMALL,
+        has_curves=any(place.curve for place in board.places),
+    )
+
+
+def curve_of(place: Place) -> Curve | None:
+    """The curve of an entry over the logarithm of its training sizes; None where there is none."""
+    scores, sizes = place.curve, place.entry.sizes
+    if len(scores) < 2:
+        return None
+    logs = [math.log2(sizes[score.size]) for score in scores]
+    across = (WIDTH - 2 * EDGE) / ((logs[-1] - logs[0]) or 1)
+    dots = tuple(
+        (round(EDGE + (log - logs[0]) * across, 1), _height(score.value))
+        for log, score in zip(logs, scores, strict=True)
+    )
+    said = join([f"{score.value:.1%} with {sizes[score.size]:,} training problems" for score in scores])
+    return Curve(" ".join(f"{x},{y}" for x, y in dots), dots, _height(scores[0].chance), said)
+
+
+def _height(value: float) -> float:
+    share = (min(max(value, LOWEST), 1.0) - LOWEST) / (1 - LOWEST)
+    return round(HEIGHT - EDGE - share * (HEIGHT - 2 * EDGE), 1)
+
+
+def _sentences(board: Leaderboard) -> Iterator[str]:
+    """What may be said of the order, and what not."""
+    hidden = sum(place.main is None for place in board.places)
+    if hidden:
+        yield f"For {hidden} of them no score is shown: see below."
+    tested = [place for place in board.places if place.ahead is not None]
+    if not tested:
+        return
+    apart = sum(place.ahead is not None and place.ahead.told_apart for place in tested)
+    yield (
+        f"Of {plural(len(tested), 'pair')} of neighbours, {apart} can be told apart in the main score (p below {SMALL} "
+        f"after Holm's correction for {plural(board.tests, 'paired test')}); the order of the others may be chance."
+    )
+    if board.places[0].ahead is None or not board.places[0].ahead.told_apart:
+        yield "That the first is better than the second is not shown."

@@ -1,0 +1,76 @@
+"""A release as a task of lm-evaluation-harness and of Inspect, each with a group score.
+
+The harness reads texts as they were put together here, so that possessives and capitals are those of `winokit score`:
+`lm_eval/dev.jsonl`, and `lm_eval/train.jsonl` to draw solved examples from. Both tasks find their files from where they
+stand themselves: a release works wherever it is moved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from winokit.data.formats.base import json_rows
+from winokit.methods.transforms.substitute import substitute
+from winokit.problem import Dataset, Problem
+from winokit.stages.release.contents import Contents
+from winokit.stages.release.reading import DEBIASED, DEV
+from winokit.stages.release.settings import SCORING, Settings, slug
+from winokit.stages.release.templating import rendered
+
+MOST_SHOTS = 200
+"""Problems to draw solved examples from; nobody puts more into a prompt."""
+
+
+def task_name(settings: Settings) -> str:
+    """What both tasks are called."""
+    return slug(settings.name or "")
+
+
+def lm_eval_files(contents: Contents, settings: Settings) -> dict[str, bytes]:
+    """The files of the harness's task, by path inside the release."""
+    name = task_name(settings)
+    pool = next(iter(contents.sizes.values()), contents.files[DEBIASED])
+    return {
+        f"lm_eval/{name}.yaml": rendered(
+            "lm_eval_task.yaml.j2", name=name, settings=settings, scoring=SCORING, title=settings.name
+        ),
+        "lm_eval/utils.py": rendered("lm_eval_utils.py.j2", title=settings.name),
+        "lm_eval/dev.jsonl": json_rows(harness_rows(contents.files[DEV])).encode(),
+        "lm_eval/train.jsonl": json_rows(harness_rows(pool[:MOST_SHOTS])).encode(),
+    }
+
+
+def inspect_files(settings: Settings) -> dict[str, bytes]:
+    """The file of Inspect's task."""
+    name = task_name(settings)
+    return {f"inspect/{name}.py": rendered("inspect_task.py.j2", name=name, settings=settings)}
+
+
+def unscored(problems: Dataset) -> int:
+    """How many problems have nothing after the blank, so that partial scoring has nothing to score."""
+    return sum(not problem.after.strip() for problem in problems)
+
+
+def harness_rows(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    """Problems as the harness's documents; those that partial scoring cannot score are left out."""
+    sizes = Counter(problem.group for problem in problems)
+    return [_document(problem, sizes[problem.group]) for problem in problems if problem.after.strip()]
+
+
+def _document(problem: Problem, size: int) -> dict[str, Any]:
+    filled = [substitute(problem, candidate) for candidate in problem.candidates]
+    answer = problem.answer or 0
+    return {
+        "id": problem.id,
+        "group": problem.group or "",
+        "group_size": size if problem.group is not None else 1,
+        "sentence": problem.text,
+        "option1": problem.candidates[0],
+        "option2": problem.candidates[1],
+        "answer": str(answer + 1),
+        "pronoun": problem.pronoun or "",
+        "contexts": [part.before + part.candidate for part in filled],
+        "continuation": filled[0].after,
+    }

@@ -1,0 +1,227 @@
+"""The answers of a hidden test, kept in a folder of their own beside the release: `DIR.hidden/`.
+
+`release.json` says which release they belong to, `labels.jsonl` has one row for each line of `winogrande/test.jsonl`:
+the public id, the answer as the index of the right candidate, from 0, and the group or null. `secret` is what splits
+and orders were drawn from, `checks.json` what the card may not say of the test. Only their owner can read the files.
+Reading them back refuses labels of another release, and labels that the manifest's commitment does not fit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from winokit.errors import BadInput, Malformed
+from winokit.stages.release.draws import BYTES, SECRET, Draws, read_secret
+from winokit.stages.release.manifest import manifest_hash, read_manifest
+
+RELEASE, LABELS, CHECKS = "release.json", "labels.jsonl", "checks.json"
+COMMITMENT = "commitment"
+"""A key of manifest and `release`: releases that were made before there were secrets have none."""
+TEST = "winogrande/test.jsonl"
+MANIFEST_HASH = "manifest_sha256"
+"""A key of `release` that is compared with the hash of manifest.json itself."""
+OWNER_ONLY = 0o600
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The hidden labels of a release, in the order of its test."""
+
+    folder: Path
+    release: dict[str, Any]
+    """Which release they belong to."""
+    ids: tuple[str, ...]
+    answers: tuple[int, ...]
+    groups: tuple[str | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Where each id stands."""
+        return {name: row for row, name in enumerate(self.ids)}
+
+    @cached_property
+    def draws(self) -> Draws:
+        """What is drawn from the secret; labels from before there were secrets are given one."""
+        path = self.folder / SECRET
+        if COMMITMENT not in self.release and not path.exists():
+            write_private(path, secrets.token_hex(BYTES).encode() + b"\n")
+        return Draws(read_secret(path))
+
+
+def hidden_folder(release: Path) -> Path:
+    """Where the hidden labels of a release are: beside it, with `.hidden` after its name."""
+    release = release.resolve()
+    return release.with_name(f"{release.name}.hidden")
+
+
+def label_lines(rows: list[dict[str, Any]]) -> bytes:
+    """The content of labels.jsonl: `{"id", "answer", "group"}` in the order of winogrande/test.jsonl.
+
+    `answer` is an index from 0, `group` a name or None for a problem alone.
+    """
+    for place, row in enumerate(rows, 1):
+        _checked(row, LABELS, place)
+    return "".join(json.dumps({key: row[key] for key in ("id", "answer", "group")}) + "\n" for row in rows).encode()
+
+
+def write_hidden(
+    folder: Path, release: dict[str, Any], labels: bytes, secret: bytes | None = None, checks: Any = None
+) -> None:
+    """Write the hidden labels so that only their owner can read them.
+
+    Parameters
+    ----------
+    folder
+        `hidden_folder(DIR)`; made where it is missing.
+    release
+        Which release they belong to. Every key that manifest.json has too (name, version, content_hash …) must have
+        the same value there when the labels are read; `manifest_sha256` is compared with the manifest's own hash.
+    labels
+        `label_lines` of the test.
+    """
+    if not release:
+        raise BadInput(f"{folder}: hidden labels must say which release they belong to")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
+    if secret is not None:
+        write_private(folder / SECRET, secret.hex().encode() + b"\n")
+    write_private(folder / RELEASE, _json_bytes(release))
+    write_private(folder / LABELS, labels)
+    if checks is not None:
+        write_private(folder / CHECKS, _json_bytes(checks))
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None]:
+    """The id, answer and group of a row."""
+    if not isinstance(row, dict):
+        raise Malformed("an object expected", file=file, line=line)
+    name, answer, group = row.get("id"), row.get("answer"), row.get("group")
+    if not isinstance(name, str) or not name:
+        raise Malformed("a public id expected", field="id", file=file, line=line)
+    if isinstance(answer, bool) or not isinstance(answer, int) or answer < 0:
+        raise Malformed("the index of the right candidate, from 0, expected", field="answer", file=file, line=line)
+    if group is not None and not isinstance(group, str):
+        raise Malformed("a name or null expected", field="group", file=file, line=line)
+    return name, answer, group
+
+
+def labels_of(folder: Path) -> dict[str, Any]:
+    """Which release the hidden labels in a folder belong to; refuses a folder of anything else."""
+    if not (folder / RELEASE).is_file():
+        raise BadInput(f"{folder}: not empty, and no hidden labels; choose another --hidden")
+    return _json(folder / RELEASE)
+
+
+def read_hidden(release: Path, folder: Path | None = None) -> Hidden:
+    """The hidden labels of a release, if they are its own.
+
+    They are its own where everything that both say about the release agrees, and the ids are those of its test, in
+    the same order.
+    """
+    read_manifest(release)  # a folder that is no release is said to be none before its labels are missed
+    folder = folder or hidden_folder(release)
+    if not (folder / LABELS).is_file() or not (folder / RELEASE).is_file():
+        raise BadInput(
+            f"{folder}: no hidden labels there ({RELEASE}, {LABELS}); only who made the release can grade: --hidden DIR"
+        )
+    about = _json(folder / RELEASE)
+    found = [_checked(row, str(folder / LABELS), line) for line, row in enumerate(_json_lines(folder / LABELS), 1)]
+    ids, answers, groups = zip(*found, strict=True) if found else ((), (), ())
+    labels = Hidden(folder, about, ids, answers, groups)
+    _belong(labels, release)
+    return labels
+
+
+def _belong(labels: Hidden, release: Path) -> None:
+    """Refuse labels of another release."""
+    manifest = read_manifest(release)
+    for key, value in labels.release.items():
+        theirs = manifest_hash(release) if key == MANIFEST_HASH else manifest.get(key, value)
+        if theirs != value:
+            raise BadInput(
+                f"{labels.folder}: the labels of another release: its {key} is {value!r}, {release} has {theirs!r}"
+            )
+    fits = labels.release.get(COMMITMENT)
+    if fits is not None and labels.draws.commitment((labels.folder / LABELS).read_bytes()) != fits:
+        raise BadInput(f"{labels.folder}: labels or secret are not those that {release} was made with")
+    public = test_ids(release)
+    if list(labels.ids) != public:
+        shared = len(set(labels.ids) & set(public))
+        order = "in another order" if shared == len(public) == len(labels) else f"{shared:,} of them shared"
+        raise BadInput(
+            f"{labels.folder}: labels of {len(labels):,} problems for the {len(public):,} of {release / TEST}, {order}"
+        )
+
+
+def test_ids(release: Path) -> list[str]:
+    """The public ids of a release's test, in order: the end of each qID."""
+    path = release / TEST
+    rows = _json_lines(path)
+    ids = [str(row.get("qID") or "").rpartition("-")[2] if isinstance(row, dict) else "" for row in rows]
+    if not all(ids):
+        raise Malformed("a qID that ends in the problem's id expected", file=str(path), line=ids.index("") + 1)
+    return ids
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read ({error})") from None
+
+
+def _json_lines(path: Path) -> list[Any]:
+    """The values of a file's lines. Only newlines end a line: U+2028 may stand inside JSON."""
+    text = _text(path).removesuffix("\n")
+    return [_line(line) for line in text.split("\n")] if text else []
+
+
+def _line(line: str) -> Any:
+    """A line's value, None where it is no JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    value = _line(_text(path))
+    if not isinstance(value, dict):
+        raise BadInput(f"{path}: a JSON object expected")
+    return value
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file whole, readable by its owner alone from its first byte on."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "wb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def append_private(path: Path, line: str) -> None:
+    """Add a line to a file that only its owner can read; a line is written at once, so that it is there or not."""
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY), "ab") as file:
+            file.write(line.encode() + b"\n")
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None

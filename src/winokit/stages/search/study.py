@@ -1,0 +1,169 @@
+"""The book a search is kept in: `study.db`, SQLite by way of optuna, one study a formalization.
+
+A trial is written down with its settings before it is run, and how it ended after. One process does all the writing,
+so that workers on any machine need not reach the file. A trial that a kill left running is crossed out and begun again
+under the same number, with the same settings, in the same folder; so is one that failed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import FrozenTrial, TrialState
+
+from winokit.errors import BadInput
+from winokit.methods.training.learner import check_same
+from winokit.stages.search.space import SEEDS, Range, Space, Values
+from winokit.stages.search.trials import DONE, FAILED, Ended, Task, Trial
+
+DATABASE, LOCK = "study.db", "study.lock"
+NUMBER, ENDED, IDENTITY = "number", "ended", "identity"
+
+
+class Book:
+    """The studies of a search, open for one process at a time."""
+
+    def __init__(self, out: Path, identity: dict[str, Any], space: Space, seed: int) -> None:
+        self.out, self.space, self.seed = out, space, seed
+        self._identity = identity
+        self._studies: dict[str, optuna.Study] = {}
+        self._pending: deque[tuple[str, int]] = deque()
+        self._running: dict[tuple[str, int], optuna.Trial] = {}
+
+    def __enter__(self) -> Book:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"{self.out}: cannot be written ({error.strerror or error})") from None
+        self._lock = _lock(self.out / LOCK)
+        try:
+            self._storage = _storage(self.out / DATABASE)
+            self._check_same()
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._storage.remove_session()
+        self._storage.engine.dispose()
+        self._lock.close()
+
+    def plan(self, formalizations: Iterable[str], trials: int) -> None:
+        """Find the trials that are still to be done: the first of every formalization, then the second, and so on."""
+        pending = []
+        for place, name in enumerate(formalizations):
+            study = optuna.create_study(
+                storage=self._storage, study_name=name, direction="maximize", load_if_exists=True
+            )
+            study.set_user_attr(IDENTITY, self._identity)
+            self._studies[name] = study
+            _cross_out(study)
+            settled = {trial.number for trial in self.trials(name, trials) if trial.ended.state != FAILED}
+            pending += [(number, place, name) for number in range(trials) if number not in settled]
+        self._pending = deque((name, number) for number, _, name in sorted(pending))
+
+    def ask(self) -> Task | None:
+        """The next trial to run; None where none is left."""
+        if not self._pending:
+            return None
+        name, number = self._pending.popleft()
+        study = self._studies[name]
+        study.enqueue_trial(self.space.draw(self.seed, number), user_attrs={NUMBER: number})
+        trial = study.ask(distributions(self.space))
+        self._running[name, number] = trial
+        return Task(name, number, trial.params)
+
+    def tell(self, task: Task, ended: Ended) -> None:
+        """Write down how a trial ended."""
+        trial = self._running.pop((task.formalization, task.number))
+        trial.set_user_attr(ENDED, asdict(ended))
+        for name in ("group_accuracy", "warnings", "why"):
+            if value := getattr(ended, name):
+                trial.set_user_attr(name, value)
+        study = self._studies[task.formalization]
+        if ended.state == DONE:
+            study.tell(trial, ended.accuracy)
+        else:
+            study.tell(trial, state=TrialState.FAIL)
+
+    @property
+    def left(self) -> int:
+        """How many trials have not ended."""
+        return len(self._pending) + len(self._running)
+
+    def trials(self, formalization: str, trials: int) -> list[Trial]:
+        """The trials below a number that ended, the last attempt of each, in the order of their numbers."""
+        found: dict[int, Trial] = {}
+        names = list(distributions(self.space))
+        for row in self._studies[formalization].get_trials(deepcopy=False):
+            number, ended = int(row.user_attrs[NUMBER]), _ended(row)
+            if number < trials and ended is not None:
+                found[number] = Trial(formalization, number, {name: row.params[name] for name in names}, ended)
+        return [found[number] for number in sorted(found)]
+
+    def _check_same(self) -> None:
+        for summary in optuna.get_all_study_summaries(self._storage):
+            check_same(self.out, summary.user_attrs.get(IDENTITY, {}), self._identity)
+
+
+def _cross_out(study: optuna.Study) -> None:
+    """Cross out what a kill left behind: nobody else is at work while we hold the lock."""
+    while study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
+        study.ask()
+    for row in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        study.tell(row.number, state=TrialState.FAIL)
+
+
+def distributions(space: Space) -> dict[str, BaseDistribution]:
+    """The space in optuna's words."""
+    return {name: _distribution(some) for name, some in space.parts} | {"seed": IntDistribution(0, SEEDS - 1)}
+
+
+def _distribution(some: Values | Range) -> BaseDistribution:
+    if isinstance(some, Values):
+        return CategoricalDistribution(some.values)
+    if isinstance(some.low, int) and isinstance(some.high, int):
+        return IntDistribution(some.low, some.high, log=True)
+    return FloatDistribution(some.low, some.high, log=True)
+
+
+def _ended(row: FrozenTrial) -> Ended | None:
+    """How a trial ended; None for one that waits, runs or was killed."""
+    told = row.user_attrs.get(ENDED)
+    if told is None or not row.state.is_finished():
+        return None
+    return Ended(**{**told, "warnings": tuple(told["warnings"]), "notes": tuple(told["notes"])})
+
+
+def _storage(path: Path) -> optuna.storages.RDBStorage:
+    try:
+        return optuna.storages.RDBStorage(f"sqlite:///{path}")
+    except Exception as error:  # whatever is no database of optuna's fails in its own way
+        first = next(iter(str(error).splitlines()), type(error).__name__)
+        raise BadInput(f"{path}: cannot be opened as a study ({first}); choose another --out") from None
+
+
+def _lock(path: Path) -> sqlite3.Connection:
+    """Hold a file that a second search of the same folder cannot; a killed process lets go of it."""
+    try:
+        lock = sqlite3.connect(path, timeout=0, isolation_level=None)
+    except sqlite3.OperationalError as error:
+        raise BadInput(f"{path}: cannot be written ({error})") from None
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        lock.close()
+        raise BadInput(f"{path.parent}: another search is at work there; wait, or choose another --out") from None
+    return lock

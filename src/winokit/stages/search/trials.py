@@ -1,0 +1,140 @@
+"""A trial: one fine-tuning run of a search, in a folder of its own, and what came of it."""
+
+from __future__ import annotations
+
+import gc
+import re
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from winokit.errors import BadInput, WinokitError
+from winokit.files import write_whole
+from winokit.methods.training.data import Data
+from winokit.methods.training.finetune import Outcome, finetune
+from winokit.methods.training.learner import Progress
+from winokit.methods.training.settings import Settings
+from winokit.methods.training.symptoms import Diverged
+from winokit.models.hf_common import out_of_memory
+
+DONE, DIVERGED, FAILED = "done", "diverged", "failed"
+ERROR = "error.txt"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all trials of a search have in common."""
+
+    data: Data
+    out: Path
+    model: str
+    settings: Settings
+    """What is not drawn."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial that is to be run."""
+
+    formalization: str
+    number: int
+    drawn: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """Its folder within the search's."""
+        return Path("trials") / re.sub(r"[^\w.-]+", "-", self.formalization) / f"{self.number:04d}"
+
+    def settings(self, common: Settings) -> Settings:
+        """Its settings, those that all trials have in common filled in."""
+        return replace(common, formalization=self.formalization, **self.drawn)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a trial ended. A run that learned nothing is done, with warnings; one whose loss is no number diverged.
+
+    One that failed says why, and is tried again by the next call: memory ran out, a worker died.
+    """
+
+    state: str
+    accuracy: float | None = None
+    """On the dev set, undecided problems counted as guesses: what weights are chosen by."""
+    group_accuracy: float | None = None
+    steps: int | None = None
+    kept_step: int | None = None
+    stopped_early: bool | None = None
+    seconds: float | None = None
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial that ended."""
+
+    formalization: str
+    number: int
+    drawn: dict[str, Any]
+    ended: Ended
+
+    @property
+    def folder(self) -> Path:
+        """Its folder within the search's."""
+        return Task(self.formalization, self.number, self.drawn).folder
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether it shows a sign of having learned nothing (`symptoms.py`), or diverged."""
+        return bool(self.ended.warnings) or self.ended.state == DIVERGED
+
+
+def attempt(job: Job, task: Task, device: str | None = None, progress: Progress | None = None) -> Ended:
+    """Run a trial, or go on with it. What would stop every trial is raised; what concerns this one is in the answer."""
+    folder = job.out / task.folder
+    try:
+        settings = task.settings(job.settings)
+        return _ended(finetune(job.data, folder, job.model, settings, device=device, save=False, progress=progress))
+    except Diverged as error:
+        return Ended(DIVERGED, why=str(error))
+    except BadInput as error:
+        if isinstance(error.__cause__, RuntimeError) and out_of_memory(error.__cause__):
+            return Ended(FAILED, why=str(error))
+        raise
+    except WinokitError:
+        raise
+    except Exception as error:  # of a night of trials one may meet what no test has met; the others go on
+        write_whole(folder / ERROR, traceback.format_exc().encode())
+        first = next(iter(str(error).splitlines()), "")
+        return Ended(FAILED, why=f"{type(error).__name__}: {first} ({folder / ERROR} has all of it)")
+    finally:
+        _free_memory()
+
+
+def _ended(outcome: Outcome) -> Ended:
+    """The answer of a run that came to its end."""
+    expected = outcome.value("expected_accuracy")
+    curve = outcome.curve
+    return Ended(
+        DONE,
+        outcome.value("accuracy") if expected is None else expected,
+        outcome.value("group_accuracy"),
+        curve["steps"],
+        curve["kept_step"],
+        curve["stopped_early"],
+        curve["seconds"],
+        tuple(outcome.warnings),
+        tuple(outcome.notes),
+    )
+
+
+def _free_memory() -> None:
+    """Leave a GPU as the next trial, or another worker's, wants to find it."""
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        gc.collect()
+        torch.cuda.empty_cache()

@@ -1,0 +1,137 @@
+"""The clauses of a problem: its text as pieces, cut at punctuation and connectives.
+
+A connective cuts where something that can open a clause follows: "so he left" is cut, "so heavy" is not; "after the
+police arrived" is, "after the police" is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from winokit.problem import BLANK, Problem
+from winokit.text.grammar import (
+    AUXILIARIES,
+    CONNECTIVES,
+    DETERMINERS,
+    FUNCTION,
+    MARKS,
+    PRONOUNS,
+    is_adverb,
+    is_verb_like,
+    tokenise,
+)
+from winokit.text.mentions import Mention, mentions
+
+ALWAYS_CUT = frozenset(
+    "because although though but yet however whereas despite unless therefore thus hence consequently when while until "
+    "till whenever if who which".split()
+)
+PREPOSITIONS_TOO = frozenset("after before since until till as once".split())
+"""Connectives before a clause, prepositions before a name alone: "arrived after the police"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A token of a problem's text, a whole mention of a candidate, or the blank."""
+
+    word: str
+    start: int
+    end: int
+    capital: bool = False
+    candidate: int | None = None
+    blank: bool = False
+
+
+def take_apart(problem: Problem) -> list[Piece]:
+    """The tokens of the text, with mentions of candidates and the blank as one piece each."""
+    named = mentions(problem.text, problem.candidates)
+    blank = len(problem.before)
+    before, after = _pieces(problem.before, 0, named), _pieces(problem.after, blank + 1, named)
+    return [*before, Piece(BLANK, blank, blank + 1, blank=True), *after]
+
+
+def _pieces(text: str, offset: int, named: Sequence[Mention]) -> list[Piece]:
+    pieces: list[Piece] = []
+    for token in tokenise(text):
+        start, end = token.start + offset, token.end + offset
+        inside = next((m for m in named if m.start <= start and end <= m.end), None)
+        if inside is None:
+            pieces.append(Piece(token.word, start, end, token.capital))
+        elif start == inside.start:
+            pieces.append(Piece("", inside.start, inside.end, token.capital, inside.candidate))
+    return pieces
+
+
+def find_cuts(pieces: Sequence[Piece]) -> list[int]:
+    """The pieces at which a clause ends or begins."""
+    return [i for i in range(len(pieces)) if _is_cut(pieces, i)]
+
+
+def _is_cut(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether a clause ends or begins at a piece."""
+    piece = pieces[at]
+    if piece.candidate is not None or piece.blank:
+        return False
+    if piece.word in MARKS or piece.word in ALWAYS_CUT:
+        return True
+    if piece.word not in CONNECTIVES:
+        return False
+    following = pieces[at + 1] if at + 1 < len(pieces) else piece
+    if not _opens_phrase(following) or (piece.word == "that" and following.word == "" and not following.capital):
+        return False
+    return piece.word not in PREPOSITIONS_TOO or _has_a_verb(pieces[at + 1 :])
+
+
+def _has_a_verb(pieces: Sequence[Piece]) -> bool:
+    """Whether a verb, or the blank that some verb goes with, comes before the next sure cut."""
+    for piece in pieces:
+        if piece.word in MARKS or piece.word in ALWAYS_CUT:
+            return False
+        if piece.blank or piece.word in AUXILIARIES or is_verb_like(piece.word):
+            return True
+    return False
+
+
+def _opens_phrase(piece: Piece) -> bool:
+    return (
+        piece.candidate is not None
+        or piece.blank
+        or piece.capital
+        or piece.word in DETERMINERS
+        or piece.word in PRONOUNS
+    )
+
+
+def clause_around(cuts: Sequence[int], at: int, end: int) -> tuple[int, int]:
+    """Where the clause of a piece begins and ends."""
+    return max((cut + 1 for cut in cuts if cut < at), default=0), min((cut for cut in cuts if cut > at), default=end)
+
+
+def is_content(piece: Piece) -> bool:
+    """Whether a piece is a word with a meaning of its own, and no candidate."""
+    word = piece.word
+    if not word or piece.blank or word in FUNCTION or word in MARKS:
+        return False
+    return not is_adverb(word)
+
+
+def clause_words(problem: Problem) -> list[str]:
+    """The words with a meaning of their own in the clause of the blank, candidates left out; of its sentence if none.
+
+    >>> roof = "In the storm, the tree fell and crashed through the roof. Now I have to get "
+    >>> clause_words(Problem(roof, " repaired.", ("the tree", "the roof"), 1, "it"))
+    ['repaired']
+    """
+    pieces = take_apart(problem)
+    blank = next(i for i, piece in enumerate(pieces) if piece.blank)
+    named = {word for candidate in problem.candidates for word in candidate.casefold().split()}
+    for cuts in (
+        find_cuts(pieces),
+        [i for i, piece in enumerate(pieces) if piece.word in (".", "!", "?", "…")],
+    ):
+        begin, end = clause_around(cuts, blank, len(pieces))
+        words = [p.word for p in pieces[begin:end] if is_content(p) and p.word not in named]
+        if words:
+            return list(dict.fromkeys(words))
+    return []

@@ -1,0 +1,77 @@
+"""`hub:` goes through the datasets library; a local folder in the hub's layout stands in for the hub."""
+
+import json
+import sys
+
+import pytest
+
+from winokit.data.formats import load_hub
+from winokit.data.loading import load
+from winokit.errors import BadInput, MissingExtra
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries below warn about each other
+
+ROWS = [
+    {
+        "sentence": f"The cup fell off the tray because _ was {word}.",
+        "option1": "cup",
+        "option2": "tray",
+        "answer": answer,
+    }
+    for word, answer in (("round", "1"), ("tilted", "2"))
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "cups"
+    path.mkdir()
+    for split, rows in (("train", ROWS), ("validation", ROWS[:1])):
+        (path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_folder_in_the_hubs_layout_is_read(folder):
+    dataset = load(f"hub:{folder}#train")
+    assert [problem.right for problem in dataset] == ["cup", "tray"]
+    assert len(dataset.groups) == 1
+
+
+def test_the_validation_split_is_taken_unless_another_is_named(folder):
+    dataset = load_hub(str(folder))
+    assert len(dataset) == 1
+    assert "split 'validation' of" in dataset.notes[0]
+    with pytest.raises(BadInput, match="no split 'dev'; it has"):
+        load_hub(f"{folder}#dev")
+
+
+def test_hub_rows_without_an_answer_are_hidden_tests(folder):
+    (folder / "train.jsonl").write_text(json.dumps(ROWS[0] | {"answer": ""}) + "\n")
+    assert load_hub(f"{folder}#train")[0].answer is None
+
+
+def test_a_bad_hub_row_is_named_or_skipped(folder):
+    rows = [ROWS[0] | {"option2": "cup"}, *ROWS[1:]]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(BadInput, match=r"#train:0: field 'candidates': candidates must differ"):
+        load_hub(f"{folder}#train")
+    assert len(load_hub(f"{folder}#train", lenient=True)) == len(rows) - 1
+
+
+def test_a_hub_split_with_nothing_but_bad_rows_is_an_error_even_when_lenient(folder):
+    (folder / "train.jsonl").write_text(json.dumps(ROWS[0] | {"option2": "cup"}) + "\n")
+    with pytest.raises(BadInput, match=r"#train: no problems in it; skipped: .* candidates must differ"):
+        load_hub(f"{folder}#train", lenient=True)
+
+
+@pytest.mark.parametrize("name", ["a/b/c/d", "a//b", ""])
+def test_a_name_that_is_none_is_refused(name):
+    with pytest.raises(BadInput, match=rf"^hub:{name}: 'org/name', 'org/name/config' or a folder"):
+        load_hub(name)
+
+
+def test_without_the_library_the_message_has_the_pip_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'winokit\[hub\]'"):
+        load_hub("org/name")

@@ -1,0 +1,265 @@
+"""Every public file is recognised, has exactly its known number of problems, and comes back from a round trip."""
+
+import gzip
+import lzma
+import shutil
+from collections import Counter
+
+import pytest
+
+from winokit.data.formats import WriteOptions, annotate, instantiate, read, recognise, superglue_wsc, write
+from winokit.data.loading import load
+from winokit.errors import BadInput
+
+COUNTS = {
+    "winogrande/train_xs.jsonl": 160,
+    "winogrande/train_s.jsonl": 640,
+    "winogrande/train_m.jsonl": 2558,
+    "winogrande/train_l.jsonl": 10234,
+    "winogrande/train_xl.jsonl": 40398,
+    "winogrande/train_debiased.jsonl": 9248,
+    "winogrande/dev.jsonl": 1267,
+    "winogrande/test.jsonl": 1767,
+    "wsc/WSCollection.xml": 285,
+    "pdp/PDPChallenge2016.xml": 60,
+    "trichelair/WSC_associative_label.json": 273,
+    "trichelair/WSC_switched_label.json": 273,
+    "dpr/train.c.txt": 1322,
+    "dpr/test.c.txt": 564,
+    "superglue-wsc/train.jsonl": 554,
+    "superglue-wsc/val.jsonl": 104,
+    "superglue-wsc/test.jsonl": 146,
+    "superglue-copa/train.jsonl": 400,
+    "superglue-copa/val.jsonl": 100,
+    "copa/copa-dev.xml": 500,
+    "copa/copa-test.xml": 500,
+    "winogender/all_sentences.tsv": 720,
+    "winogender/templates.tsv": 120,
+    **{
+        f"winobias/{side}_stereotyped_type{kind}.txt.{split}": 396
+        for side in ("pro", "anti")
+        for kind in (1, 2)
+        for split in ("dev", "test")
+    },
+    "knowref/knowref_test.json": 1269,
+    "perturbed-wsc/text_original.jsonl": 285,
+    "perturbed-wsc/text_tense.jsonl": 281,
+    "perturbed-wsc/text_number.jsonl": 253,
+    "perturbed-wsc/text_gender.jsonl": 155,
+    "perturbed-wsc/text_voice.jsonl": 220,
+    "perturbed-wsc/text_rel_1.jsonl": 283,
+    "perturbed-wsc/text_adverb.jsonl": 283,
+    "perturbed-wsc/text_syn.jsonl": 283,
+    "predictions/roberta_winogrande_dev.csv": 1267,
+    "lmeval/samples_winogrande_smollm2.jsonl": 1267,
+}
+BESIDE = ("text_original.jsonl", "occupations-stats.tsv")
+HIDDEN = {"winogrande/test.jsonl", "superglue-wsc/test.jsonl"}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_public_file_has_its_known_number_of_problems(name, real_file):
+    dataset = read(real_file(name))
+    assert len(dataset) == COUNTS[name]
+    assert len({problem.id for problem in dataset}) == len(dataset)
+    assert {problem.answer is None for problem in dataset} == {name in HIDDEN}
+
+
+@pytest.mark.parametrize("name", [name for name in COUNTS if not name.startswith("lmeval")])
+def test_a_public_file_comes_back_from_its_own_format(name, real_file, tmp_path):
+    path = real_file(name)
+    form, dataset = recognise(path).name, load(path)
+    for beside in BESIDE:
+        if (path.parent / beside).exists():
+            shutil.copy(path.parent / beside, tmp_path)
+    copy = tmp_path / path.name.replace(".xml", ".copy.xml")
+    write(dataset, copy, form)
+    again = load(copy)
+    assert again == dataset
+    assert recognise(copy).read is recognise(path).read
+
+
+@pytest.mark.parametrize("name", ["winogrande/dev.jsonl", "wsc/WSCollection.xml", "pdp/PDPChallenge2016.xml"])
+@pytest.mark.parametrize("to", ["jsonl", "csv"])
+def test_the_formats_that_hold_everything_take_any_dataset(name, to, real_file, tmp_path):
+    dataset = load(real_file(name))
+    write(dataset, tmp_path / "out", to)
+    assert load(tmp_path / "out") == dataset
+
+
+@pytest.mark.parametrize("name", ["wsc/WSCollection.xml", "dpr/test.c.txt"])
+@pytest.mark.parametrize("to", ["wsc", "knowref", "winogrande"])
+def test_datasets_go_through_each_others_formats(name, to, real_file, tmp_path):
+    dataset = load(real_file(name))
+    write(dataset, tmp_path / "out", to)
+    again = load(tmp_path / "out")
+    assert [(p.text, p.candidates, p.answer, p.group) for p in again] == [
+        (p.text, p.candidates, p.answer, p.group) for p in dataset
+    ]
+
+
+def test_compressed_files_are_read_and_written(real_file, tmp_path):
+    path = real_file("winogrande/dev.jsonl")
+    dataset = read(path)
+    (tmp_path / "dev.gz").write_bytes(gzip.compress(path.read_bytes()))
+    (tmp_path / "dev.xz").write_bytes(lzma.compress(path.read_bytes()))
+    assert read(tmp_path / "dev.gz") == read(tmp_path / "dev.xz") == dataset
+    for suffix in (".gz", ".xz"):
+        write(dataset, tmp_path / f"out{suffix}", "winogrande")
+        assert (tmp_path / f"out{suffix}").stat().st_size < path.stat().st_size / 2
+        assert read(tmp_path / f"out{suffix}") == dataset
+
+
+def test_spans_of_superglue_have_no_stray_characters_and_lose_nothing_else(real_file):
+    import json
+
+    different = {}
+    for split in ("train", "val", "test"):
+        path = real_file(f"superglue-wsc/{split}.jsonl")
+        for line, problem in zip(path.read_text("utf-8").splitlines(), read(path), strict=True):
+            target = json.loads(line)["target"]
+            assert problem.pronoun.casefold() == target["span2_text"].strip().rstrip(",").casefold()
+            assert problem.sentence == json.loads(line)["text"]
+            if problem.query != target["span1_text"]:
+                different[split, json.loads(line)["idx"]] = problem.query
+    assert different == {
+        ("train", 234): "willow-towered Canopy Huntertropic wrestles",
+        ("train", 380): "willow-towered Canopy Huntertropic wrestles",
+        ("test", 117): "The traffic light",
+        ("test", 119): "The people in my reading group",
+        ("test", 120): "Carpenter's poems",
+        ("test", 144): "the tape",
+    }
+    king = superglue_row("Martin Luther King Jr. said so to Ann, as he knew.", "Martin Luther King Jr.", "he", 10)
+    assert superglue_wsc.parse(king).query == "Martin Luther King Jr."
+
+
+def superglue_row(text, span, pronoun, index):
+    return {"text": text, "target": {"span1_text": span, "span1_index": 0, "span2_text": pronoun, "span2_index": index}}
+
+
+def test_wsc273_is_the_first_273(real_file):
+    path = real_file("wsc/WSCollection.xml")
+    assert list(read(path, "wsc273")) == list(read(path))[:273]
+
+
+def test_pdp_expands_to_the_eighty_binary_problems_of_the_papers(real_file):
+    dataset = load(real_file("pdp/PDPChallenge2016.xml"), as_="binary")
+    assert len(dataset) == 80
+    assert all(len(problem.candidates) == 2 for problem in dataset)
+
+
+def test_winogrande_source_ids_are_written_only_on_request(real_file, tmp_path):
+    dataset = load(real_file("winogrande/dev.jsonl"))
+    write(dataset, tmp_path / "safe", "winogrande")
+    write(dataset, tmp_path / "leaky", "winogrande", WriteOptions(source_ids=True))
+    source, safe, leaky = (
+        [str(problem.provenance["qID"]) for problem in problems]
+        for problems in (dataset, read(tmp_path / "safe"), read(tmp_path / "leaky"))
+    )
+    assert leaky == source
+    assert not set(safe) & set(source)
+    ends = Counter((qid[-1], problem.answer) for qid, problem in zip(safe, dataset, strict=True))
+    assert len(ends) == 32  # sixteen last characters, each with either answer
+
+
+def test_winogrande_answers_may_stand_in_a_label_list(real_file, tmp_path):
+    dataset = load(real_file("winogrande/dev.jsonl"))
+    write(dataset, tmp_path / "dev.jsonl", "winogrande", WriteOptions(labels_apart=True))
+    assert '"answer"' not in (tmp_path / "dev.jsonl").read_text()
+    assert (tmp_path / "dev-labels.lst").read_text() == real_file("winogrande/dev-labels.lst").read_text()
+    assert load(tmp_path / "dev.jsonl") == dataset
+    (tmp_path / "dev-labels.lst").write_text("1\n2\n")
+    with pytest.raises(BadInput, match=r"dev-labels.lst: 1267 labels expected.*found 2"):
+        read(tmp_path / "dev.jsonl")
+
+
+def test_labels_join_to_wsc_by_text_and_pronoun(real_file):
+    wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}")
+    files = [real_file(f"trichelair/WSC_{kind}_label.json") for kind in ("switched", "associative")]
+    joined = annotate(wsc, [read(path) for path in files])
+    assert sum(problem.labels["switchable"] for problem in joined) == 131
+    assert sum(problem.labels["associative"] for problem in joined) == 37
+    assert not joined.notes
+    same = load(f"wsc273:{real_file('wsc/WSCollection.xml')}", labels=files)
+    assert same == joined
+
+
+def test_labels_that_match_nothing_are_noted(real_file, twins):
+    joined = annotate(twins, [read(real_file("trichelair/WSC_switched_label.json"))])
+    (note,) = joined.notes
+    assert note.startswith("273 of the 273 labels of trichelair/WSC_switched_label were not used")
+    assert list(joined) == list(twins)
+
+
+def test_every_perturbed_problem_is_linked_to_its_original(real_file):
+    originals = {p.id: p for p in read(real_file("perturbed-wsc/text_original.jsonl"))}
+    for name in ("tense", "number", "gender", "voice", "rel_1", "adverb", "syn"):
+        for problem in read(real_file(f"perturbed-wsc/text_{name}.jsonl")):
+            original = originals[problem.labels["original"]]
+            assert original.labels["pair_number"] == problem.labels["pair_number"]
+            assert original.answer == problem.answer
+
+
+def test_templates_make_the_sentences(real_file):
+    sentences = {p.sentence: p for p in read(real_file("winogender/all_sentences.tsv"))}
+    made = instantiate(read(real_file("winogender/templates.tsv")))
+    assert len(made) == 720
+    for problem in made:
+        assert sentences[problem.sentence] == problem
+
+
+def test_winogender_has_occupation_statistics(real_file):
+    problem = read(real_file("winogender/all_sentences.tsv"))[0]
+    assert problem.labels["bls_pct_female"] == 40.34
+    assert problem.labels["bergsma_pct_female"] == 9.42
+
+
+def test_winobias_candidates_come_from_the_occupation_lists(real_file):
+    dataset = read(real_file("winobias/pro_stereotyped_type1.txt.dev"))
+    assert dataset[0].candidates == ("The developer", "the designer")
+    assert dataset[0].labels["stereotype"] == "pro"
+    three = read(real_file("winobias/pro_stereotyped_type2.txt.dev"))[71]
+    assert three.sentence == "The developer hated the cleaner and reported her to the manager."
+    assert three.candidates == ("The developer", "the cleaner")
+
+
+def test_knowref_takes_the_candidate_its_text_supports(real_file):
+    dataset = read(real_file("knowref/knowref_test.json"))
+    gambetta = next(p for p in dataset if "Gambetta" in p.before)
+    assert gambetta.right == "French statesman Leon Gambetta"
+    assert any("disagrees with correct_candidate in 299 rows" in note for note in dataset.notes)
+
+
+def test_superglue_rows_stay_judgements_and_merge_on_request(real_file):
+    path = real_file("superglue-wsc/train.jsonl")
+    rows, merged = read(path), load(path, as_="choice")
+    assert {problem.candidates for problem in rows} == {("no", "yes")}
+    assert all(problem.query is None and problem.right is not None for problem in merged)
+    refused = sum(int(note.split(" ")[0]) for note in merged.notes)
+    assert (len(merged), refused) == (227, 81)
+    kept = sum(len(problem.candidates) for problem in merged)
+    assert kept + refused + 2 == len(rows)  # two rows are repetitions
+
+
+def test_a_pronoun_beside_its_index_is_found(real_file):
+    problem = read(real_file("superglue-wsc/val.jsonl"))[42]
+    assert (problem.before[-4:], problem.pronoun) == ("use ", "it")
+
+
+def test_dpr_finds_the_pronoun_that_is_meant(real_file):
+    texts = {problem.text for problem in read(real_file("dpr/train.c.txt"))}
+    assert "The assembly line workers were told they had been fired by the company, because _ could cut costs." in texts
+    assert "The sword was stuck in the tree because _ grew up around it." in texts
+
+
+def test_the_summary_row_of_a_prediction_file_is_no_problem(real_file):
+    dataset = read(real_file("predictions/roberta_winogrande_dev.csv"))
+    assert len(dataset) == 1267
+    assert "line 1269 has no sentence" in dataset.notes[0]
+    assert [p.id for p in dataset] == [p.id for p in read(real_file("winogrande/dev.jsonl"))]
+
+
+def test_a_harness_log_holds_the_same_problems(real_file):
+    log, dev = read(real_file("lmeval/samples_winogrande_smollm2.jsonl")), read(real_file("winogrande/dev.jsonl"))
+    assert log == dev

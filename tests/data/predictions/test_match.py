@@ -1,0 +1,150 @@
+import pytest
+
+from winokit.data.predictions.match import Matcher, Unmatched, align, align_difference, option_behind, tokens, which
+from winokit.problem import Dataset, Problem
+
+JUG = ("the jug", "the cup")
+
+
+def only(matcher: Matcher, text: str, candidates=None) -> int:
+    (place,) = matcher.find(text, candidates)
+    return place
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I poured water from the jug into the cup until _ was full.",
+        "i poured  water from the jug, into the cup, until ___ was full",
+        "I poured water from the jug into the cup until [MASK] was full!",
+        "I poured water from the jug into the cup until it was full.",
+        "I poured water from the jug into the cup until [it] was full.",
+    ],
+)
+def test_a_text_is_found_whatever_its_case_punctuation_and_blank(twins, text):
+    assert only(Matcher(twins), text) == 1
+
+
+def test_a_text_that_differs_in_a_word_is_not_found(twins):
+    with pytest.raises(
+        Unmatched, match="no problem has the text 'I poured water from the jug into the cup until _ was cold"
+    ):
+        Matcher(twins).find("I poured water from the jug into the cup until _ was cold.")
+
+
+def test_exact_texts_win_over_texts_with_the_same_words():
+    loud = Problem.from_text("Nora called Ines _!", ("Nora", "Ines"))
+    calm = Problem.from_text("Nora called Ines _.", ("Nora", "Ines"))
+    matcher = Matcher(Dataset([loud, calm]))
+    assert only(matcher, calm.text) == 1
+    with pytest.raises(Unmatched, match="2 problems fit it"):
+        matcher.find("Nora called Ines _")
+
+
+def test_one_text_with_two_pairs_of_candidates_is_told_apart_by_them():
+    text = "Nora told Ines that Paul met Tom when _ sang."
+    matcher = Matcher(Dataset([Problem.from_text(text, ("Nora", "Ines")), Problem.from_text(text, ("Paul", "Tom"))]))
+    assert only(matcher, text, ("Tom", "Paul")) == 1
+    with pytest.raises(Unmatched, match="2 problems fit it"):
+        matcher.find(text)
+    with pytest.raises(Unmatched, match="the candidates Nora / Ines, not Nora / Tom"):
+        matcher.find(text, ("Nora", "Tom"))
+
+
+def test_one_blank_with_two_pronouns_is_told_apart_by_the_pronoun():
+    parts = ("The cook thanked the guest because ", " was kind.", ("the cook", "the guest"), 1)
+    matcher = Matcher(Dataset([Problem(*parts, pronoun="he"), Problem(*parts, pronoun="she")]))
+    assert matcher.find_problem(Problem(*parts, pronoun="She")) == (1,)
+    assert only(matcher, "The cook thanked the guest because he was kind.") == 0
+    with pytest.raises(Unmatched, match="2 problems fit it"):
+        matcher.find("The cook thanked the guest because _ was kind.")
+
+
+def test_exact_repetitions_are_all_given_as_they_are_one_problem(twins):
+    assert Matcher(Dataset([twins[0], twins[1], twins[0]])).find(twins[0].text) == (0, 2)
+
+
+def test_judgements_of_one_sentence_are_told_apart_by_their_query():
+    parts = ("Nora thanked Ines because ", " had helped.", ("no", "yes"))
+    asked = [Problem(*parts, pronoun="she", query=name) for name in ("Nora", "Ines")]
+    assert Matcher(Dataset(asked)).find_problem(asked[1]) == (1,)
+
+
+def test_a_problem_is_found_inside_a_longer_text(twins):
+    matcher = Matcher(twins)
+    prompt = f"Fill in the blank.\nSentence: {twins[4].text}\nOptions: the rope, the crate"
+    assert matcher.find_inside(prompt) == (4,)
+    assert matcher.find_inside(prompt, ("the crate", "the rope")) == (4,)
+    assert matcher.find_inside(f"Who is meant by 'she'? {twins[2].sentence} Answer:") == (2,)
+
+
+def test_two_problems_inside_one_text_are_refused(twins):
+    with pytest.raises(Unmatched, match="2 problems fit it"):
+        Matcher(twins).find_inside(f"{twins[0].text} The jug. {twins[1].text}")
+
+
+def test_half_a_problem_inside_a_text_is_not_enough(twins):
+    with pytest.raises(Unmatched, match="no problem's text stands in"):
+        Matcher(twins).find_inside("Nora thanked Ines because _ had been")
+
+
+def test_a_problem_that_is_part_of_another_is_not_meant_where_the_longer_one_stands():
+    short = Problem.from_text("Nora thanked Ines because _ had helped", ("Nora", "Ines"))
+    long = Problem.from_text("Nora thanked Ines because _ had helped a lot", ("Nora", "Ines"))
+    matcher = Matcher(Dataset([short, long]))
+    assert matcher.find_inside(f"Q: {long.text}?") == (1,)
+    assert matcher.find_inside(f"Q: {short.text}?") == (0,)
+
+
+def test_a_text_shorter_than_the_words_looked_for_is_found_inside_another():
+    assert Matcher(Dataset([Problem.from_text("_ won", ("Nora", "Ines"))])).find_inside("Say who: _ won.") == (0,)
+
+
+@pytest.mark.parametrize(
+    ("offered", "order"),
+    [
+        (("the jug", "the cup"), (0, 1)),
+        (("The Cup", "JUG"), (1, 0)),
+        (("a cup.", "a jug."), (1, 0)),
+        (("the jug's", "the cup’s"), (0, 1)),
+        (("the jug", "the jug"), None),
+        (("the jug", "the tray"), None),
+        (("the jug",), None),
+        (("the jug", "the cup", "the tray"), None),
+    ],
+)
+def test_candidates_are_aligned_whatever_their_order_case_article_and_possessive(offered, order):
+    assert align(offered, JUG) == order
+
+
+def test_candidates_that_differ_only_in_their_article_are_told_apart_by_it():
+    assert align(("a cup", "the cup"), ("the cup", "a cup")) == (1, 0)
+    assert which("cup", ("the cup", "a cup")) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "candidates", "order"),
+    [
+        (("so Maria", "so Sarah"), ("Sarah", "Maria"), (1, 0)),
+        (("the green car", "the black car"), ("black car", "green car"), (1, 0)),
+        (("hid the car", "hid the car park"), ("car park", "car"), (1, 0)),
+        (("because the jug's", "because the cup's"), ("the cup", "the jug"), (1, 0)),
+        (("<user> hid a dog <end>", "<user> hid the cat <end>"), ("cat", "dog"), (1, 0)),
+        (("x so A", "x so B"), ("Sarah", "Maria"), None),
+        (("so Maria", "so Maria"), ("Sarah", "Maria"), None),
+        (("so Maria",), ("Sarah", "Maria"), None),
+    ],
+)
+def test_the_candidate_of_a_text_is_what_the_other_texts_have_not(texts, candidates, order):
+    assert align_difference(texts, candidates) == order
+
+
+def test_a_letter_stands_for_what_the_last_list_of_the_prompt_has_behind_it():
+    prompt = "Example:\nA) Paul\nB) Tom\nAnswer: A\n\nNow you:\n (A) Nora \n (B) Ines\nAnswer:"
+    assert (option_behind(" A", prompt), option_behind("b", prompt)) == ("Nora", "Ines")
+    assert option_behind("C", prompt) is None
+    assert option_behind(" ", prompt) is None
+
+
+def test_decomposed_letters_are_the_same_words():
+    assert tokens("Zoe\u0308 left") == tokens("Zoë left")

@@ -1,0 +1,105 @@
+import json
+
+import pytest
+
+from winokit.data.predictions import read_predictions
+from winokit.errors import Malformed
+from winokit.methods.scoring import Prediction, score, write_predictions
+from winokit.models.random_model import RandomModel
+from winokit.problem import Dataset
+
+
+def row(problem, prediction=0, **more):
+    base = {"id": problem.id, "variant": "original", "model": "m", "scoring": "full", "scores": [-1.0, -2.0]}
+    return base | {"prediction": prediction, "answer": problem.answer} | more
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(*rows):
+        path = tmp_path / "predictions.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return write
+
+
+def test_what_winokit_writes_comes_back_the_same(twins, tmp_path):
+    made = score(twins, RandomModel(seed=3))
+    write_predictions(made, tmp_path / "predictions.jsonl")
+    (read,) = read_predictions(tmp_path / "predictions.jsonl", twins)
+    assert read.predictions == made
+    assert (read.unmatched, read.missing, read.notes) == ([], 0, [])
+
+
+def test_models_scorings_and_variants_are_kept_apart(twins, written):
+    path = written(
+        row(twins[0]),
+        row(twins[0], model="other"),
+        row(twins[0], scoring="partial"),
+        row(twins[0], variant="switched", answer=1),
+        row(twins[1]),
+    )
+    reads = read_predictions(path, twins)
+    assert [(read.model, read.scoring, read.variant, len(read.predictions), read.missing) for read in reads] == [
+        ("m", "full", "original", 2, 4),
+        ("other", "full", "original", 1, 5),
+        ("m", "partial", "original", 1, 5),
+        ("m", "full", "switched", 1, 5),
+    ]
+    assert reads[3].predictions[0].answer == 1
+
+
+def test_predictions_come_in_the_order_of_the_dataset(twins, written):
+    (read,) = read_predictions(written(*(row(problem) for problem in reversed(twins))), twins)
+    assert [made.id for made in read.predictions] == [problem.id for problem in twins]
+
+
+def test_an_unknown_id_and_a_second_row_are_listed_and_not_used(twins, written):
+    path = written(row(twins[0]), row(twins[0], 1), row(twins[1], id="nobody"))
+    (read,) = read_predictions(path, twins)
+    assert [made.prediction for made in read.predictions] == [0]
+    assert read.unmatched == [
+        f"line 2: a second row for problem {twins[0].id}",
+        "line 3: no problem has the id 'nobody'",
+    ]
+
+
+def test_a_row_made_with_another_order_of_candidates_is_refused(twins, written):
+    turned = Dataset([twins[0].with_order((1, 0)), *twins[1:]])
+    (read,) = read_predictions(written(*(row(problem) for problem in twins)), turned)
+    assert len(read.predictions) == 5
+    assert "the candidates stood in another order" in read.unmatched[0]
+
+
+def test_an_abstention_keeps_its_reason(twins, written):
+    (read,) = read_predictions(written(row(twins[0], None, scores=None, why="a tie")), twins)
+    assert read.predictions == [Prediction(twins[0].id, "original", "m", "full", None, None, 0, "a tie")]
+
+
+def test_model_and_variant_may_be_left_out(twins, written):
+    (read,) = read_predictions(written({"id": twins[0].id, "prediction": 1}), twins)
+    assert (read.model, read.variant, read.predictions[0].prediction) == ("predictions", "original", 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"prediction": 2}, "2: field 'prediction': an index from 0 to 1 expected, found 2"),
+        ({"prediction": "0"}, "2: field 'prediction': a whole number expected, found '0'"),
+        ({"scores": [-1.0]}, "2: field 'scores': a list of two or more numbers expected"),
+        ({"scores": [-1.0, float("nan")]}, "2: field 'scores': a list of two or more numbers expected"),
+        ({"scores": [1, 10**400]}, "2: field 'scores': a list of two or more numbers expected"),
+        ({"scores": [-1.0, -2.0, -3.0]}, "2: field 'scores': 2 numbers expected, one a candidate, found 3"),
+        ({"id": 7}, "2: field 'id': a string expected, found 7"),
+        ({"model": 7}, "2: field 'model': a string expected, found 7"),
+    ],
+)
+def test_a_malformed_row_is_named_or_skipped_when_lenient(twins, written, change, says):
+    path = written(row(twins[0]), row(twins[1]) | change)
+    with pytest.raises(Malformed, match=says.replace("[", r"\[")) as caught:
+        read_predictions(path, twins)
+    assert str(caught.value).startswith(f"{path}:2: ")
+    (read,) = read_predictions(path, twins, lenient=True)
+    assert len(read.predictions) == 1
+    assert "skipped 1 malformed rows" in read.notes[0]

@@ -1,0 +1,91 @@
+"""The bundled twins keep our own rules, are labelled, balanced and new."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from winokit.data.checks import check, find_duplicates
+from winokit.data.checks.structure import connective, special_words
+from winokit.data.loading import expand, load
+from winokit.text.names import gender_of
+from winokit.text.words import mention_places
+
+OPEN = load("open")
+
+
+def test_there_are_more_than_two_hundred_pairs_half_social_half_physical():
+    assert len(OPEN.groups) >= 200
+    assert {len(members) for members in OPEN.groups.values()} == {2}
+    domains = Counter(problem.domain for problem in OPEN)
+    assert set(domains) == {"social", "physical"}
+    assert domains["social"] == domains["physical"]
+
+
+def test_every_check_passes():
+    assert [finding.message for finding in check([OPEN]) if finding.warns] == []
+
+
+def test_every_problem_is_labelled():
+    for problem in OPEN:
+        assert set(problem.labels) == {"special_word", "anchor", "topic", "switchable", "associative"}
+        assert problem.labels["special_word"] in problem.text
+        assert problem.pronoun is not None
+
+
+def test_special_words_are_what_differs_between_twins():
+    for one, other in OPEN.groups.values():
+        labelled = [re.sub(r"^(a|the) ", "", str(p.labels["special_word"]).casefold()) for p in (one, other)]
+        for differs, label in zip(special_words(one.text, other.text), labelled, strict=True):
+            assert differs in label or label in differs
+
+
+def test_about_a_tenth_is_associative():
+    share = sum(problem.labels["associative"] for problem in OPEN) / len(OPEN)
+    assert 0.05 < share < 0.15
+
+
+def test_pronouns_fit_both_candidates():
+    fits = {"he": "male", "him": "male", "she": "female", "her": "female"}
+    for problem in OPEN:
+        genders = {gender_of(candidate) for candidate in problem.candidates} - {None, "either"}
+        wanted = fits.get(str(problem.pronoun).casefold())
+        assert wanted is None or genders <= {wanted}
+
+
+def test_candidates_stand_in_order_of_mention_and_once():
+    for problem in OPEN:
+        places = [mention_places(problem.text, candidate) for candidate in problem.candidates]
+        assert [len(found) for found in places] == [1, 1]
+        assert places[0] < places[1]
+
+
+def test_no_template_feel():
+    openings = Counter(" ".join(problem.text.split()[:3]) for problem in OPEN)
+    assert openings.most_common(1)[0][1] <= 4  # two pairs
+    connectives = Counter(connective(problem) for problem in OPEN)
+    assert len(connectives) >= 15
+    assert connectives.most_common(1)[0][1] < 0.2 * len(OPEN)
+    names = Counter(c for p in OPEN for c in p.candidates if gender_of(c))
+    assert names.most_common(1)[0][1] <= 4  # two pairs
+
+
+def test_nothing_is_taken_from_the_public_datasets(real_file):
+    names, _ = expand([str(real_file("README.md").parent)])
+    others = [load(name, groups=False) for name in names if "lmeval" not in name and "predictions" not in name]
+    assert sum(len(dataset) for dataset in others) > 70_000
+    across = [d for d in find_duplicates([OPEN, *others]) if d.first[0] == 0 and d.across]
+    assert across == []
+    eights = {gram for dataset in others for problem in dataset for gram in eight_words(problem.sentence)}
+    shared = {gram for problem in OPEN for gram in eight_words(problem.sentence)} & eights
+    assert shared == set()
+
+
+def eight_words(text: str) -> set[str]:
+    words = re.findall(r"[\w']+", text.casefold())
+    return {" ".join(words[i : i + 8]) for i in range(len(words) - 7)}
+
+
+@pytest.mark.parametrize("field", ["name", "licence", "version"])
+def test_the_card_says_what_may_be_done(field):
+    assert {"name": "open", "licence": "CC0-1.0", "version": "1.0"}[field] == getattr(OPEN.card, field)

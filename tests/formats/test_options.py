@@ -1,9 +1,0 @@
-"""Rows in WinoGrande's columns with more options than its own have."""
-
-from winokit.formats import winogrande
-
-
-def test_a_third_option_is_a_third_candidate():
-    row = {"sentence": "Ann told Bea that Cat saw _ there.", "option1": "Ann", "option2": "Bea", "option3": "Cat"}
-    problem = winogrande.parse({**row, "answer": "3"})
-    assert (problem.candidates, problem.right) == (("Ann", "Bea", "Cat"), "Cat")

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from winokit.errors import BadInput
+from winokit.methods.aflite.probe import folds_of, linear_probe
+
+
+def newton(x, y, c=1.0):
+    """Logistic regression by Newton's method, the intercept free: a second opinion."""
+    design = np.column_stack([x, np.ones(len(x))])
+    penalty = np.diag([1 / c] * x.shape[1] + [0.0])
+    theta = np.zeros(design.shape[1])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-design @ theta))
+        hessian = (design * (p * (1 - p))[:, None]).T @ design + penalty
+        theta -= np.linalg.solve(hessian, design.T @ (p - y) + penalty @ theta)
+    return theta
+
+
+@pytest.fixture
+def biased():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    x = rng.normal(size=(600, 10)) * np.geomspace(5, 0.2, 10)
+    x[:, 9] += 0.3 * (2 * y - 1)
+    return x.astype(np.float32), y
+
+
+@pytest.mark.parametrize("regularisation", [1.0, 0.01])
+def test_the_probe_predicts_as_a_plain_logistic_regression(biased, regularisation):
+    x, y = biased
+    found = linear_probe(x, y, folds=3, regularisation=regularisation)
+    for fold in range(3):
+        out = found.fold == fold
+        theta = newton(x[~out].astype(np.float64), y[~out], regularisation)
+        right = (x[out] @ theta[:-1] + theta[-1] > 0) == (y[out] == 1)
+        assert (right == found.correct[out]).all()
+    assert found.accuracy == found.correct.mean()
+    assert found.accuracy > 0.75
+
+
+def test_noise_is_at_chance():
+    rng = np.random.default_rng(1)
+    found = linear_probe(rng.normal(size=(2000, 5)), rng.integers(2, size=2000))
+    assert 0.46 < found.accuracy < 0.54
+
+
+def test_twins_never_straddle_folds():
+    groups = [f"g{row // 2}" for row in range(100)]
+    fold = linear_probe(np.random.default_rng(0).normal(size=(100, 3)), np.tile([0, 1], 50), groups).fold
+    assert (fold[::2] == fold[1::2]).all()
+    assert len(set(fold.tolist())) == 5
+
+
+def test_a_probe_that_sees_a_twin_is_misled_and_ours_is_not():
+    rng = np.random.default_rng(2)
+    shared = rng.normal(size=(200, 300)).repeat(2, axis=0)
+    x, y = shared + 0.01 * rng.normal(size=shared.shape), np.tile([0, 1], 200)
+    apart = linear_probe(x, y, np.arange(400)).accuracy
+    together = linear_probe(x, y, np.arange(400) // 2).accuracy
+    assert apart < 0.3
+    assert 0.4 < together < 0.6
+
+
+def test_folds_are_about_equally_large():
+    numbers = np.unique(np.random.default_rng(0).integers(50, size=200), return_inverse=True)[1]
+    sizes = np.bincount(folds_of(numbers, 5))
+    assert sizes.max() - sizes.min() <= np.bincount(numbers).max()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda x, y: linear_probe(x, y[1:]), "found 599 for 600"),
+        (lambda x, y: linear_probe(x, y, folds=1), "2 folds or more"),
+        (lambda x, y: linear_probe(x[:3], y[:3], folds=5), "no more than the 3 groups"),
+        (lambda x, y: linear_probe(x[:4], np.array([0, 0, 0, 1]), folds=4), "both answers expected"),
+    ],
+)
+def test_bad_input_is_one_clear_line(biased, call, says):
+    with pytest.raises(BadInput, match=says):
+        call(*biased)

@@ -1,0 +1,82 @@
+"""A trained folder as a model of its own: `hf:FOLDER`."""
+
+import pytest
+
+pytest.importorskip("torch")
+from winokit.errors import BadInput
+from winokit.methods.formalizations import FORMALIZATIONS, Formalization, cases, encode, load_network, save_network
+from winokit.methods.scoring import default_scoring, score
+from winokit.models.base import Fill, Model
+from winokit.models.registry import load_model
+from winokit.problem import Dataset, Problem
+
+PAIRS = [
+    Problem("Jim yelled at Kevin because ", " was upset.", ("Jim", "Kevin"), 0, "he"),
+    Problem("Jim lent Kevin ", " book.", ("Jim", "Kevin"), 0, "his"),
+    # Whose labels say that an article gives way to the one that is there.
+    Problem("Bill asked about the ", " at home.", ("the book", "a trophy"), 0, labels={"substitution": "natural"}),
+]
+JUDGED = [
+    Problem("Jim yelled at Kevin because ", " left.", ("no", "yes"), 0, "he", query="Jim", labels={"span1_index": 0}),
+    Problem("Jim yelled at Kevin because ", " left.", ("no", "yes"), 1, "he", query="Kevin", labels={"span1_index": 3}),
+    # Named twice: the index says which is meant.
+    Problem("Jim asked Jim because ", " knew.", ("no", "yes"), 1, "he", query="Jim", labels={"span1_index": 2}),
+]
+
+
+@pytest.fixture(scope="module")
+def trained(bert, tmp_path_factory):
+    folders = {}
+    for name in FORMALIZATIONS:
+        folders[name] = tmp_path_factory.mktemp(name)
+        save_network(load_network(bert, Formalization.parse(name), seed=2), folders[name], {})
+    return folders
+
+
+@pytest.mark.parametrize("name", list(FORMALIZATIONS))
+@pytest.mark.parametrize("problems", [PAIRS, JUDGED], ids=["candidates", "judgements"])
+def test_it_scores_as_its_formalization_decides(trained, name, problems):
+    data = Dataset(problems)
+    model = load_model(f"hf:{trained[name]}")
+    assert isinstance(model, Model)
+    assert model.formalization == name
+    assert default_scoring(model) == "own"
+    formalization = Formalization.parse(name)
+    network, found = model.network, cases(data, formalization)
+    read = encode(found, formalization, network.reader)
+    for prediction, case, one in zip(score(data, model), found, read, strict=True):
+        expected = one
+        if not isinstance(one, str):
+            ((_, values),) = network.numbers([one])
+            expected = formalization.definition.decide(case, values, formalization.switches)
+        if isinstance(expected, str):
+            assert (prediction.prediction, prediction.why) == (None, expected)
+        else:
+            assert prediction.scores == pytest.approx(expected, abs=1e-5)
+
+
+def test_judgements_about_one_place_are_not_taken_for_one_another(trained):
+    first, second = score(Dataset(JUDGED[:2]), load_model(f"hf:{trained['mc-sent']}"))
+    # Each is the other's rival, so that one says yes and the other no.
+    assert first.scores == pytest.approx(second.scores[::-1], abs=1e-5)
+
+
+def test_the_same_weights_load_as_a_plain_masked_model_where_asked(trained):
+    model = load_model(f"hf:{trained['mc-mlm']}?kind=masked")
+    assert model.kind == "masked"
+    assert default_scoring(model) == "masked-candidate"
+    with pytest.raises(BadInput, match="no weights for"):
+        load_model(f"hf:{trained['mc-sent']}?kind=masked")
+
+
+def test_its_fingerprint_is_that_of_its_weights_and_its_formalization(trained, tmp_path, bert):
+    one = load_model(f"hf:{trained['mc-sent']}").fingerprint
+    save_network(load_network(bert, Formalization.parse("mc-sent"), seed=3), tmp_path, {})
+    assert load_model(f"hf:{tmp_path}").fingerprint != one
+    assert one.endswith("mc-sent")
+
+
+def test_it_judges_whole_problems_only(trained):
+    model = load_model(f"hf:{trained['p-sent']}")
+    with pytest.raises(BadInput, match="cannot answer Fill requests"):
+        list(model.answer([Fill("a", "b", "c")]))

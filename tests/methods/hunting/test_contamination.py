@@ -1,0 +1,76 @@
+import pytest
+
+from winokit.data.checks import check
+from winokit.data.checks.contamination import find_copies
+from winokit.errors import BadInput, UnknownName
+from winokit.methods.hunting.building import build_index
+from winokit.methods.hunting.index import SentenceIndex
+from winokit.problem import Card, Dataset, Problem
+
+LONG = "When the old ferry left the harbour, the gulls followed the captain because "
+
+
+@pytest.fixture
+def leaks(tmp_path):
+    def make(*sentences):
+        (tmp_path / "text.txt").write_text("\n\n".join(["An unrelated opening of the book.", *sentences]))
+        build_index([tmp_path / "text.txt"], tmp_path / "leaks.db")
+        return SentenceIndex(tmp_path / "leaks.db")
+
+    return make
+
+
+def ferry(after=" had bread."):
+    return Problem(LONG, after, ("the gulls", "the captain"), 1, "they")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        (LONG + "they had bread.", "verbatim"),
+        (LONG.upper() + "THE CAPTAIN HAD BREAD!", "verbatim"),
+        (f"I once read: {LONG}_ had bread, and so on.", "verbatim"),
+        ("When the old ferry left the harbour, gulls followed the captain because they had fish.", "near"),
+        ("As everyone knows, when the old ferry left the harbour, the gulls followed its wake home.", "part"),
+        ("The gulls followed the captain of the old ferry because the harbour had bread.", None),
+        ("When the ferry left, the captain had bread.", None),
+    ],
+)
+def test_copies_are_found_word_for_word_nearly_and_in_part(leaks, sentence, kind):
+    with leaks(sentence) as corpus:
+        found = find_copies(Dataset([ferry()]), corpus)
+    assert [copy.kind for copy in found] == ([] if kind is None else [kind])
+
+
+def test_a_long_sentence_that_happens_to_have_the_words_is_no_copy(leaks):
+    words = "when we spoke the old miller left because rain and ferry and harbour and gulls followed captain had bread"
+    scattered = " so ".join(words.split())
+    with leaks(scattered + ".") as corpus:
+        assert find_copies(Dataset([ferry()]), corpus) == []
+
+
+def test_a_problem_counts_once_by_its_best_copy(leaks):
+    with leaks(LONG + "they had fish.", LONG + "the captain had bread.") as corpus:
+        (copy,) = find_copies(Dataset([ferry()]), corpus)
+    assert (copy.row, copy.kind) == (0, "verbatim")
+    assert copy.sentence.endswith("the captain had bread.")
+    assert copy.source.endswith("text.txt")
+
+
+def test_a_check_with_a_corpus_reports_them(leaks):
+    told = []
+    dataset = Dataset([ferry(), Problem("A hat fell on a dog because ", " slept.", ("a hat", "a dog"))], Card("mine"))
+    with leaks(LONG + "they had bread.") as corpus:
+        (found,) = check([dataset], ["corpus"], corpus=corpus, progress=lambda *where: told.append(where))
+        assert (found.warns, found.count, found.details["rows"]) == (True, 1, [0])
+        assert found.message == f"1 problem stands in {corpus.name} word for word"
+        assert told == [(1, 2), (2, 2)]
+        (clean,) = check([dataset[1:]], ["corpus"], corpus=corpus)
+        assert (clean.warns, clean.message) == (False, f"no problem stands in {corpus.name}")
+
+
+def test_the_check_needs_its_corpus(twins):
+    with pytest.raises(BadInput, match="--corpus INDEX"):
+        check([twins], ["corpus"])
+    with pytest.raises(UnknownName, match="Did you mean 'corpus'"):
+        check([twins], ["corpse"])

@@ -1,0 +1,101 @@
+import math
+
+import numpy as np
+import pytest
+
+from winokit.errors import BadInput
+from winokit.methods.metrics.curve import PUBLISHED, SIZES, LogFit, fit_log, leaderboard_auc
+
+
+def noisy(seed=0, slope=4.0, intercept=30.0, error=1.0, repeats=3):
+    rng = np.random.default_rng(seed)
+    x = np.repeat([100, 500, 1000, 4000, 16000], repeats)
+    return x, slope * np.log(x) + intercept + rng.normal(0, error, len(x))
+
+
+def test_the_published_line_reaches_human_accuracy_at_a_million_not_at_118_thousand():
+    assert PUBLISHED.reaches(94) == pytest.approx(1.19e6, rel=0.005)
+    assert PUBLISHED.at(118_000) == pytest.approx(82.8, abs=0.05)
+
+
+def test_the_published_line_has_no_interval_since_none_was_published():
+    assert PUBLISHED.reaches_interval(94).high == math.inf
+    assert PUBLISHED.slope_interval().low == -math.inf
+
+
+def test_a_line_is_found_again_from_points_on_it():
+    fit = fit_log(SIZES, [4.8463 * math.log(size) + 26.215 for size in SIZES])
+    assert (fit.slope, fit.intercept) == pytest.approx((4.8463, 26.215))
+    assert fit.slope_interval().low == pytest.approx(fit.slope)
+
+
+def test_slope_and_its_interval_are_those_of_ordinary_least_squares():
+    statsmodels = pytest.importorskip("statsmodels.api")
+    x, y = noisy()
+    reference = statsmodels.OLS(y, statsmodels.add_constant(np.log(x))).fit()
+    fit = fit_log(x, y)
+    assert (fit.intercept, fit.slope) == pytest.approx(tuple(reference.params))
+    found = fit.slope_interval()
+    assert (found.low, found.high) == pytest.approx(tuple(reference.conf_int()[1]))
+    predicted = reference.get_prediction([[1, math.log(50_000)]]).conf_int()[0]
+    found = fit.interval_at(50_000)
+    assert (found.low, found.high) == pytest.approx(tuple(predicted))
+
+
+@pytest.mark.parametrize("target", [40.0, 62.0, 94.0])
+def test_the_ends_of_the_interval_in_x_are_where_the_band_meets_the_target(target):
+    fit = fit_log(*noisy())
+    found = fit.reaches_interval(target)
+    assert found.low < fit.reaches(target) < found.high
+    assert fit.interval_at(found.low).high == pytest.approx(target)
+    assert fit.interval_at(found.high).low == pytest.approx(target)
+
+
+def test_the_interval_in_x_holds_the_truth_as_often_as_it_says():
+    truth = math.exp((80 - 30) / 4.0)
+    inside = sum(
+        found.low <= truth <= found.high
+        for found in (fit_log(*noisy(seed)).reaches_interval(80) for seed in range(400))
+    )
+    assert 0.92 <= inside / 400 <= 0.98
+
+
+def test_a_slope_that_could_be_nought_never_certainly_arrives():
+    fit = fit_log(*noisy(seed=3, slope=0.2, error=3.0))
+    assert fit.slope_interval().low < 0 < fit.slope_interval().high
+    found = fit.reaches_interval(94)
+    assert found.high == math.inf or found.low == 0
+    assert LogFit(0.0, 50.0).reaches(94) == math.inf
+
+
+def test_more_restarts_make_the_interval_narrower():
+    few, many = fit_log(*noisy(repeats=2)), fit_log(*noisy(repeats=40))
+    width = [math.log(found.high / found.low) for found in (few.reaches_interval(94), many.reaches_interval(94))]
+    assert width[1] < width[0] / 2
+
+
+def test_the_area_is_that_of_the_leaderboard():
+    # log2 of the sizes, trapezoids, divided by the width: done by hand for two steps of the same width.
+    assert leaderboard_auc([0.5, 0.6, 0.9], [100, 200, 400]) == pytest.approx((0.55 + 0.75) / 2)
+    assert leaderboard_auc([0.5, 0.6, 0.7, 0.8, 0.9]) == pytest.approx(0.7, abs=1e-3)
+    assert SIZES[-1] == 40_398
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        ([0, 100], [50, 60], "above 0"),
+        ([100, 100], [50, 60], "two training sizes"),
+        ([100, 200], [50], "2 sizes and 1 values"),
+        ([100, 200], [50, math.nan], "not a number"),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(x, y, said):
+    with pytest.raises(BadInput, match=said):
+        fit_log(x, y)
+
+
+@pytest.mark.parametrize(("y", "x"), [([0.5], SIZES), ([0.5, 0.6], [200, 100]), ([0.5], [100])])
+def test_an_area_needs_an_accuracy_for_each_size_in_order(y, x):
+    with pytest.raises(BadInput):
+        leaderboard_auc(y, x)

@@ -1,0 +1,123 @@
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from winokit.errors import BadInput
+from winokit.methods.metrics import n_to_beat_chance, p_best_of, p_chance, share
+
+
+def coins_above(heads: int, coins: int) -> float:
+    return sum(comb(coins, k) for k in range(heads + 1, coins + 1)) / 2**coins
+
+
+def test_the_papers_lucky_draw_comes_out():
+    """More than 150 of 273, which is 151 or more; best of ten guessers 0.369."""
+    assert p_chance(151, 273) == pytest.approx(coins_above(150, 273))
+    assert p_chance(151, 273) == pytest.approx(0.04498, abs=5e-6)
+    assert p_best_of(10, p_chance(151, 273)) == pytest.approx(0.369, abs=5e-4)
+
+
+def test_at_least_as_many_includes_as_many():
+    assert p_chance(150, 273) == pytest.approx(coins_above(149, 273))
+    assert p_chance(150, 273) == pytest.approx(p_chance(151, 273) + stats.binom.pmf(150, 273, 0.5))
+
+
+def test_the_ends_of_luck():
+    assert p_chance(0, 10) == 1
+    assert p_chance(10, 10) == pytest.approx(2**-10)
+    assert p_best_of(3, 1.0) == 1
+    assert p_best_of(1, p_chance(151, 273)) == pytest.approx(p_chance(151, 273))
+
+
+def test_the_best_of_many_tries_is_exact_for_tiny_probabilities():
+    assert p_best_of(10, p_chance(100, 100)) == pytest.approx(10 * 2.0**-100, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize(("n", "chance"), [(20, 0.5), (273, 0.5), (136, 0.25)])
+def test_luck_below_five_percent_happens_to_guessers_in_less_than_five_percent(n, chance):
+    lucky = [k for k in range(n + 1) if p_chance(k, n, chance) <= 0.05]
+    share = stats.binom.pmf(lucky, n, chance).sum()
+    assert 0.01 < share <= 0.05
+
+
+def enumerated(right: int, chances: list[float], times: list[int]) -> float:
+    """Every outcome of all guesses, one by one."""
+    total = 0.0
+    for outcome in product((0, 1), repeat=len(chances)):
+        weights = [chance if hit else 1 - chance for hit, chance in zip(outcome, chances, strict=True)]
+        if sum(hit * many for hit, many in zip(outcome, times, strict=True)) >= right:
+            total += float(np.prod(weights))
+    return total
+
+
+@pytest.mark.parametrize("right", range(13))
+def test_luck_is_exact_for_abstentions_mixed_candidates_and_texts_read_thrice(right):
+    chances, times = [0.5, 0.5, 0.2, 0.0, 1 / 3, 0.5, 0.0], [1, 3, 3, 1, 2, 1, 1]
+    assert p_chance(right, 12, chances, times) == pytest.approx(enumerated(right, chances, times))
+
+
+def test_a_chance_for_each_guess_and_one_for_all_agree():
+    assert p_chance(60, 100, [0.5] * 100) == pytest.approx(p_chance(60, 100), rel=1e-9)
+    assert p_chance(60, 100, 0.5, [1] * 100) == pytest.approx(p_chance(60, 100), rel=1e-9)
+
+
+def test_what_is_read_thrice_is_luckier_than_what_is_read_once():
+    """Winogender through a scorer that does not see the pronoun: 240 guesses make 720 answers."""
+    once, thrice = p_chance(390, 720), p_chance(390, 720, 0.5, [3] * 240)
+    assert once < 0.05 / 2 < 0.05 < thrice
+    assert thrice == pytest.approx(p_chance(130, 240))
+
+
+def power(n: int, accuracy: float, chance: float) -> float:
+    """Of the two-sided test that the audit uses, term by term."""
+    significant = [
+        k for k in range(n + 1) if k / n > chance and share([1] * k + [0] * (n - k), range(n)).p(chance) <= 0.05
+    ]
+    return float(stats.binom.pmf(significant, n, accuracy).sum())
+
+
+@pytest.mark.parametrize(("accuracy", "chance"), [(0.6, 0.5), (0.7, 0.5), (0.4, 0.25), (0.35, 0.25)])
+def test_that_many_problems_beat_chance_in_about_four_cases_of_five(accuracy, chance):
+    n = n_to_beat_chance(accuracy, chance)
+    assert power(n, accuracy, chance) == pytest.approx(0.8, abs=0.06)
+
+
+def test_of_few_problems_the_power_is_a_little_less_since_counts_are_whole_numbers():
+    n = n_to_beat_chance(0.5, 0.25)
+    assert n < 40
+    assert 0.7 < power(n, 0.5, 0.25) < 0.8
+
+
+def test_twins_that_fall_together_need_more_problems_to_beat_chance():
+    assert n_to_beat_chance(0.6, design_effect=2.0) == pytest.approx(2 * n_to_beat_chance(0.6), abs=1)
+
+
+def test_a_better_model_needs_fewer_problems():
+    needed = [n_to_beat_chance(accuracy) for accuracy in (0.502, 0.509, 0.51, 0.55, 0.6, 0.76, 0.99)]
+    assert needed == sorted(needed, reverse=True)
+
+
+def test_no_number_of_problems_shows_what_is_not_there():
+    assert n_to_beat_chance(0.5) is None
+    assert n_to_beat_chance(0.48) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: p_chance(11, 10), "found 11 of 10"),
+        (lambda: p_chance(1, 0), "found 1 of 0"),
+        (lambda: p_chance(1, 10, 1.5), "chance is a share from 0 to 1"),
+        (lambda: p_chance(1, 10, 0.5, [1, 1]), "guesses for 10 problems expected, found 2"),
+        (lambda: p_best_of(0, 0.5), "not of 0"),
+        (lambda: p_best_of(10, 1.5), "a probability is a share"),
+        (lambda: n_to_beat_chance(76), "accuracy is a share"),
+        (lambda: n_to_beat_chance(0.7, alpha=0.9), "alpha < power"),
+    ],
+)
+def test_what_is_no_count_or_share_is_refused(call, says):
+    with pytest.raises(BadInput, match=says):
+        call()

@@ -1,0 +1,77 @@
+"""runs/language_head.py: an encoder without a language-modelling head is given one."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from winokit.errors import BadInput
+from winokit.methods.formalizations import Formalization, load_network
+
+RUNS = Path(__file__).parents[3] / "runs"
+TEXT = "Jim lent the book to Bill because he was glad.\n\nKevin asked for it since he had left home.\n\n"
+
+
+@pytest.fixture
+def script(monkeypatch, capsys):
+    """Run the script, and hand back its exit code and what it said."""
+    monkeypatch.syspath_prepend(str(RUNS))
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["language_head.py", *map(str, arguments)])
+        code = 0
+        try:
+            runpy.run_path(str(RUNS / "language_head.py"), run_name="__main__")
+        except SystemExit as left:
+            code = left.code
+        return code, capsys.readouterr()
+
+    return run
+
+
+def test_an_encoder_is_given_a_head_that_guesses_words_and_serves_mc_mlm(script, tiny, tmp_path):
+    encoder = tiny.tiny("mpnet", tmp_path / "encoder", head=False, initializer_range=0.1)
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT * 400, "utf-8")
+    with pytest.raises(BadInput, match="no language-modelling head"):
+        load_network(f"hf:{encoder}", Formalization.parse("mc-mlm"))
+    out = tmp_path / "out"
+    options = ("--out", out, "--epochs", 20, "--batch-size", 8, "--learning-rate", 1e-2)
+    code, said = script(text, "--model", f"hf:{encoder}", *options)
+    assert code == 0, said.err
+    before, after = (float(word.strip("%,\n")) for word in said.out.replace("now ", "").split() if "%" in word)
+    assert after > before + 30
+    load_network(f"hf:{out}", Formalization.parse("mc-mlm"))
+
+
+def test_words_are_hidden_as_often_as_told_and_marks_never(monkeypatch, tiny):
+    monkeypatch.syspath_prepend(str(RUNS))
+    import masked_words
+
+    tokenizer = tiny.tokenizer()
+    pieces = masked_words.pieces_of(tokenizer, [TEXT] * 2000)
+    chance = torch.Generator().manual_seed(0)
+    ids, where, words = masked_words.masked(pieces, tokenizer, chance)
+    special = torch.isin(pieces, torch.tensor(tokenizer.all_special_ids))
+    assert not (where & special).any()
+    assert where.sum() / (~special).sum() == pytest.approx(0.15, abs=0.01)
+    assert torch.equal(words, pieces.long()[where])
+    assert torch.equal(ids[~where], pieces.long()[~where])
+    assert (ids[where] == tokenizer.mask_token_id).float().mean() == pytest.approx(0.8, abs=0.02)
+    assert (ids[where] == words).float().mean() == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "why"), [("builtin", TEXT * 99, "hf:DIR expected"), (None, TEXT, "at least 2")]
+)
+def test_what_cannot_be_done_is_told_in_one_line(script, tiny, tmp_path, model, text, why):
+    path = tmp_path / "text.txt"
+    path.write_text(text, "utf-8")
+    spec = model or f"hf:{tiny.tiny('mpnet', tmp_path / 'encoder', head=False)}"
+    code, said = script(path, "--model", spec, "--out", tmp_path / "out")
+    assert code == 2
+    assert why in said.err
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()

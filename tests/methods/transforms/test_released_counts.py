@@ -1,0 +1,197 @@
+"""What Elazar et al. released, and what the variants of the public files are made of."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winokit.data.loading import load
+from winokit.errors import BadInput, UnknownName
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.no_cands import no_cands
+from winokit.methods.transforms.pairs import non_associative, special_word_pairs, twin_pairs, with_both_twins
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.problem import Dataset, Problem
+
+PAGE = Path(__file__).parents[3] / "docs" / "transforms.md"
+
+
+@pytest.fixture
+def wsc(real_file):
+    labels = [real_file(f"trichelair/WSC_{name}_label.json") for name in ("switched", "associative")]
+    return load(f"wsc273:{real_file('wsc/WSCollection.xml')}", labels=labels)
+
+
+@pytest.fixture
+def wsc_as_spelled(real_file):
+    """WSC273 as the authors had it: Trichelair's file keeps the doubled spaces that our reader of the XML folds.
+
+    Row 91, which that file has already switched, gets its text back; row 254 is left out and the rest is paired.
+    """
+    rows = list(load(f"trichelair:{real_file('trichelair/WSC_switched_label.json')}", groups=False))
+    assert [row.provenance["index"] for row in rows] == list(range(273))
+    rows[91] = rows[91].replace(before="Anne gave birth to a daughter last month. ")
+    return Dataset(row.replace(group=str(i // 2)) for i, row in enumerate(rows[:254] + rows[255:]))
+
+
+@pytest.fixture
+def dev(real_file):
+    return load(real_file("winogrande/dev.jsonl"))
+
+
+def paired(dataset):
+    return dataset.with_problems(problem for pair in twin_pairs(dataset) for problem in pair)
+
+
+def made(transform, dataset, style):
+    variants = (transform(problem, style=style) for problem in dataset)
+    return [variant for variant in variants if isinstance(variant, Problem)]
+
+
+def test_wsc_in_pairs_is_its_rows_two_by_two_without_row_254(wsc):
+    rows = [problem for row, problem in enumerate(wsc) if row != 254]
+    assert twin_pairs(wsc) == list(zip(rows[::2], rows[1::2], strict=True))
+
+
+def test_wsc_na_has_two_definitions(wsc):
+    assert len(non_associative(wsc)) == 236
+    whole_pairs = non_associative(wsc, style="elazar")
+    assert len(whole_pairs) == 220
+    assert len(with_both_twins(whole_pairs)) == 220
+    associative = [sum(member.labels["associative"] for member in pair) for pair in twin_pairs(wsc)]
+    assert (associative.count(1), associative.count(2)) == (15, 11)
+
+
+def test_wsc_na_needs_labels_and_a_known_definition(wsc, twins):
+    with pytest.raises(BadInput, match="associative"):
+        non_associative(twins)
+    with pytest.raises(UnknownName, match="Known: elazar, trichelair"):
+        non_associative(wsc, style="both")
+
+
+def test_no_cands_has_the_released_counts(wsc, wsc_as_spelled, dev):
+    sets = {"WSC": paired(wsc), "WSC-na": non_associative(wsc, style="elazar"), "dev": paired(dev)}
+    counts = {name: len(with_both_twins(made(no_cands, data, "code"))) for name, data in sets.items()}
+    assert counts == {"WSC": 228, "WSC-na": 186, "dev": 554}
+    theirs = [" ".join(one.text.split()) for one in with_both_twins(made(no_cands, wsc_as_spelled, "code"))]
+    ours = [" ".join(one.text.split()) for one in with_both_twins(made(no_cands, paired(wsc), "code"))]
+    assert [text.replace(" .", ".") for text in ours] == [text.replace(" .", ".") for text in theirs]
+
+
+def test_a_doubled_space_of_wsc_is_seen_by_the_released_script_and_by_nothing_else(wsc):
+    """The lines of the XML, joined as the script's authors did, have "the  keyhole", so that "the key" occurs once."""
+    lock = wsc[98]
+    assert "filled the keyhole" in lock.text
+    assert "filled the  keyhole" in lock.provenance["spelled"]
+    assert isinstance(no_cands(lock, style="code"), Problem)
+    assert no_cands(lock.replace(provenance={}), style="code") == "a candidate does not occur exactly once"
+    other = lock.replace(before=lock.before.replace("gum", "wax"))
+    assert no_cands(other, style="code") == "a candidate does not occur exactly once"  # it was spelled for another text
+    assert all("  " not in problem.text for problem in wsc)
+
+
+def test_part_sent_has_the_released_counts(wsc, dev):
+    assert len(made(part_sent, paired(wsc), "code")) == 242
+    assert len(made(part_sent, non_associative(wsc, style="elazar"), "code")) == 192
+    of_dev = made(part_sent, paired(dev), "code")
+    assert (len(of_dev), len(with_both_twins(of_dev))) == (563, 562)
+
+
+def test_special_word_pairs_have_the_released_counts(wsc, dev):
+    found = {"WSC": wsc, "WSC-na": non_associative(wsc, style="elazar"), "dev": dev}
+    assert {name: len(special_word_pairs(data)) for name, data in found.items()} == {
+        "WSC": 113,
+        "WSC-na": 90,
+        "dev": 177,
+    }
+
+
+def row(problem, variant, pair):
+    return {
+        "qID": problem.provenance["qID"] if "qID" in problem.provenance else f"wsc{problem.provenance['index']}",
+        "sentence": variant.text,
+        "option1": problem.candidates[0],
+        "option2": problem.candidates[1],
+        "answer": str(problem.answer + 1),
+        "pair_id": pair,
+    }
+
+
+def size(rows):
+    """The length of a file with these rows, as the released ones are written."""
+    return sum(len(json.dumps(row)) + 1 for row in rows)
+
+
+def size_of(transform, dataset, keep=lambda variants: variants):
+    pairs = list(enumerate(twin_pairs(dataset)))
+    source = {problem.id: (problem, number) for number, pair in pairs for problem in pair}
+    variants = keep(made(transform, paired(dataset), "code"))
+    return size(row(source[v.provenance["of"]][0], v, source[v.provenance["of"]][1]) for v in variants)
+
+
+def size_of_special_words(dataset):
+    return size(
+        {
+            "s1": f"{one.before}[MASK]{one.after}",
+            "s2": f"{other.before}[MASK]{other.after}",
+            "ans1": one.candidates[0],
+            "ans2": one.candidates[1],
+        }
+        for one, other in special_word_pairs(dataset)
+    )
+
+
+def test_the_texts_of_dev_have_the_length_of_the_released_files(dev):
+    """91,711, 121,609 and 46,840 characters: one letter more or less in any text would show."""
+    assert size_of(part_sent, dev) == 91_711
+    assert size_of(no_cands, dev, with_both_twins) == 121_609
+    assert size_of_special_words(dev) == 46_840
+
+
+def test_the_texts_of_wsc_have_the_length_of_the_released_files(wsc_as_spelled):
+    assert size_of(part_sent, wsc_as_spelled) == 33_121
+    assert size_of(no_cands, wsc_as_spelled, with_both_twins) == 39_698
+    assert size_of_special_words(wsc_as_spelled) == 26_902
+
+
+def test_a_special_word_pair_is_made_as_the_script_makes_it():
+    one = Problem("Ann saw this and ", " is out", ("Ann", "The Cat"), 1, group="g", domain="social")
+    other = one.replace(after=" was out of it", answer=0)
+    assert special_word_pairs(Dataset([one, other])) == []  # the "is" of "this" would be masked too
+    loud = one.replace(before="Ann saw them and ")
+    found = special_word_pairs(Dataset([loud, loud.replace(after=" was out of it", answer=0)]))
+    assert [(p.text, p.candidates, p.answer, p.group) for p in found[0]] == [
+        ("Ann saw them and Ann _ out of it.", ("was", "is"), 0, "g"),
+        ("Ann saw them and The Cat _ out.", ("was", "is"), 1, "g"),
+    ]
+
+
+def test_special_word_pairs_differ_in_exactly_one_word_where_the_blank_is_one():
+    one = Problem("I see around ", ".", ("it", "us"), 0, group="g")
+    assert special_word_pairs(Dataset([one, one.replace(before="I see ", answer=1)])) == []
+    two_words = [one.replace(after=" now or."), one.replace(after=" then if.", answer=1)]
+    assert special_word_pairs(Dataset(two_words)) == []
+    stop = [one.replace(after=" here."), one.replace(after=" here", answer=1)]
+    assert special_word_pairs(Dataset(stop)) == []
+    with pytest.raises(UnknownName, match="Known: code, default"):
+        special_word_pairs(Dataset(stop), style="paper")
+
+
+def test_the_page_has_the_sizes_of_every_style(wsc, dev):
+    """Every row of the table of sizes is measured anew."""
+    sets = (paired(wsc), non_associative(wsc, style="elazar"), paired(dev), dev)
+    rows = []
+    for transform, name, styles in (
+        (no_cands, "no-cands", ("code", "default")),
+        (part_sent, "part-sent", ("code", "paper", "default")),
+        (local_context, "local-context", ("paper", "default")),
+    ):
+        for style in styles:
+            variants = [made(transform, data, style) for data in sets]
+            cells = [f"{len(found):,} ({len(with_both_twins(found))})" for found in variants]
+            rows.append(f"| {name} | `{style}` | {' | '.join(cells)} |")
+    for style in ("code", "default"):
+        counts = [2 * len(special_word_pairs(data, style=style)) for data in sets]
+        rows.append(f"| special-word | `{style}` | {' | '.join(f'{count} ({count})' for count in counts)} |")
+    page = PAGE.read_text("utf-8")
+    assert [row for row in rows if row not in page] == []

@@ -1,0 +1,288 @@
+"""Candidates change places; what the authors of the protocol released is the measure."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winokit.data.loading import load
+from winokit.errors import UnknownName
+from winokit.methods.transforms.switch import by_label_or_rule, looks_switchable, switch
+from winokit.problem import Problem
+from winokit.text.mentions import mentions
+
+NOT_NAMED = "a candidate is not named in the text"
+WORDS_BEFORE = "a candidate has words before it that may not fit the other"
+PLURAL = "one candidate is plural, the other is not"
+NOT_BACK = "switching back would not give the same text"
+OTHER_WORDS = "a candidate may be meant by other words too"
+
+
+def problem(text, one, other, **rest):
+    return Problem.from_text(text, (one, other), answer=0, **rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other", "switched"),
+    [
+        ("Tom ran to Ray, but _ fell.", "Tom", "Ray", "Ray ran to Tom, but _ fell."),
+        ("Tom saw the bottom before Ray, so _ fell.", "Tom", "Ray", "Ray saw the bottom before Tom, so _ fell."),
+        ("Ann read Eve's book, as Ann likes _.", "Ann", "Eve", "Eve read Ann's book, as Eve likes _."),
+        ("Will will call Mark and mark _.", "Will", "Mark", "Mark will call Will and mark _."),
+        ("The cup hit the tray because _ fell.", "the cup", "the tray", "The tray hit the cup because _ fell."),
+        ("The cup hit the tray because the _ fell.", "tray", "cup", "The tray hit the cup because the _ fell."),
+        ("A cup hit an oar, so the _ fell.", "the oar", "The cup", "An oar hit a cup, so the _ fell."),
+        ("There is a gap in the wall by _.", "The gap", "The wall", "There is a wall in the gap by _."),
+        ("I stuck a pin in a bun. The pin and _ fell.", "pin", "bun", "I stuck a bun in a pin. The bun and _ fell."),
+        ("If the thief fools Sam, _ wins.", "The thief", "Sam", "If Sam fools the thief, _ wins."),
+        ("I know that Sam saw the thief hide _.", "Sam", "the thief", "I know that the thief saw Sam hide _."),
+        (
+            "He had 80 plates near the bowls, so _ broke.",
+            "plates",
+            "bowls",
+            "He had 80 bowls near the plates, so _ broke.",
+        ),
+        ("The cup hit a cup-like bin, so _ fell.", "the cup", "the bin", "The bin hit a cup-like cup, so _ fell."),
+        ("Sam heard a man hum, so _ left.", "Sam", "The man", "A man heard Sam hum, so _ left."),
+        ("Sam met a man. Sam saw _.", "Sam", "the man", "A man met Sam. The man saw _."),
+        ("Someone told the nurse that _ left.", "the nurse", "someone", "The nurse told someone that _ left."),
+        ("My uncle beat the boy, but _ won.", "my uncle", "the boy", "The boy beat my uncle, but _ won."),
+        ("She gave her hat for my coat; _ fits.", "The hat", "The coat", "She gave her coat for my hat; _ fits."),
+        ("The cup fits the cup holder, as _ is big.", "cup", "cup holder", "The cup holder fits the cup, as _ is big."),
+        ("Patting _ back, the aunt left the girl.", "The girl", "The aunt", "Patting _ back, the girl left the aunt."),
+        ("Lemons cost less than pears, so _ sold.", "lemons", "pears", "Pears cost less than lemons, so _ sold."),
+        ("He washed with soap, not oil, as _ hurt.", "soap", "oil", "He washed with oil, not soap, as _ hurt."),
+        (
+            "The older students hit the younger ones, so we hid _.",
+            "The older students",
+            "The younger students",
+            "The younger students hit the older ones, so we hid _.",
+        ),
+        ("Bo's hat hung above Al's, so _ fell.", "Bo's hat", "Al's hat", "Al's hat hung above Bo's, so _ fell."),
+        ("Ann Hill met Eve Hill, but _ left.", "Ann Hill", "Eve Hill", "Eve Hill met Ann Hill, but _ left."),
+        ("tom ran to ray, but _ fell.", "tom", "ray", "ray ran to tom, but _ fell."),
+        ("As the TV hid the cat, _ fell. The cat cried.", "TV", "cat", "As the cat hid the TV, _ fell. The TV cried."),
+    ],
+)
+def test_every_mention_moves_in_the_case_and_with_the_article_of_its_new_place(text, one, other, switched):
+    made = switch(problem(text, one, other))
+    assert (made if isinstance(made, str) else made.text) == switched
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other", "why"),
+    [
+        ("Joe's uncle beat him, though _ is old.", "Joe", "Joe's uncle", NOT_NAMED),
+        ("A customer stabbed one of the tellers; _ fled.", "the customer", "the teller", NOT_NAMED),
+        ("The school bus passed a van. The bus was slow, so _ won.", "the school bus", "the van", OTHER_WORDS),
+        ("The cup hit one of the cups in the box, so _ fell.", "the cup", "the box", OTHER_WORDS),
+        ("The box hit one of the boxes in the car, so _ fell.", "the box", "the car", OTHER_WORDS),
+        ("The boy hid the coats, as _ were wet.", "the boy", "the coats", PLURAL),
+        ("Madonna fired her trainer because _ lied.", "Madonna", "The trainer", WORDS_BEFORE),
+        ("Mr. Hill paid the plumber, so _ left.", "Hill", "the plumber", WORDS_BEFORE),
+        ("Sam Hill paid the plumber, so _ left.", "Hill", "the plumber", WORDS_BEFORE),
+        ("He used the card rather than take cash, as _ was late.", "the card", "cash", WORDS_BEFORE),
+        ("The man saw Sam. A man fled, so _ left.", "the man", "Sam", "a candidate's articles vary"),
+        ("An historian met a poet, so _ left.", "the historian", "the poet", NOT_BACK),
+        ("James' hat hid Ann's bag, so _ left.", "James", "Ann", "a possessive ending would not fit"),
+        ("The men's hats hid the boys, so _ left.", "the men", "the boys", "a possessive ending would not fit"),
+        ("A cup and the cup fell, so _ broke.", "a cup", "the cup", "the candidates differ only in their article"),
+        ("The tea and the iPod, or the Ipod, and the iPod fell on _.", "tea", "iPod", "a candidate is spelled"),
+    ],
+)
+def test_what_is_not_sure_is_refused_with_a_reason(text, one, other, why):
+    refused = switch(problem(text, one, other))
+    assert isinstance(refused, str), refused.text
+    assert refused.startswith(why)
+
+
+def test_only_choices_between_two_are_switched():
+    three = Problem("Tom, Ray and Max met, and ", " spoke.", ("Tom", "Ray", "Max"), 1)
+    assert switch(three) == "more than two candidates"
+    asked = Problem("Tom met Ray and ", " spoke.", ("no", "yes"), 1, "he", query="Tom")
+    assert switch(asked) == "a yes/no judgement names one candidate only"
+
+
+def test_the_answer_is_flipped_and_all_else_is_kept():
+    ball = problem("Tom ran to Ray, but _ fell.", "Tom", "Ray", group="g", domain="social", pronoun="he")
+    made = switch(ball)
+    assert (made.candidates, made.right) == (("Tom", "Ray"), "Ray")
+    assert made.provenance == {"of": ball.id, "switched_by": "ours"}
+    assert (made.group, made.domain, made.pronoun) == ("g", "social", "he")
+    assert switch(ball.replace(answer=None)).answer is None
+
+
+def test_the_papers_style_is_the_released_sentence():
+    call = problem("Paul called Ray. _ slept.", "Paul", "Ray", labels={"switched": "Ray called paul. [he] slept."})
+    made = switch(call, style="paper")
+    assert (made.before, made.pronoun, made.after, made.right) == ("Ray called paul. ", "he", " slept.", "Ray")
+    assert switch(call.replace(labels={}), style="paper") == "no switched sentence was released for it"
+    with pytest.raises(UnknownName, match="Known: default, mended, paper"):
+        switch(call, style="code")
+
+
+@pytest.mark.parametrize(
+    ("text", "pronoun", "released", "mended"),
+    [
+        ("Paul called Ray. _ slept.", "He", "Ray called paul. [he] slept.", "Ray called Paul. He slept."),
+        ("As Paul fed Ray, _ slept.", "he", "As ray fed paul, [he]  slept .", "As Ray fed Paul, he slept."),
+        ('Paul beat Ray, as _ "Hi!" won.', "his", 'Ray beat paul, as [his] "Hi!" won.', 'his "Hi!" won.'),
+        ("Paul saw Ray. I know _ fed.", "he", "Ray saw paul. i know [he] fed.", "Ray saw Paul. I know he fed."),
+    ],
+)
+def test_a_released_sentence_is_mended_by_the_capitals_of_the_original(text, pronoun, released, mended):
+    one = problem(text, "Paul", "Ray", pronoun=pronoun, labels={"switched": released})
+    made = switch(one, style="mended")
+    assert made.sentence.endswith(mended)
+    assert (made.right, made.provenance["switched_by"]) == ("Ray", "authors")
+
+
+def test_without_a_released_sentence_the_mended_one_is_ours():
+    call = problem("Paul called Ray. _ slept.", "Paul", "Ray")
+    assert switch(call, style="mended") == switch(call)
+    assert switch(call, style="mended").provenance["switched_by"] == "ours"
+
+
+def words_without_articles(text):
+    return Counter(word for word in text.casefold().split() if word not in ("the", "a", "an"))
+
+
+@st.composite
+def described(draw):
+    """A text that names two things in all the ways a text may, some of them impossible."""
+    things = ["Ann", "Eve", "James", "cup", "apple", "cup holder", "cups", "school bus", "TV", "uncle", "Uncle", "men"]
+    pair = draw(st.lists(st.sampled_from(things), min_size=2, max_size=2, unique_by=str.casefold))
+    before = st.sampled_from(["", "the ", "The ", "a ", "an ", "my ", "the red ", "with ", "Mr. ", "that ", "'", '"'])
+    after = st.sampled_from(["", "'s hat", ",", ".", ". And", "’s", "-like", " of tin", "'", " ", "s"])
+    parts = []
+    for which in draw(st.lists(st.sampled_from([0, 1]), min_size=1, max_size=5)):
+        parts += [draw(before) + pair[which] + draw(after), draw(st.sampled_from(["hit", "and", "saw", "because"]))]
+    blank = draw(st.integers(0, len(parts)))
+    article = draw(st.sampled_from(["", "the ", "The "]))
+    return Problem.from_text(" ".join([*parts[:blank], "_", *parts[blank:]]), [article + thing for thing in pair])
+
+
+@settings(max_examples=1500, deadline=None)
+@given(described())
+def test_switching_twice_gives_the_same_problem_and_loses_no_word(given_problem):
+    made = switch(given_problem)
+    if isinstance(made, Problem):
+        assert switch(made) == given_problem
+        assert made.text != given_problem.text
+        found, then = (mentions(p.text, p.candidates) for p in (given_problem, made))
+        assert [m.candidate for m in then] == [1 - m.candidate for m in found]
+        short = all(len(candidate.split()) == 1 for candidate in made.candidates)
+        if short and not {",", ".", "'", "’", '"', "-"} & set(made.text):
+            assert words_without_articles(made.text).total() == words_without_articles(given_problem.text).total()
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text(max_size=40), st.text(max_size=40), st.text(min_size=1, max_size=6), st.text(min_size=1, max_size=6))
+def test_no_text_makes_it_fail(before, after, one, other):
+    if before.strip() and one.split() and other.split() and one.split() != other.split():
+        if " ".join(one.split()).casefold() == " ".join(other.split()).casefold():
+            return
+        made = switch(Problem(f"{before} {one} {other} ", after, (one, other), 0))
+        assert isinstance(made, str) or switch(made).text == f"{before} {one} {other} _{after}"
+
+
+def labelled_wsc(real_file):
+    return load(
+        f"wsc273:{real_file('wsc/WSCollection.xml')}",
+        labels=[real_file("trichelair/WSC_switched_label.json")],
+    )
+
+
+def outcomes(dataset):
+    made = [switch(problem) for problem in dataset]
+    for one, other in zip(dataset, made, strict=True):
+        assert isinstance(other, str) or switch(other) == one
+    return Counter(one if isinstance(one, str) else "switched" for one in made)
+
+
+def test_wsc_is_switched_back_and_forth(real_file):
+    assert outcomes(labelled_wsc(real_file)) == {
+        "switched": 230,
+        NOT_NAMED: 28,
+        WORDS_BEFORE: 7,
+        PLURAL: 6,
+        NOT_BACK: 2,
+    }
+
+
+def test_winogrande_dev_is_switched_back_and_forth(real_file):
+    assert outcomes(load(real_file("winogrande/dev.jsonl"))) == {
+        "switched": 1164,
+        WORDS_BEFORE: 58,
+        NOT_NAMED: 17,
+        NOT_BACK: 14,
+        PLURAL: 11,
+        OTHER_WORDS: 3,
+    }
+
+
+def test_open_is_switched_back_and_forth():
+    assert outcomes(load("open")) == {"switched": 420, WORDS_BEFORE: 4, NOT_BACK: 2, PLURAL: 2}
+
+
+def test_124_of_the_131_released_sentences_are_ours_up_to_case(real_file):
+    """14: "his man" against the authors' "the man", which 15 has not; 21: "the botray"; 106: "a john"; the others are
+    rewritten by hand (94, 95) or name a place that the text spells otherwise (170, 171).
+    """
+    wsc = labelled_wsc(real_file)
+    switchable = [row for row, one in enumerate(wsc) if one.labels["switchable"]]
+    different = [row for row in switchable if folded(switch(wsc[row])) != folded(switch(wsc[row], style="paper"))]
+    assert len(switchable) == 131
+    assert different == [14, 21, 94, 95, 106, 170, 171]
+
+
+def test_all_131_switchable_problems_of_wsc_are_switched_and_all_but_six_as_we_do_it(real_file):
+    """The authors' 14 and 15 say "the man" for "his man"; the other four are refused by our rules."""
+    wsc = labelled_wsc(real_file)
+    make = by_label_or_rule(wsc)
+    made = {row: variant for row, one in enumerate(wsc) if isinstance(variant := make(one), Problem)}
+    assert len(made) == 131
+    assert {variant.provenance["switched_by"] for variant in made.values()} == {"authors"}
+    ours = {row: switch(wsc[row]) for row in made}
+    assert [row for row in made if ours[row] != made[row]] == [14, 15, 94, 95, 170, 171]
+    assert [row for row in made if isinstance(ours[row], str)] == [94, 95, 170, 171]
+    assert made[14].text == "The son couldn't lift the man because _ was so weak."
+    assert made[170].before.startswith("In July, Yakutsk declared war on Kamchatka. Since Kamchatka's army was much ")
+
+
+def folded(made):
+    return made if isinstance(made, str) else "".join(made.sentence.casefold().split())
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other", "why"),
+    [
+        ("Tom ran to Ray, but _ fell.", "Tom", "Ray", None),
+        ("Robin ran to Ray, but _ fell.", "Robin", "Ray", None),
+        ("The man lifted the boy onto _.", "The man", "The boy", None),
+        ("I like the oat cookies, not the nut cookies; make _.", "the oat cookies", "the nut cookies", None),
+        ("Tom ran to Mary, but _ fell.", "Tom", "Mary", "names of two genders"),
+        ("Tom ran to the lake, but _ fell.", "Tom", "the lake", "a name and something else"),
+        ("Kirilov wrote to Shatov, but _ fell.", "Kirilov", "Shatov", "names that are on no list of first names"),
+        ("The cat ate the mouse, as _ was hungry.", "the cat", "the mouse", "things of different kinds"),
+        ("The boy led the old man, as _ was weak.", "the boy", "the old man", "things of different kinds"),
+        ("Joe's uncle beat him, though _ is old.", "Joe", "Joe's uncle", NOT_NAMED),
+    ],
+)
+def test_switchability_is_judged_by_names_and_kinds(text, one, other, why):
+    assert looks_switchable(problem(text, one, other)) == why
+
+
+def judged(dataset):
+    """Called switchable and so labelled, called switchable and not, labelled so and not called."""
+    pairs = [(looks_switchable(one) is None, one.labels["switchable"]) for one in dataset]
+    return pairs.count((True, True)), pairs.count((True, False)), pairs.count((False, True))
+
+
+def test_the_judgement_agrees_with_the_annotators_of_wsc(real_file):
+    assert judged(labelled_wsc(real_file)) == (103, 0, 28)
+
+
+def test_the_judgement_agrees_with_the_labels_of_open():
+    assert judged(load("open")) == (228, 2, 86)

@@ -1,0 +1,188 @@
+"""The page by its structure: every number of results.json, nothing fetched, nothing unescaped, nothing presumed."""
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from winokit.data.runs import Run
+from winokit.drawing.page import environment
+from winokit.methods.scoring import Prediction
+from winokit.problem import Card, Dataset, Problem
+from winokit.stages.audit.page import report_of, write_report
+
+FETCHING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data", "link": "href"}
+EMPTY = {"meta", "link", "img", "input", "br", "hr"}
+
+
+@dataclass
+class Page(HTMLParser):
+    """Tags in order, with what a test asks about them."""
+
+    html: str
+    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.feed(self.html)
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        if not {"script", "style"} & set(self.open):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    @property
+    def ids(self) -> set[str | None]:
+        return {attrs["id"] for _, attrs in self.tags if "id" in attrs}
+
+    def rows(self) -> dict[tuple, list[str]]:
+        """The exact values in the table of all numbers, by the row's name: value, low, high."""
+        found: dict[tuple, list[str]] = {}
+        for tag, attrs in self.tags:
+            if "data-row" in attrs:
+                values = found.setdefault(tuple(json.loads(attrs["data-row"])), [])
+            elif tag == "details" or tag == "section":
+                values = []
+            elif tag == "data" and found:
+                values.append(attrs["value"])
+        return found
+
+
+@pytest.fixture(scope="module")
+def page(report: Path) -> Page:
+    return Page((report / "index.html").read_text("utf-8"))
+
+
+def rendered(run: Run) -> Page:
+    """The page without its figures, which take most of the time."""
+    return Page(environment().get_template("audit/page.html.j2").render(page=report_of(run), scripts=[], figures=()))
+
+
+def test_every_metric_is_on_the_page_to_the_last_digit(run, page):
+    shown = page.rows()
+    assert len(shown) == len(run.metrics)
+    for row in run.metrics:
+        name = (row.model, row.scoring, row.formalization, row.protocol, row.subset, row.metric)
+        exact = [row.value] if row.low is None else [row.value, row.low, row.high]
+        assert [float(value) for value in shown[name]] == exact
+
+
+def test_the_page_says_the_same_numbers_as_results_json_after_a_round_trip(run, tmp_path):
+    run.save(tmp_path)
+    saved = json.loads((tmp_path / "results.json").read_text())["metrics"]
+    shown = rendered(Run.load(tmp_path)).rows()
+    assert sorted(float(values[0]) for values in shown.values()) == sorted(row["value"] for row in saved)
+
+
+def test_plots_and_tiles_show_values_of_rows_only(run, page):
+    known = {row.value for row in run.metrics} | {end for row in run.metrics for end in (row.low, row.high)}
+    shown = {float(attrs["value"]) for tag, attrs in page.tags if tag == "data"}
+    assert shown <= known
+
+
+def test_tags_close_in_order(page):
+    assert page.open == []
+
+
+def test_ids_are_unique(page):
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_links_within_the_page_lead_somewhere(page):
+    inside = {attrs["href"][1:] for tag, attrs in page.tags if tag == "a" and attrs["href"].startswith("#")}
+    assert inside
+    assert inside <= page.ids
+
+
+def test_nothing_is_fetched_from_the_network(report, page):
+    fetched = [attrs.get(FETCHING[tag]) for tag, attrs in page.tags if tag in FETCHING]
+    assert not [address for address in fetched if address and not address.startswith("data:")]
+    for style in [page.html, *(path.read_text() for path in report.rglob("*.js"))]:
+        assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|sendBeacon|new Worker", style)
+
+
+def test_files_named_on_the_page_are_there(report, page):
+    scripts = json.loads(re.search(r'id="scripts">(.*?)</script>', page.html)[1])
+    links = [attrs["href"] for tag, attrs in page.tags if tag == "a" and "figures/" in attrs["href"]]
+    assert len(links) >= 14
+    assert all((report / name).is_file() for name in [*scripts, *links])
+
+
+def test_names_and_reasons_are_escaped(page):
+    assert "reader <1>" not in page.html
+    assert "reader &lt;1&gt;" in page.html
+    assert "a candidate is named twice &amp; more" in page.html
+    assert "alert(1)" not in page.html
+
+
+def test_what_was_left_out_and_the_settings_are_told(page):
+    assert "labelled not switchable" in page.text
+    assert "data.hash" in page.text
+
+
+def test_each_protocol_that_was_run_is_cited(page):
+    assert "Trichelair et al., 2018" in page.text
+    assert "Elazar et al., 2021" in page.text
+    assert "Abdou et al., 2020; " not in page.text.split("How to cite")[1].split("Switching")[1]
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    ["accuracy", "groups", "switching", "association", "artifacts", "special-word", "gender", "position", "luck"],
+)
+def test_one_protocol_alone_makes_a_page(run, protocol):
+    rows = [row for row in run.metrics if row.protocol == protocol]
+    page = rendered(Run(run.settings, rows, [], run.dataset))
+    assert page.open == []
+    assert len(page.rows()) == len(rows)
+    assert page.ids >= {"verdict", "numbers", "run", "cite"}
+
+
+def test_a_protocol_nobody_knows_is_shown_under_its_own_name(run):
+    row = run.metrics[0]
+    page = rendered(
+        Run({}, [replace(row, protocol="wild_idea", subset="some_part", metric="accuracy")], [], run.dataset)
+    )
+    assert "Wild idea" in page.text
+    assert "Some part" in page.text
+
+
+def test_a_run_without_rows_or_predictions_still_makes_a_report(run, tmp_path):
+    path = write_report(Run({}, [], [], run.dataset[:2]), tmp_path)
+    assert path == tmp_path / "index.html"
+    assert "Nothing was left out." in Page(path.read_text("utf-8")).text
+
+
+def test_problems_without_answers_and_with_many_candidates_are_shown(tmp_path):
+    hidden = Problem("Ann saw ", " run.", ("Bo", "Cy", "Di"))
+    known = Problem("Bo saw ", " run.", ("Ann", "Cy", "Di"), 2)
+    made = [Prediction(p.id, "original", "m", "full", (0.1, float("nan"), 0.3), 2, p.answer) for p in (hidden, known)]
+    path = write_report(Run({}, [], made, Dataset([hidden, known], Card("tiny"))), tmp_path)
+    assert "chose third" in Page(path.read_text("utf-8")).text
+    assert '["u",2,[0.1,null,0.3]]' in (tmp_path / "problems" / "0.js").read_text()
+
+
+def test_the_same_run_gives_the_same_files(one_model, tmp_path):
+    for name in ("one", "two"):
+        write_report(one_model, tmp_path / name)
+    files = [path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert len(files) > 15
+    different = [f for f in files if (tmp_path / "one" / f).read_bytes() != (tmp_path / "two" / f).read_bytes()]
+    assert not different

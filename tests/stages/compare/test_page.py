@@ -1,0 +1,86 @@
+"""Several runs on one page, with nothing called better that correction does not leave so."""
+
+import pytest
+
+from winokit.data.runs import Run
+from winokit.methods.metrics import compare
+from winokit.stages.compare.page import comparison_of, paired, write_comparison
+
+READER, GUESSER = "reader <1>", "random"
+TWINS = [name for name in range(60) for _ in (0, 1)]
+
+
+def flags(right: int) -> list[bool]:
+    return [i < right for i in range(120)]
+
+
+def alone(run: Run, model: str) -> Run:
+    return Run({}, [row for row in run.metrics if row.model == model], [], run.dataset)
+
+
+@pytest.fixture
+def runs(run) -> dict[str, Run]:
+    return {"big & new": alone(run, READER), "coin": alone(run, GUESSER)}
+
+
+@pytest.fixture
+def comparisons():
+    return {
+        ("big & new", "coin", "accuracy"): compare(flags(96), flags(60), TWINS),
+        ("big & new", "coin", "group_accuracy"): compare(flags(62), flags(60), TWINS),
+    }
+
+
+def test_a_difference_counts_only_after_correction(comparisons):
+    clear, unclear = paired(comparisons)
+    assert clear.ahead == "big & new"
+    assert unclear.ahead is None
+    assert clear.p_corrected >= clear.found.p_groups
+
+
+def test_many_tests_make_the_same_difference_less_certain():
+    found = compare([True] * 16 + [False] * 104, [False] * 120, TWINS)
+    once = paired({("a", "b", "accuracy"): found})[0]
+    often = paired({("a", f"b{i}", "accuracy"): found for i in range(200)})[0]
+    assert once.ahead == "a"
+    assert often.ahead is None
+
+
+def test_the_worse_first_run_is_not_called_ahead():
+    assert paired({("a", "b", "accuracy"): compare(flags(60), flags(96), TWINS)})[0].ahead == "b"
+
+
+def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path):
+    path = write_comparison(runs, comparisons, tmp_path)
+    html = path.read_text("utf-8")
+    page = comparison_of(runs, comparisons)
+    assert path == tmp_path / "index.html"
+    (sentence,) = page.sentences
+    assert sentence.startswith(
+        "big & new is ahead of coin; groups do not tell: big & new has +30.0 points of accuracy (p"
+    )
+    assert sentence.endswith("and +1.7 points of group accuracy (p\u00a0=\u00a01.000) after correction for 2 tests.")
+    assert "big &amp; new is ahead" in html
+    assert (tmp_path / "figures" / "differences.svg").is_file()
+
+
+def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):
+    html = write_comparison(runs, comparisons, tmp_path).read_text("utf-8")
+    for run in runs.values():
+        for row in run.metrics:
+            if row.metric in ("accuracy", "group_accuracy", "consistency"):
+                assert f'value="{row.value}"' in html
+    for found in comparisons.values():
+        assert f'value="{found.difference}"' in html
+        assert f'value="{found.p_groups}"' in html
+        assert f'<td class="num">{found.n_to_tell_apart:,}</td>' in html
+
+
+def test_runs_of_several_scorers_have_a_column_each(run):
+    page = comparison_of({"both": run, "coin": alone(run, GUESSER)}, {})
+    assert [column.name for column in page.columns] == [f"both · {READER}", f"both · {GUESSER}", "coin"]
+
+
+def test_different_problems_are_pointed_out(runs, tmp_path):
+    runs["coin"] = Run({}, runs["coin"].metrics, [], runs["coin"].dataset[:10])
+    assert "not on the same problems" in write_comparison(runs, {}, tmp_path).read_text("utf-8")

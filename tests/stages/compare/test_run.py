@@ -1,0 +1,71 @@
+import pytest
+
+from winokit.data.loading import load
+from winokit.data.runs import Run
+from winokit.errors import BadInput
+from winokit.methods.scoring import Prediction
+from winokit.problem import Dataset, Problem
+from winokit.stages.compare.run import compare_runs
+
+OPEN = load("open")
+
+
+def run(right, dataset=OPEN, model="m"):
+    """A run whose predictions are right where `right` says so."""
+    rows = [
+        Prediction(p.id, "original", model, "own", None, p.answer if right(i) else 1 - p.answer, p.answer)
+        for i, p in enumerate(dataset)
+    ]
+    return Run({}, [], rows, dataset)
+
+
+def test_the_same_predictions_do_not_differ():
+    found = compare_runs({"a": run(lambda i: i % 3), "b": run(lambda i: i % 3)})
+    assert [(name[2], c.difference, c.p_groups) for name, c in found.items()] == [
+        ("accuracy", 0.0, 1.0),
+        ("group_accuracy", 0.0, 1.0),
+    ]
+
+
+def test_group_accuracy_sees_what_accuracy_does_not():
+    """Both get half right: one whole groups, the other one twin of each."""
+    whole, torn = run(lambda i: (i // 2) % 2), run(lambda i: i % 2)
+    found = {name[2]: c for name, c in compare_runs({"whole": whole, "torn": torn}).items()}
+    assert found["accuracy"].difference == 0.0
+    assert found["group_accuracy"].difference == pytest.approx(0.5)
+    assert found["group_accuracy"].p_groups < 1e-6
+
+
+def test_twins_are_one_group_of_the_test():
+    """Ten pairs that one gets wrong and the other right: ten signs, and not twenty."""
+    found = compare_runs({"a": run(lambda i: True), "b": run(lambda i: i >= 20)})
+    assert found["a", "b", "accuracy"].p_groups == pytest.approx(2 / 2**10)
+
+
+def test_what_hangs_together_by_its_text_is_one_group_of_the_test():
+    """He, she and they in one text that a scorer reads alike: three problems, one sign."""
+    texts = Dataset(
+        Problem(f"The clerk paid cook {text} because ", " was kind.", ("the clerk", "the cook"), 0, pronoun)
+        for text in range(8)
+        for pronoun in ("he", "she", "they")
+    )
+    found = compare_runs({"a": run(lambda i: True, texts), "b": run(lambda i: False, texts)})
+    assert found["a", "b", "accuracy"].p_groups == pytest.approx(2 / 2**8)
+
+
+def test_the_order_of_candidates_in_a_run_does_not_matter():
+    turned = OPEN.with_problems(p.with_order((1, 0)) for p in OPEN)
+    found = compare_runs({"a": run(lambda i: True), "b": run(lambda i: True, turned)})
+    assert all(c.difference == 0.0 for c in found.values())
+
+
+def test_only_shared_problems_count():
+    found = compare_runs({"a": run(lambda i: True), "b": run(lambda i: False, OPEN[:100])})
+    assert [c.n for c in found.values()] == [100, 50]
+
+
+def test_runs_that_share_nothing_or_stand_alone_are_refused():
+    with pytest.raises(BadInput, match="no problem in common"):
+        compare_runs({"a": run(bool, OPEN[:10]), "b": run(bool, OPEN[10:20])})
+    with pytest.raises(BadInput, match="two scorers or more"):
+        compare_runs({"a": run(bool)})

@@ -1,0 +1,44 @@
+"""Twins whose features give some answers away, and whose words give away half of these."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from winokit.data.synthetic import synthetic
+from winokit.methods.aflite.aflite import AFLite
+from winokit.problem import Dataset
+from winokit.stages.debias.arms import Choices
+from winokit.stages.debias.features import Features
+from winokit.stages.debias.run import Filtering, filter_problems
+
+
+@dataclass
+class Planted:
+    data: Dataset
+    features: Features
+    biased: np.ndarray
+
+
+@pytest.fixture(scope="session")
+def planted() -> Planted:
+    """A bias that is structural: in 40 % of the pairs the first direction of the features is the answer.
+
+    A word gives the answer away too in half of those pairs, and that is all that words can tell.
+    """
+    pairs, rng = 800, np.random.default_rng(0)
+    data = synthetic(pairs, bias=0.2, seed=0)
+    y = np.array([problem.answer for problem in data])
+    biased = np.array([problem.labels["planted"] for problem in data])
+    more = rng.permutation(np.flatnonzero(~biased[::2]))[: round(0.2 * pairs)]
+    biased[2 * more] = biased[2 * more + 1] = True
+    x = 0.4 * rng.normal(size=(2 * pairs, 60))
+    x[:, 0] = 0.05 * rng.normal(size=2 * pairs) + (2 * y - 1) * biased
+    return Planted(data, Features(x.astype(np.float32), "planted", "difference"), biased)
+
+
+@pytest.fixture(scope="session")
+def filtering(planted: Planted) -> Filtering:
+    """AFLite on them with two seeds, its baselines and relabelled runs."""
+    choices = Choices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=19, seeds=2)
+    return filter_problems(planted.data, "aflite", features=planted.features, choices=choices)

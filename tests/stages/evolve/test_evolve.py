@@ -1,0 +1,388 @@
+"""A new version: what models solve beyond chance goes, twins together; everything else has a place and a past."""
+
+import html
+import inspect
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import small
+
+from winokit.cli.release import release as cli_release
+from winokit.data.synthetic import synthetic
+from winokit.errors import BadInput
+from winokit.problem import Card, Dataset
+from winokit.stages.debias.features import Features
+from winokit.stages.evolve.answers import Answers, answers_of
+from winokit.stages.evolve.next_version import Predecessor
+from winokit.stages.evolve.page import write_evolution
+from winokit.stages.evolve.pool import pool_of
+from winokit.stages.evolve.preparing import Models, evolved
+from winokit.stages.evolve.run import EvolveSettings, evolve
+from winokit.stages.evolve.solved import is_solved, solved_beyond_chance
+from winokit.stages.release.draws import Draws
+from winokit.stages.release.hidden import hidden_folder
+from winokit.stages.release.lineage import read_lineage, write_lineage
+from winokit.stages.release.manifest import verify
+from winokit.stages.release.reading import read_release
+from winokit.stages.release.run import release as write_release
+from winokit.stages.release.settings import Settings
+
+NEXT = EvolveSettings("2.0")
+
+
+@pytest.fixture
+def release(tmp_path) -> Path:
+    return small.small_release(tmp_path / "v1", tests=60)
+
+
+@pytest.fixture
+def new() -> Dataset:
+    return Dataset([problem for number in range(200, 240) for problem in small.twins(number)], Card("small"))
+
+
+def knows(problems: Dataset, name: str, skill: float, *, switched: bool = True) -> Answers:
+    """A model that knows a share of the groups and guesses the rest."""
+    chance = random.Random(name)
+    known = {group: chance.random() < skill for group in sorted(problems.groups)}
+
+    def asked() -> dict[str, bool]:
+        return {p.id: known.get(p.group, False) or chance.random() < 0.5 for p in problems}
+
+    return Answers(name, asked(), asked() if switched else {})
+
+
+def test_the_pool_knows_answers_places_and_what_is_new(release, new):
+    pool = pool_of(release, new)
+    assert pool.version == "1.0"
+    assert all(problem.answer is not None for problem in pool.problems)
+    assert [pool.where.get(p.id) for p in pool.problems].count("test") == 120
+    assert sum(pool.is_new(p) for p in pool.problems) == 80
+    assert len(pool.asked) == 20 + 120 + 80
+
+
+def test_without_hidden_labels_the_answers_must_be_offered(release, new):
+    hidden_folder(release).rename(release.with_name("safe"))
+    with pytest.raises(BadInput, match="answers of 120 of its 120 test problems are needed"):
+        pool_of(release, new)
+    tests = [problem for number in range(26, 86) for problem in small.twins(number)]
+    offered = Dataset([p.with_order((1, 0)) for p in tests] + list(new))
+    found = {p.id: p for p in pool_of(release, offered).problems}
+    assert all(found[p.id].right == p.right and found[p.id].candidates == p.candidates for p in tests)
+    assert len(pool_of(release, new, hidden=release.with_name("safe")).asked) == 220
+
+
+def test_guessers_get_nothing_retired(release, new):
+    asked = pool_of(release, new).asked
+    found = [solved_beyond_chance(asked, [knows(asked, f"guesser {number}", 0.0)]).retire for number in range(30)]
+    assert sum(map(bool, found)) <= 2
+
+
+def test_a_model_that_answers_one_side_gets_nothing_retired(release, new):
+    asked = pool_of(release, new).asked
+    first = {p.id: p.answer == 0 for p in asked}
+    assert solved_beyond_chance(asked, [Answers("first", first, first)]).retire == frozenset()
+
+
+def test_whole_groups_go_and_as_many_stay_as_guessing_would_solve(release, new):
+    asked = pool_of(release, new).asked
+    model = knows(asked, "strong", 0.7)
+    found = solved_beyond_chance(asked, [model])
+    assert {p.group for p in asked if p.id in found.retire}.isdisjoint(
+        p.group for p in asked if p.id not in found.retire
+    )
+    left = asked.filter(lambda p: p.id not in found.retire)
+    solved = [is_solved(members, [model], 1) for members in left.groups.values()]
+    (stratum,) = found.strata
+    assert stratum.retired == stratum.solved - stratum.turned > 50
+    turned = [is_solved(members, [model], 1, turned=True) for members in left.groups.values()]
+    assert sum(solved) == sum(turned) == stratum.turned
+
+
+def test_the_number_solved_by_guessing_is_estimated_well(release):
+    problems = Dataset([p for number in range(1000) for p in small.twins(number)])
+    for skill in (0.0, 0.3, 0.8):
+        (stratum,) = solved_beyond_chance(problems, [knows(problems, f"model {skill}", skill, switched=False)]).strata
+        assert stratum.turned == pytest.approx(250 * (1 - skill), abs=35)
+
+
+def test_a_majority_must_be_one_and_all_means_all(release, new):
+    asked = pool_of(release, new).asked
+    models = [knows(asked, "one", 0.9), knows(asked, "two", 0.9), knows(asked, "three", 0.0)]
+    assert solved_beyond_chance(asked, models).needed == 3
+    most = solved_beyond_chance(asked, models, majority=0.6)
+    assert most.needed == 2
+    assert len(most.retire) > len(solved_beyond_chance(asked, models).retire)
+    for wrong in (0.5, 0.0, 1.1):
+        with pytest.raises(BadInput, match="majority"):
+            solved_beyond_chance(asked, models, majority=wrong)
+    for wrong in (0, 1.1, float("nan")):
+        with pytest.raises(BadInput, match="an alpha above 0 and at most 1"):
+            EvolveSettings("2.0", alpha=wrong)
+
+
+def test_every_door_has_the_same_alpha():
+    command = inspect.signature(cli_release).parameters["alpha"].default
+    library = inspect.signature(solved_beyond_chance).parameters["alpha"].default
+    assert command == library == EvolveSettings("2.0").alpha == Predecessor(Path("v1"), Models([])).alpha
+
+
+def test_models_that_guess_as_one_are_not_taken_for_several(release, new):
+    asked = pool_of(release, new).asked
+    one = knows(asked, "guesser", 0.0)
+    assert solved_beyond_chance(asked, [one, one, one]).retire == frozenset()
+
+
+def test_the_draw_does_not_depend_on_the_order_of_the_file(release, new):
+    asked = pool_of(release, new).asked
+    model = knows(asked, "strong", 0.5)
+    turned = asked.with_problems(reversed(asked.problems))
+    one, again, other = (
+        solved_beyond_chance(data, [model], secret=Draws(key * 32)).retire
+        for data, key in ((asked, b"a"), (turned, b"a"), (asked, b"b"))
+    )
+    assert one == again != other
+    assert solved_beyond_chance(asked, [model]).retire != solved_beyond_chance(asked, [model]).retire
+
+
+def test_every_problem_has_a_place_and_a_past(release, new):
+    pool = pool_of(release, new)
+    kept, removed, lineage, fixed = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT).outcome
+    rows = {row["id"]: row for row in lineage}
+    assert set(rows) == {p.id for p in pool.problems}
+    gone = {name for name, row in rows.items() if row["status"] == "retired"}
+    assert gone
+    assert gone == {name for name in pool.where if pool.where[name] == "test"} - {p.id for p in (*kept, *removed)}
+    for name in gone:
+        assert (rows[name]["split"], rows[name]["since"], rows[name]["until"]) == (None, "1.0", "2.0")
+        assert "strong" in rows[name]["why"]
+    for problem in kept:
+        row, before = rows[problem.id], pool.where.get(problem.id)
+        assert row["split"] == before == fixed.get(problem.id)
+        assert row["status"] == ("kept" if before else "added")
+        assert row["since"] == ("1.0" if before else "2.0")
+    for problem in removed:
+        assert rows[problem.id]["split"] == fixed[problem.id] == "train"
+
+
+def test_training_problems_stay_training_whatever_the_models_know(release, new):
+    pool = pool_of(release, new)
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
+    trained = {name for name, split in pool.where.items() if split == "train"}
+    assert len(trained) == 32
+    assert {evolution.fixed[name] for name in trained} == {"train"}
+    assert trained <= {p.id for p in evolution.kept}
+
+
+def test_retired_dev_problems_become_training_and_retired_test_problems_nothing(release, new):
+    pool = pool_of(release, new)
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.8)], NEXT)
+    places = {pool.where.get(p.id) for p in evolution.removed}
+    assert places == {"dev", None}
+    assert any("close the leaderboard of 1.0" in note for note in evolution.notes)
+
+
+def test_rows_of_what_stays_do_not_tell_who_solved_it(release, new):
+    pool = pool_of(release, new)
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
+    assert {row["why"] for row in evolution.lineage if row["status"] in ("kept", "added")} == {
+        "here before",
+        "new in this version",
+    }
+
+
+def test_a_new_twin_goes_where_its_group_stands(release):
+    members = small.twins(30)
+    third = members[0].replace(after=" had two copies.", group="mine")
+    pool = pool_of(release, Dataset([members[0].replace(group="mine"), third]))
+    assert pool.where[third.id] == "test"
+    assert {p.group for p in pool.problems if p.id in {m.id for m in (*members, third)}} == {"g30"}
+
+
+def test_groups_of_the_same_name_in_both_stay_apart(release):
+    strangers = [p.replace(group="g30") for p in small.twins(500)]
+    pool = pool_of(release, Dataset(strangers))
+    ours = {p.group for p in pool.problems if p.id in {s.id for s in strangers}}
+    theirs = {p.group for p in pool.problems if p.id in {s.id for s in small.twins(30)}}
+    assert len(ours) == len(theirs) == 1
+    assert ours != theirs
+    assert all(pool.where.get(p.id) is None for p in strangers)
+
+
+@pytest.fixture
+def second(release, new, tmp_path):
+    """A second version in a folder of its own, and which problems it retired."""
+    pool = pool_of(release, new)
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT, previous=release)
+    folder = small.small_release(tmp_path / "v2", tests=0, about={"version": "2.0"})
+    gone = {row["id"] for row in evolution.lineage if row["status"] == "retired"}
+    rows = read_lineage(folder / "lineage.jsonl") + [row for row in evolution.lineage if row["id"] in gone]
+    write_lineage(folder / "lineage.jsonl", rows)
+    write_evolution(evolution, folder)
+    return folder, gone
+
+
+def test_a_retired_problem_does_not_return_by_being_offered_again(second):
+    folder, gone = second
+    offered = Dataset([p for number in range(26, 86) for p in small.twins(number) if p.id in gone])
+    pool = pool_of(folder, offered)
+    assert set(pool.returning) == gone
+    assert gone.isdisjoint(p.id for p in pool.problems)
+    assert "had been retired before and stay out" in pool.notes[0]
+    rows = {row["id"]: row for row in evolve(pool, [knows(pool.asked, "m", 0)], EvolveSettings("3.0")).lineage}
+    assert {rows[name]["status"] for name in gone} == {"retired"}
+    assert {rows[name]["until"] for name in gone} == {"2.0"}
+
+
+def test_who_brings_it_back_gets_it_for_training_with_its_past(second):
+    folder, gone = second
+    offered = Dataset([p for number in range(26, 86) for p in small.twins(number) if p.id in gone])
+    pool = pool_of(folder, offered, bring_back=True)
+    evolution = evolve(pool, [knows(pool.asked, "m", 0)], EvolveSettings("3.0"))
+    rows = {row["id"]: row for row in evolution.lineage}
+    assert {evolution.fixed[name] for name in gone} == {"train"}
+    assert {rows[name]["why"] for name in gone} == {"retired from 2.0 before, and brought back"}
+
+
+def test_the_record_carries_on_how_models_fared(second):
+    folder, _ = second
+    pool = pool_of(folder, Dataset([p for number in range(300, 340) for p in small.twins(number)]))
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0"), previous=folder)
+    fares = {(fare.version, fare.metric): fare for fare in evolution.fares if fare.model == "strong"}
+    assert {version for version, _ in fares} == {"1.0", "2.0", "3.0"}
+    assert not fares["1.0", "accuracy"].against
+    assert fares["2.0", "accuracy"].against
+    assert fares["1.0", "group_accuracy"].value > fares["2.0", "group_accuracy"].value
+
+
+def test_the_page_says_that_falling_scores_are_by_construction(second):
+    folder, _ = second
+    page = (folder / "evolution.html").read_text()
+    assert "no discovery: it was made so" in page
+    assert "No model is shown that it was not filtered against" in page
+    record = json.loads((folder / "evolution.json").read_text())
+    assert record["solved"] == []
+    solved = json.loads((hidden_folder(folder) / "evolution.json").read_text())["solved"]
+    assert [one["split"] for one in solved] == ["dev", "new", "test"]
+    assert sum(one["turned"] for one in solved) > 0
+    assert [f.dataset for f in verify(folder) if f.check == "files"] == []
+
+
+def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_less_often(release, new):
+    pool = pool_of(release, new)
+    model = knows(pool.asked, "strong", 0.6)
+    some = {p.id for number, members in enumerate(pool.asked.groups.values()) for p in members[: number % 3]}
+    switched = {name: right for name, right in model.switched.items() if name in some}
+    evolution = evolve(pool, [Answers("strong", model.right, switched)], NEXT)
+    ways = ["", " (1 of 2 switched too)", " (switched too)"]
+    kinds = [f"{pairs}{way}" for pairs in ("pairs of dev", "new pairs", "pairs of test") for way in ways]
+    assert [one.kind for one in evolution.solved.strata] == kinds
+    write_evolution(evolution, release)
+    page = (hidden_folder(release) / "evolution.html").read_text()
+    assert all(f"<td>{kind.capitalize()}</td>" in page for kind in kinds)
+    assert all(f"<li>{html.escape(note)}.</li>" in page for note in (*evolution.notes, *evolution.findings))
+
+
+def test_watched_models_are_charted_and_not_filtered_against(release, new, tmp_path):
+    pool = pool_of(release, new)
+    strong, other = knows(pool.asked, "strong", 0.6), knows(pool.asked, "other", 0.6)
+    evolution = evolve(pool, [strong], NEXT, watched=[other])
+    assert evolution.solved.retire == evolve(pool, [strong], NEXT).solved.retire  # from one secret
+    assert not any(fare.against for fare in evolution.fares if fare.model == "other")
+    write_evolution(evolution, release)
+    assert "Look at the models it was not filtered against" in (release / "evolution.html").read_text()
+
+
+def test_models_and_files_of_predictions_are_asked(release, new, tmp_path):
+    people = synthetic(20)
+    (found,) = answers_of(people, "random")
+    assert set(found.right) == {p.id for p in people}
+    assert 0 < len(found.switched) <= len(people)
+    asked = pool_of(release, new).asked
+    rows = [{"id": p.id, "variant": "original", "model": "m", "scoring": "s", "prediction": p.answer} for p in asked]
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (told,) = answers_of(asked, path)
+    assert all(told.right.values())
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[1:]))
+    with pytest.raises(BadInput, match="no prediction of m for 1 of the 220"):
+        answers_of(asked, path)
+
+
+@pytest.mark.parametrize(("planted", "some"), [(True, True), (False, False)])
+def test_aflite_retires_what_features_give_away_and_nothing_else(release, planted, some):
+    pool = pool_of(release, Dataset(synthetic(600, bias=0.0), Card("synthetic")))
+    asked, rng = pool.asked, np.random.default_rng(0)
+    x = rng.normal(size=(len(asked), 8)).astype(np.float32)
+    known = np.array([planted and hash_free(p.group) < 0.4 for p in asked])
+    x[:, 0] += known * (6 * np.array([p.answer for p in asked]) - 3)
+    evolution = evolve(pool, [], NEXT, embeddings=[Features(x, "bert", "concat")])
+    gone = {row["id"] for row in evolution.lineage if row["why"].find("AFLite") >= 0}
+    assert bool(gone) == some
+    if some:
+        share = np.mean([flag for p, flag in zip(asked, known, strict=True) if p.id in gone])
+        assert share > 0.8
+        assert {p.group for p in asked if p.id in gone}.isdisjoint(p.group for p in asked if p.id not in gone)
+
+
+def hash_free(group: str | None) -> float:
+    """A number from 0 to 1 for each group, the same in every run."""
+    return random.Random(group or "").random()
+
+
+def test_a_new_version_needs_a_name_of_its_own_and_something_to_filter_against(release, new):
+    pool = pool_of(release, new)
+    with pytest.raises(BadInput, match="filter against what"):
+        evolve(pool, [], NEXT)
+    with pytest.raises(BadInput, match=r"must not be called 1\.0"):
+        evolve(pool, [knows(pool.asked, "m", 0.1)], EvolveSettings("1.0"))
+
+
+@pytest.fixture
+def answers(release, tmp_path) -> tuple[Dataset, Path]:
+    """New problems, and a file with the answers of a model that knows most groups."""
+    offered = Dataset(synthetic(40, bias=0.0), Card("synthetic", licence="CC0-1.0"))
+    asked = pool_of(release, offered).asked
+    known = knows(asked, "able", 0.7)
+    rows = [
+        {"id": p.id, "model": "able", "scoring": "s", "prediction": p.answer if known.right[p.id] else 1 - p.answer}
+        for p in asked
+    ]
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return offered, path
+
+
+def test_one_call_asks_models_and_files(release, answers):
+    offered, path = answers
+    evolution = evolved(release, offered, Models([str(path)], watched=["random"]), NEXT)
+    assert len(evolution.solved.retire) > 50
+    assert {fare.model: fare.against for fare in evolution.fares if fare.version == "2.0"} == {
+        "able": True,
+        "random": False,
+    }
+    with pytest.raises(BadInput, match="random is named twice"):
+        evolved(release, offered, Models(["random", "random"]), NEXT)
+
+
+def test_a_version_becomes_a_release_that_verifies_and_evolves_again(release, answers, tmp_path):
+    offered, path = answers
+    evolution = evolved(release, offered, Models([str(path)]), NEXT)
+    kept, removed, _, fixed = evolution.outcome
+    made = Settings(name="small", version="2.0", singles=True)
+    out = write_release(
+        kept, tmp_path / "v2", removed=removed, settings=made, fixed=fixed, lineage=evolution.placed
+    ).folder
+    write_evolution(evolution, out)
+    assert [finding for finding in verify(out) if finding.warns] == []
+    before, now = read_release(release), read_release(out)
+    trained = {p.id for name, part in before.items() if name.startswith("train") for p in part}
+    assert trained.isdisjoint(p.id for name in ("dev", "test") for p in now[name])
+    assert {p.id for p in before["test"]} & {p.id for p in now["test"]}
+    rows = {row["id"]: row for row in read_lineage(out / "lineage.jsonl")}
+    assert all(rows[p.id]["split"] == "test" for p in now["test"])
+    third = pool_of(out, Dataset([]))
+    assert third.version == "2.0"
+    assert {row["since"] for row in third.lineage.values()} == {"1.0", "2.0"}

@@ -1,0 +1,241 @@
+"""The order of entries, who can be told apart, and a page that shows it without telling anything else."""
+
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from support import small
+
+from winokit.errors import BadInput
+from winokit.stages.grade.leaderboard import leaderboard
+from winokit.stages.grade.page import curve_of, write_board
+from winokit.stages.grade.run import grade, write_graded
+from winokit.stages.grade.statement import Statement
+from winokit.stages.release.hidden import hidden_folder, read_hidden
+
+CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def release(tmp_path) -> Path:
+    return small.small_release(tmp_path / "v1", tests=60)
+
+
+def enter(release: Path, folder: Path, name: str, errors: float, five: bool = True, trials: int = 1, **said) -> None:
+    """Grade a submission that is wrong on a share of the problems, and put the entry into a folder."""
+    right, random_ = small.answers(release), random.Random(name)
+    shares = [min(0.5, errors + more) for more in (0.36, 0.27, 0.18, 0.09, 0)] if five else [errors]
+    wrong = [{row for row in range(len(right)) if random_.random() < share} for share in shares]
+    path = folder.with_name(f"{abs(hash(name))}.lst")
+    text = small.five_columns(right, wrong) if five else "\n".join(small.labels_with(right, wrong[0]))
+    path.write_text(text)
+    told = {"formalization": "mc-sent", "training_data": "train_xl"} | said
+    write_graded(
+        grade(release, [path], Statement(name, trials=trials, **told)).public, folder / f"{len(name)}-{errors}.json"
+    )
+
+
+@pytest.fixture
+def entries(release, tmp_path) -> Path:
+    folder = tmp_path / "graded"
+    enter(release, folder, "weak", 0.45)
+    enter(release, folder, "strong", 0.02, model="large one", trials=60)
+    enter(release, folder, HOSTILE, 0.05, formalization="p-span & more")
+    return folder
+
+
+def test_the_board_ranks_what_is_shown_and_what_is_not_shown_has_no_rank(release, entries, tmp_path):
+    board = leaderboard(release, entries)
+    assert [place.rank for place in board.places] == [1, 1, None]
+    assert board.places[2].entry.statement.name == "weak"
+    assert {place.main.value * board.rules.steps % 1 for place in board.places[:2]} == {0.0}
+    assert not any(place.curve for place in board.places)
+    write_board(board, tmp_path / "board.html")
+    page = " ".join((tmp_path / "board.html").read_text().split())
+    assert "For 1 of them no score is shown" in page
+    assert "A rank is not a difference" in page
+    assert "Learning curve" not in page
+    assert "Group score" not in page
+
+
+def test_the_public_board_has_no_exact_difference_and_no_p_value(release, tmp_path):
+    for name, errors in (("all", 0.0), ("most", 0.15)):
+        enter(release, tmp_path / "single", name, errors, five=False)
+    first, second = leaderboard(release, tmp_path / "single").places
+    assert (first.rank, second.rank) == (1, 2)
+    assert first.ahead.difference == pytest.approx(first.main.value - second.main.value)
+    assert first.ahead.told_apart
+    assert (first.ahead.p_corrected, first.ahead.low, first.ahead.high) == (None, None, None)
+
+
+def test_that_the_first_is_the_best_is_said_only_where_a_test_says_so(release, entries, tmp_path):
+    for owner, more in ((True, ()), (True, ("far",))):
+        for name in more:
+            enter(release, entries, name, 0.0)
+            for path in entries.glob("[0-9]*-0.05.json"):
+                path.unlink()
+            (entries / "6-0.02.json").unlink()
+        write_board(leaderboard(release, entries, owner=owner), tmp_path / "board.html")
+        said = "That the first is better than the second is not shown." in (tmp_path / "board.html").read_text()
+        assert said == (not more)
+
+
+def test_the_owners_board_needs_the_labels_and_says_not_to_publish_it(release, entries, tmp_path):
+    write_board(leaderboard(release, entries, owner=True), tmp_path / "board.html")
+    page = (tmp_path / "board.html").read_text()
+    assert "Do not publish it while the test is in use" in page
+    assert "Learning curve" in page
+    assert "Group score" in page
+    hidden_folder(release).rename(release.with_name("elsewhere"))
+    with pytest.raises(BadInput, match="no hidden labels there"):
+        leaderboard(release, entries, owner=True)
+
+
+def test_the_best_comes_first(release, entries):
+    board = leaderboard(release, entries, owner=True)
+    names = [place.entry.statement.name for place in board.places]
+    assert names[-1] == "weak"
+    assert board.metric == "auc"
+    assert [place.rank for place in board.places] == [1, 2, 3]
+    values = [place.main.value for place in board.places]
+    assert values == sorted(values, reverse=True)
+
+
+def test_neighbours_far_apart_are_told_apart_and_others_not(release, entries):
+    first, second, last = leaderboard(release, entries, owner=True).places
+    assert not first.ahead.told_apart
+    assert second.ahead.told_apart
+    assert second.ahead.difference == pytest.approx(second.main.value - last.main.value, abs=0.0011)
+    assert second.ahead.low <= second.ahead.difference <= second.ahead.high
+    assert last.ahead is None
+
+
+def test_p_values_are_corrected_for_all_tests_on_the_page(release, entries):
+    board = leaderboard(release, entries, owner=True)
+    tests = [test for place in board.places for test in (place.ahead, place.group_ahead) if test is not None]
+    assert board.tests == len(tests) == 4
+    assert min(test.p_corrected for test in tests) <= 4 * 0.001
+    assert max(test.p_corrected for test in tests) > 0.05
+
+
+def test_equal_submissions_share_a_rank(release, entries):
+    again = json.loads((entries / "4-0.45.json").read_text())
+    again["statement"]["name"] = "weak again"
+    (entries / "again.json").write_text(json.dumps(again))
+    board = leaderboard(release, entries, owner=True)
+    assert [place.rank for place in board.places] == [1, 2, 3, 3]
+    assert board.places[2].ahead.p_corrected == 1
+
+
+def test_a_board_with_single_labels_ranks_by_accuracy_and_says_so(release, entries, tmp_path):
+    enter(release, entries, "single", 0.05, five=False)
+    board = leaderboard(release, entries, owner=True)
+    assert board.metric == "accuracy"
+    assert [place.rank for place in board.places] == [1, 2, 3, 4]
+    shown = leaderboard(release, entries)
+    assert shown.metric == "auc"
+    assert shown.places[-1].entry.statement.name == "weak"
+    assert [place.rank for place in shown.places] == [1, 1, None, None]
+    assert curve_of(next(place for place in shown.places if place.entry.statement.name == "single")) is None
+    write_board(shown, tmp_path / "board.html")
+    told = "<p>Ranked by auc: entries for which that is not shown have no rank.</p>"
+    assert told in (tmp_path / "board.html").read_text()
+
+
+def test_without_hidden_labels_there_is_a_board_and_no_test(release, entries):
+    hidden_folder(release).rename(release.with_name("elsewhere"))
+    board = leaderboard(release, entries)
+    assert [place.ahead for place in board.places] == [None] * 3
+    assert any("no paired tests" in note for note in board.notes)
+
+
+def test_entries_of_other_releases_and_those_that_say_nothing_are_passed_over(release, entries, tmp_path):
+    other = small.small_release(tmp_path / "v2", tests=60, about={"version": "2.0"})
+    enter(other, entries, "foreign", 0.1)
+    mute = json.loads((entries / "4-0.45.json").read_text()) | {"statement": None}
+    (entries / "mute.json").write_text(json.dumps(mute))
+    board = leaderboard(release, entries)
+    assert len(board.places) == 3
+    assert sum("passed over" in note for note in board.notes) == 2
+
+
+def test_an_empty_folder_and_none_are_refused(release, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="no entry"):
+        leaderboard(release, tmp_path / "empty")
+    with pytest.raises(BadInput, match="no such folder"):
+        leaderboard(release, tmp_path / "none")
+
+
+def test_the_page_holds_no_id_no_outcome_and_no_markup_of_others(release, entries, tmp_path):
+    write_board(leaderboard(release, entries), tmp_path / "board.html")
+    page = (tmp_path / "board.html").read_text()
+    assert HOSTILE not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert not any(name in page for name in read_hidden(release).ids)
+    assert "http://" not in page
+    assert "src=" not in page
+    assert "Luck-corrected" in page
+    assert "Entries use 2 formalizations" in page
+
+
+def test_the_page_is_the_same_each_time(release, entries, tmp_path):
+    for name in ("one.html", "two.html"):
+        write_board(leaderboard(release, entries), tmp_path / name)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_a_browser_sorts_it_quietly_wide_and_narrow(release, entries, tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = tmp_path / "board.html"
+    write_board(leaderboard(release, entries, owner=True), path)
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page, trouble = browser.new_page(), []
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("dialog", lambda dialog: trouble.append(dialog.message))
+        page.on(
+            "request", lambda asked: None if asked.url.startswith(("file:", "data:")) else trouble.append(asked.url)
+        )
+        for width in (1280, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(path.as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.select_option("#order", label="Trials")
+        assert page.locator("#board tbody th").first.inner_text().startswith("strong")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.get_by_role("button", name="AUC").click()
+        page.get_by_role("button", name="AUC").click()
+        assert page.locator("#board tbody th").first.inner_text() == "weak"
+        browser.close()
+    assert trouble == []
+
+
+@pytest.mark.parametrize("kept", ['{"xl": 3', "[3]", '{"xl": 3}'])
+def test_an_outcome_that_cannot_be_read_is_named(release, entries, kept):
+    path = next((hidden_folder(release) / "graded").iterdir())
+    path.write_text(kept)
+    with pytest.raises(BadInput, match=f"{path.name}: not what winokit grade keeps"):
+        leaderboard(release, entries)
+
+
+def test_an_outcome_of_other_sizes_is_not_tested(release, entries):
+    for path in (hidden_folder(release) / "graded").iterdir():
+        path.write_text(json.dumps({"one": "1" * len(read_hidden(release))}))
+    assert leaderboard(release, entries).tests == 0
+
+
+@pytest.mark.parametrize(("key", "value"), [("value", "high"), ("metric", "group_accuracy")])
+def test_an_entry_that_grade_did_not_write_is_refused(release, entries, key, value):
+    path = entries / "6-0.02.json"
+    content = json.loads(path.read_text())
+    content["scores"] = [score | {key: value} for score in content["scores"]]
+    path.write_text(json.dumps(content))
+    with pytest.raises(BadInput, match=f"{path.name}: not what"):
+        leaderboard(release, entries)

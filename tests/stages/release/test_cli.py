@@ -1,0 +1,78 @@
+import json
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from winokit.cli.release import release
+from winokit.data.formats import write
+from winokit.data.loading import load
+from winokit.errors import BadInput
+from winokit.problem import Card, Dataset
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("mlcroissant")
+
+app = typer.Typer()
+app.command()(release)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_a_table_of_splits_and_where_everything_is(tmp_path):
+    result = run("open", "--out", tmp_path / "out", "--name", "open-wino")
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["train_xl", "322", "322", "0", "161", "0"] in lines
+    assert ["test", "64", "64", "0", "32", "0"] in lines
+    assert f"answers and secret of the test: {tmp_path / 'out.hidden'}" in result.stdout
+
+
+def test_json_has_counts_leaks_and_places(tmp_path):
+    result = run("open", "--out", tmp_path / "out", "--json", "--dev", "10%", "--test", "30", "--sizes", "40,160")
+    found = json.loads(result.stdout)
+    assert found["splits"]["test"] == {"problems": 30, "kept": 30, "removed": 0, "groups": 15, "single": 0}
+    assert [name for name in found["splits"] if name.startswith("train_")] == ["train_l", "train_xl", "train_debiased"]
+    assert found["splits"]["train_l"]["problems"] == 40
+    assert found["hidden"] == str(tmp_path / "out.hidden")
+    assert all(crossing["repeated"] == {} for crossing in found["crossings"])
+
+
+def test_a_missing_licence_is_said_on_standard_error(tmp_path):
+    write(Dataset(load("open"), Card("mine")), tmp_path / "mine.jsonl")
+    result = run(tmp_path / "mine.jsonl", "--out", tmp_path / "out")
+    assert "THE LICENCE IS NOT STATED" in result.stderr
+    given = run(tmp_path / "mine.jsonl", "--out", tmp_path / "out", "--licence", "CC BY 4.0")
+    assert "LICENCE" not in given.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dev", "many"], "--dev many: a share such as 0.1 or a number of problems expected"),
+        (["--sizes", "1,x"], "--sizes 1,x: numbers with commas between expected"),
+        (["--dev", "300", "--test", "200"], "leave nothing of 428 kept problems"),
+        (["--dev", "nan"], "--dev nan: a share below 1 or a number of problems expected"),
+        (["--test", "inf"], "--test inf: a share below 1 or a number of problems expected"),
+        (["--date", "2026-13-01"], "--date 2026-13-01: a date such as"),
+        (["--watch", "builtin"], "--watch: an option of the next version of a release"),
+        (["--previous-hidden", "x"], "--previous-hidden: an option of the next version"),
+        (["--name", "a b"], "--name a b: a letter"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_nothing_is_written(arguments, said, tmp_path):
+    result = run("open", "--out", tmp_path / "out", *arguments)
+    assert isinstance(result.exception, BadInput)
+    assert said in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_verb_starts_without_heavy_imports():
+    code = (
+        "import sys, winokit.cli.release; print([m for m in ('pyarrow', 'mlcroissant', 'numpy') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

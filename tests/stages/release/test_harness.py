@@ -1,0 +1,200 @@
+"""The tasks of a release: their files, their functions, and the real harnesses where they are installed."""
+
+import importlib.util
+import json
+import math
+import os
+import subprocess
+
+import pytest
+import yaml
+
+from winokit.data.loading import load
+from winokit.methods.metrics import group_accuracy
+from winokit.methods.scoring.base import SCORINGS, Setting
+from winokit.problem import Dataset, Problem
+from winokit.stages.audit.run import audit
+from winokit.stages.release.harness import harness_rows
+from winokit.stages.release.run import release
+from winokit.stages.release.settings import Settings
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("mlcroissant")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return release("open", tmp_path_factory.mktemp("made") / "open", settings=Settings(name="open-wino", version="2.5"))
+
+
+def module_at(path):
+    spec = importlib.util.spec_from_file_location("task_under_test", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def utils(made):
+    return module_at(made.folder / "lm_eval" / "utils.py")
+
+
+class Reader(yaml.SafeLoader):
+    """Reads `!function utils.name` as that name."""
+
+
+Reader.add_constructor("!function", lambda loader, node: f"function {node.value}")
+
+
+def test_every_function_that_the_task_names_is_there(made, utils):
+    task = yaml.load((made.folder / "lm_eval" / "open_wino.yaml").read_text(), Reader)
+    assert task["task"] == "open_wino"
+    assert task["metadata"] == {
+        "version": "2.5",
+        "release": "open-wino",
+        "scoring": "partial",
+        "formalization": "mc-mlm",
+    }
+    assert [metric["metric"] for metric in task["metric_list"]] == ["acc", "group_acc"]
+    named = [task[key] for key in task if str(task[key]).startswith("function ")]
+    named += [metric["aggregation"] for metric in task["metric_list"] if metric["aggregation"] != "mean"]
+    assert len(named) == 6
+    for name in named:
+        assert callable(getattr(utils, name.removeprefix("function utils.")))
+
+
+def test_the_harness_gets_the_texts_that_winokit_score_would_ask_about(made, utils):
+    for problem, doc in zip(made.contents.files["dev"], utils.rows("dev.jsonl"), strict=True):
+        asked = SCORINGS["partial"].ask(problem, Setting())
+        assert [(request.context, request.text) for request in asked] == [
+            (context, utils.continuation(doc)) for context in utils.contexts(doc)
+        ]
+        assert utils.right_place(doc) == problem.answer
+
+
+def test_a_right_answer_is_the_one_with_the_higher_score_and_a_tie_is_wrong(utils):
+    doc = {"answer": "2", "group": "g", "group_size": 2}
+    assert utils.judged(doc, [(-3.0, False), (-2.0, True)]) == {"acc": 1.0, "group_acc": ["g", 2, 1.0]}
+    assert utils.judged(doc, [("-1.0", "False"), ("-2.0", "True")])["acc"] == 0.0
+    assert utils.judged(doc, [(-2.0, False), (-2.0, False)])["acc"] == 0.0
+
+
+def test_the_group_score_is_that_of_winokit(utils):
+    groups = ["a", "b", "a", "", "b", "c"]
+    right = [True, True, True, False, False, True]
+    sizes = {"a": 2, "b": 2, "": 1, "c": 3}
+    items = [[group, sizes[group], float(is_right)] for group, is_right in zip(groups, right, strict=True)]
+    named = [group or None for group in groups]
+    assert utils.group_accuracy(items) == group_accuracy(right, named, sizes) == 0.5
+    assert math.isnan(utils.group_accuracy([["", 1, 1.0]]))
+
+
+def test_solved_examples_come_from_training(made, utils):
+    where = made.contents.where
+    assert {where[doc["id"]] for doc in utils.rows("train.jsonl")} == {"train"}
+    assert {where[doc["id"]] for doc in utils.rows("dev.jsonl")} == {"dev"}
+
+
+def test_what_partial_scoring_cannot_score_is_left_out():
+    ends_in_blank = Problem("The jug was heavier, so Nora carried ", "", ("the jug", "the cup"), 0, "it")
+    other = ends_in_blank.replace(after=" home.")
+    assert [row["id"] for row in harness_rows(Dataset([ends_in_blank, other]))] == [other.id]
+
+
+def test_the_inspect_task_compiles_and_reads_the_dev_set(made):
+    source = (made.folder / "inspect" / "open_wino.py").read_text()
+    compile(source, "open_wino.py", "exec")
+    assert "def open_wino():" in source
+
+
+def harness_python(variable, module):
+    """An interpreter named by the environment that has a harness installed; the test skips where there is none."""
+    python = os.environ.get(variable)
+    if not python or subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
+        pytest.skip(f"set {variable} to a Python that has {module}")
+    return python
+
+
+TINY = """
+import sys
+from tokenizers import Tokenizer, models, pre_tokenizers, decoders
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+import torch
+torch.manual_seed(0)
+alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+vocabulary = {letter: place for place, letter in enumerate([*alphabet, "<end>"])}
+tokenizer = Tokenizer(models.BPE(vocabulary, []))
+tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+tokenizer.decoder = decoders.ByteLevel()
+PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>", bos_token="<end>").save_pretrained(sys.argv[1])
+config = GPT2Config(vocab_size=len(vocabulary), n_positions=512, n_embd=32, n_layer=2, n_head=2)
+GPT2LMHeadModel(config).save_pretrained(sys.argv[1])
+"""
+OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+@pytest.mark.slow
+def test_the_real_harness_runs_the_task_and_its_group_score_is_ours(made, tmp_path):
+    python = harness_python("WINOKIT_HARNESS_PYTHON", "lm_eval")
+    moved = made.folder.rename(tmp_path / "somewhere else")
+    try:
+        environment = {**os.environ, **OFFLINE, "HF_HOME": str(tmp_path / "home")}
+        subprocess.run([python, "-c", TINY, str(tmp_path / "tiny")], check=True, env=environment, capture_output=True)
+        arguments = ["--include_path", str(moved / "lm_eval"), "--tasks", "open_wino", "--model", "hf", "--model_args"]
+        arguments += [f"pretrained={tmp_path / 'tiny'},dtype=float32", "--device", "cpu", "--log_samples"]
+        ran = subprocess.run(
+            [python, "-m", "lm_eval", *arguments, "--output_path", str(tmp_path / "log")],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert ran.returncode == 0, ran.stderr[-3000:]
+        (results,) = (tmp_path / "log").rglob("results_*.json")
+        (samples,) = (tmp_path / "log").rglob("samples_*.jsonl")
+        theirs = json.loads(results.read_text())["results"]["open_wino"]
+        ours = audit(moved / "winogrande" / "dev.jsonl", predictions=[samples])
+    finally:
+        moved.rename(made.folder)
+    assert theirs["group_acc,none"] == ours.find("groups", "complete", "group_accuracy").value
+    assert theirs["acc,none"] == ours.find("accuracy", "all", "accuracy").value
+    assert ours.find("accuracy", "all", "accuracy").n == 42
+
+
+RUN_INSPECT = """
+import importlib.util, json, sys
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+spec = importlib.util.spec_from_file_location("task_file", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+outputs = []
+for place, sample in enumerate(module.samples()):
+    output = ModelOutput.from_content("mockllm/model", f"ANSWER: {sample.target if place % 6 < 4 else 'A'}")
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or it downloads a tokenizer to count
+    outputs.append(output)
+model = get_model("mockllm/model", custom_outputs=outputs)
+log = eval(module.open_wino(), model=model, log_dir=sys.argv[2], display="none", max_samples=1, max_connections=1)[0]
+print(json.dumps({name: one.value for name, one in log.results.scores[0].metrics.items()}))
+"""
+
+
+@pytest.mark.slow
+def test_inspect_runs_the_task_and_its_group_score_is_ours(made, tmp_path):
+    python = harness_python("WINOKIT_INSPECT_PYTHON", "inspect_ai")
+    task = made.folder / "inspect" / "open_wino.py"
+    ran = subprocess.run(
+        [python, "-c", RUN_INSPECT, str(task), str(tmp_path / "log")], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    theirs = json.loads(ran.stdout.splitlines()[-1])
+    (log,) = (tmp_path / "log").iterdir()
+    ours = audit(load(made.folder / "winogrande" / "dev.jsonl"), predictions=[log])
+    assert theirs["group_accuracy"] == pytest.approx(ours.find("groups", "complete", "group_accuracy").value)
+    assert theirs["accuracy"] == pytest.approx(ours.find("accuracy", "all", "accuracy").value)
+    assert 0 < theirs["group_accuracy"] < theirs["accuracy"] < 1
+
+
+def test_tasks_need_nothing_of_winokit(made):
+    for path in ("lm_eval/utils.py", "inspect/open_wino.py"):
+        assert "import winokit" not in (made.folder / path).read_text()
+        assert "from winokit" not in (made.folder / path).read_text()

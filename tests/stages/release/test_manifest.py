@@ -1,0 +1,213 @@
+"""The manifest tells whether files are the same; verify tells whether they are as a release must be."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support import small
+
+from winokit.errors import BadInput
+from winokit.stages.release.manifest import MANIFEST, file_names, read_manifest, verify, write_manifest
+
+
+@pytest.fixture
+def release(tmp_path) -> Path:
+    return small.small_release(tmp_path / "v1")
+
+
+def rows(release: Path, name: str) -> list[dict]:
+    return [json.loads(line) for line in (release / "winogrande" / f"{name}.jsonl").read_text().splitlines()]
+
+
+def rewrite(release: Path, name: str, changed: list[dict]) -> None:
+    """Put other rows into a file, its labels too, and let the manifest agree."""
+    small.write_lines(release / "winogrande" / f"{name}.jsonl", changed)
+    if name != "test":
+        labels = "".join(f"{row['answer']}\n" for row in changed)
+        (release / "winogrande" / f"{name}-labels.lst").write_text(labels)
+    small.remake_manifest(release)
+
+
+def complaints(release: Path) -> set[str]:
+    return {finding.check for finding in verify(release) if finding.warns}
+
+
+def test_a_release_as_it_was_made_has_no_finding(release):
+    assert [finding for finding in verify(release) if finding.warns] == []
+
+
+def test_two_manifests_of_the_same_files_have_the_same_bytes(release):
+    before = (release / MANIFEST).read_bytes()
+    small.remake_manifest(release)
+    assert (release / MANIFEST).read_bytes() == before
+
+
+def test_the_manifest_lists_every_other_file_sorted(release):
+    listed = list(read_manifest(release)["files"])
+    assert listed == sorted(listed)
+    assert MANIFEST not in listed
+    assert {"README.md", "winogrande/test.jsonl"} <= set(listed)
+
+
+def test_what_python_and_git_leave_behind_is_no_part_of_a_release(release):
+    (release / "lm_eval" / "__pycache__").mkdir(parents=True)
+    (release / "lm_eval" / "__pycache__" / "utils.pyc").write_bytes(b"x")
+    (release / ".git").mkdir()
+    (release / ".git" / "HEAD").write_text("ref")
+    assert complaints(release) == set()
+
+
+def test_about_may_not_take_the_manifests_own_words(tmp_path):
+    with pytest.raises(BadInput, match="files are the manifest's own"):
+        write_manifest(tmp_path, {"files": {}})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda folder: (folder / "README.md").unlink(), "missing"),
+        (lambda folder: (folder / "README.md").write_text("# Small\n"), "as many bytes"),
+        (lambda folder: (folder / "README.md").write_text("# another\n"), "10 bytes, the manifest has 8"),
+        (lambda folder: (folder / "more.txt").write_text("x"), "extra"),
+        (lambda folder: (folder / "link.md").symlink_to(folder / "README.md"), "extra"),
+    ],
+)
+def test_a_missing_changed_or_extra_file_is_found(release, change, said):
+    change(release)
+    assert [said in finding.message for finding in verify(release) if finding.check == "files"] == [True]
+
+
+def test_a_file_that_became_a_link_is_found(release, tmp_path):
+    shutil.move(release / "README.md", tmp_path / "README.md")
+    (release / "README.md").symlink_to(tmp_path / "README.md")
+    assert complaints(release) == {"files"}
+
+
+def test_a_problem_in_two_splits_is_found(release):
+    rewrite(release, "dev", [*rows(release, "dev"), rows(release, "train_xs")[0]])
+    assert {"splits", "twins"} <= complaints(release)
+
+
+def test_twins_that_cross_splits_are_found(release):
+    train, dev = rows(release, "train_debiased"), rows(release, "dev")
+    for name in ("train_debiased", "train_xl"):
+        rewrite(release, name, [*train, dev[0]])
+    rewrite(release, "dev", dev[1:])
+    assert "twins" in complaints(release)
+
+
+def test_twins_that_cross_splits_are_found_by_their_texts_where_no_group_is_named(release):
+    train, dev = rows(release, "train_debiased"), rows(release, "dev")
+    alone = [row | {"qID": row["qID"].rpartition("-")[2]} for row in dev]
+    for name in ("train_debiased", "train_xl"):
+        rewrite(release, name, [*train, alone[0]])
+    rewrite(release, "dev", alone[1:])
+    assert "twins" in complaints(release)
+
+
+def test_a_size_that_is_not_inside_the_next_is_found(release):
+    rewrite(release, "train_s", rows(release, "train_s")[2:])
+    assert "sizes" in complaints(release)
+
+
+def test_a_size_that_cuts_a_group_in_two_is_found(release):
+    rewrite(release, "train_xs", rows(release, "train_xs")[:1])
+    assert "sizes" in complaints(release)
+
+
+def test_an_id_that_is_not_that_of_its_text_is_found(release):
+    first, *rest = rows(release, "dev")
+    rewrite(release, "dev", [first | {"sentence": first["sentence"] + " Truly."}, *rest])
+    assert "ids" in complaints(release)
+
+
+def test_an_id_that_ends_in_the_answer_is_found(release):
+    rewrite(release, "test", [row | {"qID": f"g{n // 2}-{n % 2 + 1}"} for n, row in enumerate(rows(release, "test"))])
+    assert "ids" in complaints(release)
+
+
+def test_an_answer_in_the_test_file_is_found(release):
+    first, *rest = rows(release, "test")
+    rewrite(release, "test", [first | {"answer": "1"}, *rest])
+    assert "answers" in complaints(release)
+
+
+def test_a_label_list_of_the_test_is_found(release):
+    (release / "winogrande" / "test-labels.lst").write_text("1\n" * 28)
+    small.remake_manifest(release)
+    assert "answers" in complaints(release)
+
+
+def test_a_test_answer_in_any_other_file_is_found(release):
+    name = rows(release, "test")[3]["qID"]
+    small.write_lines(release / "inspect" / "samples.jsonl", [{"id": name, "target": "Bea"}])
+    small.remake_manifest(release)
+    assert "answers" in complaints(release)
+
+
+def test_a_test_answer_in_a_parquet_table_is_found(release):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = [row | {"answer": "1"} for row in rows(release, "test")]
+    (release / "data").mkdir()
+    parquet.write_table(pyarrow.Table.from_pylist(table), release / "data" / "test.parquet")
+    small.remake_manifest(release)
+    assert "answers" in complaints(release)
+
+
+def test_labels_that_are_not_the_answers_are_found(release):
+    path = release / "winogrande" / "dev-labels.lst"
+    path.write_text("1\n" * 20)
+    small.remake_manifest(release)
+    assert "counts" in complaints(release)
+
+
+def test_a_count_that_differs_from_the_manifests_is_found(release):
+    write_manifest(release, small.ABOUT | {"counts": {"dev": 21}})
+    assert "counts" in complaints(release)
+
+
+def test_a_lineage_that_places_a_problem_elsewhere_is_found(release):
+    path = release / "lineage.jsonl"
+    path.write_text(path.read_text().replace('"split": "dev"', '"split": "train"', 1))
+    small.remake_manifest(release)
+    assert "counts" in complaints(release)
+
+
+def test_hidden_labels_of_another_release_are_found(release):
+    other = small.small_release(release.with_name("other"), about={"version": "2.0"})
+    findings = verify(release, other.with_name("other.hidden"))
+    assert ["another release" in finding.message for finding in findings if finding.warns] == [True]
+
+
+def test_hidden_labels_that_others_can_read_are_found(release):
+    (release.with_name("v1.hidden") / "labels.jsonl").chmod(0o644)
+    assert complaints(release) == {"hidden"}
+
+
+def test_an_unreadable_file_is_a_finding_and_no_end(release):
+    (release / "winogrande" / "dev.jsonl").write_text("not JSON\n")
+    small.remake_manifest(release)
+    assert "files" in complaints(release)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "no manifest.json"),
+        ("{", "cannot be read"),
+        ("[]", "an object"),
+        ('{"schema": 9, "files": {}}', "schema 9"),
+    ],
+)
+def test_a_folder_that_is_no_release_is_refused_in_one_line(release, content, said):
+    (release / MANIFEST).unlink()
+    if content is not None:
+        (release / MANIFEST).write_text(content)
+    with pytest.raises(BadInput, match=said):
+        verify(release)
+
+
+def test_names_of_files_have_forward_slashes(release):
+    assert "winogrande/dev.jsonl" in file_names(release)

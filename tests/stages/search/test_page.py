@@ -1,0 +1,143 @@
+"""The page of a search, from trials made up here: nothing is trained."""
+
+import os
+import re
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+from winokit.methods.training.data import Data
+from winokit.stages.search.findings import Findings, Sets, finding, overall_luck
+from winokit.stages.search.page import search_page, write_search_page
+from winokit.stages.search.plots import axis, strips
+from winokit.stages.search.space import Space
+from winokit.stages.search.trials import Ended, Trial
+
+SPACE = Space.of(learning_rate="1e-6..1e-4", batch_size="8", epochs="3")
+CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def made_up(out, data, name, share, count=8):
+    """Trials that are right about a share of the problems, more and more of them."""
+    rng, some = np.random.default_rng(len(name)), []
+    for number in range(count):
+        trial = Trial(name, number, SPACE.draw(0, number), Ended("done", 0.0))
+        shares = {}
+        for which, dataset in (("dev", data.dev), ("tested", data.tests[0])):
+            folder = out / trial.folder / "predictions"
+            folder.mkdir(parents=True, exist_ok=True)
+            right = rng.random(len(dataset)) < share + number / 40
+            rows = (
+                f'{{"id": "{p.id}", "variant": "original", "model": "m", "scoring": "{name}", "scores": null, '
+                f'"prediction": {p.answer if good else 1 - p.answer}, "answer": {p.answer}}}\n'
+                for p, good in zip(dataset, right, strict=True)
+            )
+            (folder / f"{which}.jsonl").write_text("".join(rows))
+            shares[which] = float(right.mean())
+        warned = ("nothing <was> learned",) if number == 0 else ()
+        some.append(replace(trial, ended=Ended("done", shares["dev"], 0.2, 9, 9, False, 0.1, warned)))
+    return [*some, Trial(name, count, SPACE.draw(0, count), Ended("diverged", why="not a number"))]
+
+
+@pytest.fixture(scope="module")
+def found(planted, unseen, tmp_path_factory) -> Findings:
+    from winokit.problem import Card, Dataset
+
+    data = Data(planted, unseen[:20], (Dataset(unseen[20:], Card("tested")),))
+    out = tmp_path_factory.mktemp("made-up")
+    sets = Sets(data, out)
+    names = {"mc-mlm": 0.75, "mc-sent-no-pair-loss": 0.6, "p-sent": 0.45}
+    some = tuple(finding(name, made_up(out, data, name, share), sets, "m", 0) for name, share in names.items())
+    run = {"model": "hf:" + "long/" * 30, "train": "planted", "trials": 9, "seed": 0}
+    return Findings(
+        *(out, run, SPACE, data.dev, sets.tests, some, sets.chance, 0.6, 0.94, overall_luck(some, sets, 0), ("a note",))
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(found, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    write_search_page(found, folder)
+    return folder
+
+
+def test_every_trial_with_a_score_is_a_dot_and_a_degenerate_one_is_hollow(found, folder):
+    scale = axis(found)
+    for strip, one in zip(strips(found, scale), found.found, strict=True):
+        assert sorted(dot.score for dot in strip.dots) == sorted(one.scores)
+        assert [dot.number for dot in strip.dots if dot.hollow] == [0]
+        assert all(0 <= dot.x <= 100 for dot in strip.dots)
+        places = [(round(dot.x / 2), dot.y) for dot in strip.dots]
+        assert len(set(places)) == len(places), "no dot covers another"
+    text = (folder / "index.html").read_text()
+    assert text.count("<circle") == 24
+    assert text.count('class="trial hollow"') == 3
+
+
+def test_the_page_says_what_the_rows_say(found, folder):
+    text = (folder / "index.html").read_text()
+    values = set(re.findall(r'<data value="([^"]+)">', text))
+    for row in found.metrics:
+        assert str(row.value) in values, row
+    assert "people, 94.0" in text
+    assert "commonest answer, 60.0" in text
+    assert "nothing &lt;was&gt; learned" in text
+    assert "a note" in text
+
+
+def test_the_verdict_names_the_best_trial_its_correction_and_the_test(found):
+    page = search_page(found)
+    best = found.best
+    assert f"number {best.chosen.number} of {best.formalization}" in page.verdict.headline
+    assert f"{100 * found.overall.corrected:.1f}" in page.verdict.headline
+    said = " ".join(point.text for point in page.verdict.points)
+    assert "6 of 27 trials are degenerate" in said
+    assert "On tested, which had no say in the choice" in said
+
+
+def test_a_best_that_guessers_reach_is_said_to_be_no_better(found):
+    luck = replace(found.overall, p_guessing=0.3)
+    assert search_page(replace(found, overall=luck, tests={})).verdict.word == (
+        "The best of 24 trials is what the best of as many guessers reaches"
+    )
+    # A test set that was answered well is not passed over in silence.
+    assert "though guessers reach as much on the dev set" in search_page(replace(found, overall=luck)).verdict.word
+
+
+def test_medians_by_setting_count_every_trial(found):
+    (by_rate,) = search_page(found).by_setting
+    assert by_rate.name == "learning rate"
+    assert len(by_rate.lines) == 3
+    for place in range(3):
+        assert sum(cells[place][1] for _, cells in by_rate.lines if cells[place]) == 8
+
+
+def test_figures_are_written_for_slides_and_papers(folder):
+    for name in ("distribution", "best-of"):
+        assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (folder / "figures" / f"{name}.svg").read_text()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_the_page_opens_quietly_and_fits(folder, width, scheme):
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+    trouble = []
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on(
+            "request", lambda asked: None if asked.url.startswith(("file:", "data:")) else trouble.append(asked.url)
+        )
+        page.goto((folder / "index.html").as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+        dots = [one.bounding_box() for one in page.locator("circle").all()]
+        assert all(box["width"] > 4 and abs(box["width"] - box["height"]) < 0.1 for box in dots)
+        browser.close()
+    assert trouble == []

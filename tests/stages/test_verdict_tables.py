@@ -1,0 +1,208 @@
+"""Every combination of facts has a case, and no headline or finding of a trained page says what another denies."""
+
+import re
+from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("torch")
+from winokit.drawing.decision import BAD, GOOD, PLAIN
+from winokit.drawing.standings import MIXED, SEVERAL, standing, together
+from winokit.methods.metrics import LogFit
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+from winokit.stages.curve import verdict as curve_verdict
+from winokit.stages.curve.fit import Level, Series, reach_of
+from winokit.stages.curve.points import Score
+from winokit.stages.search import verdict as search_verdict
+from winokit.stages.train import verdict as train_verdict
+from winokit.stages.transfer import verdict as transfer_verdict
+from winokit.stages.transfer.cells import Cell
+
+TABLES = {
+    "train": train_verdict.TRAIN,
+    "curve": curve_verdict.CURVE,
+    "transfer": transfer_verdict.TRANSFER,
+    "search": search_verdict.SEARCH,
+}
+ENDS = {ABOVE: (0.6, 0.8), AT: (0.4, 0.7), BELOW: (0.1, 0.3), UNKNOWN: (None, None)}
+CURVE = {"steps": 10, "examples": 5, "seconds": 1.0, "stopped_early": False, "kept_step": 5, "dev": [1]}
+
+
+def row(place, subset="tested", metric="accuracy", protocol="accuracy", chance=0.5, **details):
+    low, high = ENDS[place]
+    return Metric("d", "m", "s", "s", protocol, subset, metric, 0.55, 40, low, high, chance, details=details)
+
+
+def fits(text, place):
+    """Whether a text's words fit where it says something stands."""
+    told = text.replace("\u00a0", " ").casefold()
+    above = re.search(r"(?<!not )\babove (guessing|the commonest)", told) and "no arm is above" not in told
+    return {
+        ABOVE: bool(above) and "below" not in told and "not told" not in told,
+        AT: not above and ("not told from" in told or "no arm is above" in told or "no test set" in told),
+        BELOW: "below" in told and not above,
+        UNKNOWN: not above and "below" not in told,
+    }[place]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_combination_of_facts_has_a_case_and_every_case_a_combination(name):
+    table = TABLES[name]
+    cases = [table.decide(state) for state in table.states()]
+    assert set(map(id, cases)) == set(map(id, table.cases))
+    assert {case.tone for case in cases} <= {GOOD, BAD, PLAIN}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_word_claims_what_its_facts_deny(name):
+    table = TABLES[name]
+    for state in table.states():
+        word = table.decide(state).word
+        scored = state.get("test", state.get("cells", state.get("end")))
+        if re.search(r"above guessing on every|every arm is above", word.casefold()):
+            assert scored == ABOVE, (word, state)
+        if "above guessing on some" in word or "Some arms" in word:
+            assert scored == MIXED, (word, state)
+        if re.search("on no test set|no arm|none ends above", word.casefold()):
+            assert scored in (AT, BELOW), (word, state)
+        if "elow guessing on every" in word:
+            assert scored == BELOW, (word, state)
+        if ("helps" in word and "Whether" not in word) or "Every line rises" in word:
+            assert state["growth"] == ABOVE or "to say whether" in word, (word, state)
+        if "depends on the seed" in word:
+            assert state["seeds"] == "disagree", (word, state)
+        if table.decide(state).tone == GOOD:
+            assert state.get("signs") != "yes"
+            assert state.get("degenerate") != "all"
+            assert state.get("guessers", ABOVE) == ABOVE
+            assert scored in (ABOVE, UNKNOWN)
+        assert "learned" not in word
+
+
+def test_several_places_are_said_as_what_all_of_them_are():
+    assert [together(places) for places in ([ABOVE, ABOVE], [ABOVE, BELOW], [AT, BELOW], [BELOW], [UNKNOWN], [])] == [
+        *(ABOVE, MIXED, AT, BELOW, UNKNOWN, UNKNOWN)
+    ]
+    assert {together(places) for places in product(ENDS, repeat=3)} == set(SEVERAL)
+
+
+def test_a_training_page_never_contradicts_itself():
+    sign = "the training loss ended at 1.037, where guessing has 0.693"
+    for (dev, first, second, whole), warnings in product(product(ENDS, repeat=4), ([], [sign])):
+        rows = [row(dev, "dev"), row(first, "one"), row(second, "two"), row(whole, "one", "group_accuracy", "groups")]
+        found = train_verdict.verdict_of_training(rows, warnings, CURVE, 0)
+        state = train_verdict.state_of(rows, warnings)
+        assert found.word == train_verdict.TRAIN.decide(state).word
+        claimed = {f"{one.subset}/{one.metric}": standing(one) for one in rows}
+        for point in found.points:
+            ((fact, value),) = point.claims.items()
+            assert value == {**claimed, **state}[fact]
+            assert fact not in claimed or fits(point.text, value), point
+        text = " ".join([found.word, found.headline, *(point.text for point in found.points)])
+        assert "learned" not in text
+        assert "nothing" not in text
+
+
+def test_a_yes_or_no_set_is_held_against_the_commonest_answer():
+    lazy = row(ABOVE, "one", floor=0.65)
+    assert standing(lazy) == AT
+    found = train_verdict.verdict_of_training([lazy], [], CURVE, 0)
+    assert "not told from the commonest answer (65.0)" in found.points[0].text
+
+
+SLOPES = {ABOVE: (4.0, 0.01, 4), AT: (1.0, 1.0, 4), BELOW: (-4.0, 0.01, 4), UNKNOWN: (1.0, float("inf"), 0)}
+
+
+def series(growth, end, restarts, seeds="agree"):
+    slope, variance, degrees = SLOPES[growth]
+    fit = LogFit(slope, 30.0, 6, 5.0, (0.1, 0.0, variance), degrees)
+    low, high = ENDS[end]
+    turn = [slope] + [-slope if seeds == "disagree" else slope] * (restarts - 1)
+    levels = tuple(
+        Level(size, (size,) * restarts, tuple(0.5 + 0.01 * step * way for way in turn), Score(0.5, low, high, 40, 0.5))
+        for step, size in enumerate((160, 640))
+    )
+    return Series("d", "mc", "accuracy", levels, fit, (160, 640), reach_of(fit, 94.0))
+
+
+@pytest.mark.parametrize(("growth", "end"), list(product(SLOPES, ENDS)))
+@pytest.mark.parametrize("kind", [(1, "agree"), (3, "agree"), (3, "disagree")])
+def test_a_curves_page_never_contradicts_itself(growth, end, kind):
+    one = series(growth, end, *kind)
+    state = curve_verdict.state_of([one])
+    assert state == {"growth": growth, "end": end, "seeds": "one" if kind[0] == 1 else kind[1]}
+    found = curve_verdict.verdict_of_curve([one])
+    for point in found.points:
+        ((fact, value),) = point.claims.items()
+        assert value == state[fact.rpartition("/")[2]]
+        if fact.endswith("end"):
+            assert fits(point.text, value), point
+        if "may be worth nothing" in point.text:
+            assert growth == AT
+        if "if it went on like that" in point.text:
+            assert growth == ABOVE
+    assert ("Restarts disagree" in found.headline) == (kind[1] == "disagree")
+
+
+@pytest.mark.parametrize("gap", [ABOVE, AT, BELOW, None])
+@pytest.mark.parametrize("warnings", [(), ("a loss that did not fall",)])
+def test_a_transfers_page_never_contradicts_itself(gap, warnings):
+    gaps = [] if gap is None else [row(gap, "female", "delta", "gender")]
+    for *places, whole in product(ENDS, repeat=4):
+        named = zip((("a", "x"), ("b", "x"), ("a", "y")), places, strict=True)
+        cells = [Cell(arm, test, (row(place, "all"), *gaps)) for (arm, test), place in named]
+        cells[0] = Cell("a", "x", (*cells[0].rows, row(whole, "complete", "group_accuracy", "groups")))
+        tests = [SimpleNamespace(name="x"), SimpleNamespace(name="y")]
+        found = SimpleNamespace(cells=cells, tests=tests, warnings=warnings)
+        verdict, state = transfer_verdict.verdict_of_transfer(found), transfer_verdict.state_of(found)
+        assert ("gender" in verdict.word) == (gap in (ABOVE, BELOW))
+        assert verdict.tone != GOOD or (whole in (ABOVE, UNKNOWN) and not warnings and gap in (AT, None))
+        claimed = {"x/cells": together(places[:2]), "y/cells": places[2], "x/groups": whole}
+        for point in verdict.points:
+            ((fact, value),) = point.claims.items()
+            assert value == {**claimed, **state}[fact]
+            assert fact == "gap" or value == MIXED or fits(point.text, value), point
+        assert f"{sum(place == ABOVE for place in places)} " in verdict.headline
+
+
+def searched(state):
+    """A search of which these facts are true."""
+    places = [ABOVE, BELOW] if state["test"] == MIXED else [state["test"]]
+    low, high = ENDS[state["corrected"]]
+    rows = {f"t{at}": row(place, f"t{at}") for at, place in enumerate(places)}
+    overall = SimpleNamespace(
+        trials=9, best=0.7, floor=0.5, guessing=0.6, equal=0.65, corrected=low, low=low, high=high
+    )
+    for fact, name in (("guessers", "p_guessing"), ("equals", "p_equal")):
+        setattr(overall, name, 0.01 if state[fact] == ABOVE else 0.4)
+    best = SimpleNamespace(formalization="mc", chosen=SimpleNamespace(number=1), spread=None)
+    best.degenerate, best.score = {"none": 0, "some": 3, "all": 9}[state["degenerate"]], lambda _, name: rows[name]
+    tests = {name: SimpleNamespace(card=SimpleNamespace(name=name)) for name in rows}
+    return SimpleNamespace(overall=overall, best=best, found=[best], trials=[0] * 9, tests=tests), rows
+
+
+def test_a_searchs_page_never_contradicts_itself():
+    for state in search_verdict.SEARCH.states():
+        found, rows = searched(state)
+        assert search_verdict.state_of(found) == state
+        verdict = search_verdict.verdict_of_search(found)
+        claimed = {f"{name}/test": standing(one) for name, one in rows.items()}
+        for point in verdict.points:
+            ((fact, value),) = point.claims.items()
+            assert value == {**claimed, **state}[fact]
+            assert fact not in claimed or fits(point.text, value), point
+        text = " ".join(point.text for point in verdict.points)
+        assert ("ahead by more than that" in text) == (state["equals"] == ABOVE)
+        assert ("depends on settings and seed" in text) == (state["degenerate"] == "some")
+
+
+def test_rows_of_one_verdict_share_its_level():
+    row = Metric("d", "m", "s", "s", "accuracy", "all", "accuracy", 0.56, 500, 0.51, 0.61, 0.5, details={"p": 0.02})
+    assert standing(row) == "above"
+    assert standing(row, among=2) == "at"
+    assert standing(replace(row, value=0.44, details={"p": 0.001}), among=2) == "below"
+    # A yes/no set is held against its commonest answer; who has less may still be as good as guessing.
+    assert standing(replace(row, details={"p": 0.001, "floor": 0.51})) == "above"
+    assert standing(replace(row, details={"p": 0.001, "floor": 0.6})) == "at"
