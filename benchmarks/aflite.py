@@ -200,14 +200,14 @@ def agreement(X, y, settings, backend) -> None:
     from sklearn.linear_model import LogisticRegression
 
     from winokit.methods.aflite.backends import hold
-    from winokit.methods.aflite.ensemble import TOLERANCES, Ensemble
-    from winokit.methods.aflite.rows import Plan
+    from winokit.methods.aflite.ensemble import TOLERANCES, ClassifierEnsemble
+    from winokit.methods.aflite.rows import FitPlan
 
     numbers = np.arange(len(X))
-    plan = Plan(0, settings["ensemble_size"], settings["train_size"])
+    plan = FitPlan(0, settings["ensemble_size"], settings["train_size"])
     held = hold(X, y, numbers, np.zeros(len(X), dtype=np.int64), numbers, plan, chosen(backend))
     held.draw(1)
-    theta = held.to_numpy(Ensemble(held, plan, 1.0, TOLERANCES["float32"], 300).fit().theta)
+    theta = held.to_numpy(ClassifierEnsemble(held, plan, 1.0, TOLERANCES["float32"], 300).fit().theta)
     same = made = 0
     for classifier in range(4):
         train, test = subset(numbers, 1, classifier, settings)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from winokit.data.loading import load
-from winokit.methods.scoring import Plan, score_variants, write_predictions
+from winokit.methods.scoring import ScoringPlan, score_variants, write_predictions
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.random_model import RandomModel
 from winokit.stages.audit.page import write_report
@@ -33,7 +33,7 @@ def main() -> None:
             dataset = load(path)
             made = make_variants(dataset)
             everything = {"original": dataset} | {name: made[name].problems for name in VARIANTS}
-            write_predictions(score_variants(everything, RandomModel(), Plan("own")), rows)
+            write_predictions(score_variants(everything, RandomModel(), ScoringPlan("own")), rows)
             os._exit(0)
         os.wait()
         start = time.perf_counter()

@@ -16,8 +16,8 @@ from scipy import special
 
 from winokit.methods.metrics import fit_log, leaderboard_auc
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.curve.fit import Goal, series_of
-from winokit.stages.curve.points import Point, Score
+from winokit.stages.curve.fit import CurveGoal, series_of
+from winokit.stages.curve.points import CurvePoint, PointScore
 
 SIZES = (160, 640, 2_558, 10_234)
 GOAL = 80.0
@@ -53,15 +53,15 @@ class World:
         group = np.mean([(chance[:, ::2] * chance[:, 1::2]).mean(axis=1) for chance in many], axis=0)
         return {"accuracy": _numbers(single), "group_accuracy": _numbers(group)}
 
-    def points(self, rng: np.random.Generator) -> list[Point]:
+    def points(self, rng: np.random.Generator) -> list[CurvePoint]:
         """The points of one curve."""
         right = rng.random((self.restarts, len(SIZES), 2 * self.pairs)) < self.chances(rng, self.restarts, self.pairs)
         found = []
         for restart, own in enumerate(right, 1):
             for size, flags in zip(SIZES, own, strict=True):
-                both = Score(float((flags[::2] & flags[1::2]).mean()), chance=0.25)
+                both = PointScore(float((flags[::2] & flags[1::2]).mean()), chance=0.25)
                 named = "test", "mc", size, size, restart, None
-                found.append(Point(*named, Score(float(flags.mean()), chance=0.5), both, right=flags))
+                found.append(CurvePoint(*named, PointScore(float(flags.mean()), chance=0.5), both, right=flags))
         return found
 
 
@@ -80,7 +80,7 @@ def covered(world: World, curves: int = 400) -> dict[str, float]:
     held: dict[str, list[bool]] = {}
     for seed in range(curves):
         points = world.points(np.random.default_rng([seed, world.restarts, world.pairs]))
-        for series in series_of(points, Goal(GOAL, GOAL), [test]):
+        for series in series_of(points, CurveGoal(GOAL, GOAL), [test]):
             fitted = [*(series.fit.interval_at(size) for size in SIZES), series.fit.slope_interval(), series.reach]
             shares = [*(level.mean for level in series.levels), series.auc]
             ends = [(one.low, one.high) for one in (*shares, *fitted)]

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.stages.grade.ladder import Rules, rules_of, steps_of, to_step
+from winokit.stages.grade.ladder import LadderRules, rules_of, steps_of, to_step
 
 NOTHING = 0.5
 """What an attacker takes a score for that is not shown."""
@@ -28,7 +28,7 @@ Shown = Callable[[Signs], float | None]
 Attack = Callable[[Signs, Shown, int, np.random.Generator], float]
 
 
-def ladder(rules: Rules, rng: np.random.Generator, *, one_name: bool) -> Shown:
+def ladder(rules: LadderRules, rng: np.random.Generator, *, one_name: bool) -> Shown:
     """Scores at a step: under one name only where they are above the best so far."""
     best = 0.0
 
@@ -126,7 +126,7 @@ def main() -> None:
             print(f"{facts}  {name:12}{cells}")
 
 
-def _cell(attack: Attack, pairs: int, rules: Rules, kind: str, runs: int) -> str:
+def _cell(attack: Attack, pairs: int, rules: LadderRules, kind: str, runs: int) -> str:
     rng = np.random.default_rng(0)
     shares = []
     for _ in range(runs):

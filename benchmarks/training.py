@@ -29,7 +29,7 @@ from winokit.methods.training.batches import epoch_steps, padding
 from winokit.methods.training.exam import Exam
 from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
 from winokit.problem import Dataset
 
@@ -44,7 +44,7 @@ def settled() -> float:
     return time.perf_counter()
 
 
-def ours(folder: Path, train: Dataset, dev: Dataset, settings: Settings) -> tuple[float, int, float, float]:
+def ours(folder: Path, train: Dataset, dev: Dataset, settings: TrainSettings) -> tuple[float, int, float, float]:
     """Seconds, problems, accuracy and padding of winokit."""
     network = load_network(f"hf:{folder}", Formalization.parse(settings.formalization), seed=settings.seed)
     examples, _ = training_examples(train, network)
@@ -117,7 +117,7 @@ def collator(pad: int):
     return collate
 
 
-def theirs(folder: Path, train: list[dict], dev: list[dict], settings: Settings, how: argparse.Namespace):
+def theirs(folder: Path, train: list[dict], dev: list[dict], settings: TrainSettings, how: argparse.Namespace):
     """Seconds, problems, accuracy and padding of transformers.Trainer."""
     transformers.set_seed(settings.seed)
     if settings.formalization == "mc-sent":
@@ -160,7 +160,7 @@ def theirs(folder: Path, train: list[dict], dev: list[dict], settings: Settings,
     )
 
 
-def shuffled_padding(rows: list[dict], settings: Settings) -> float:
+def shuffled_padding(rows: list[dict], settings: TrainSettings) -> float:
     """The share of padding in batches of a random order."""
     order = np.random.default_rng(0).permutation(len(rows))
     own = read = 0
@@ -190,7 +190,7 @@ def main() -> None:
         print(f"training: skipped, {Path(how.train).name} is not there; set WINOKIT_DATA or name the files")
         return
     train, dev = load(how.train)[: how.limit], load(how.dev)[: how.limit]
-    settings = Settings(
+    settings = TrainSettings(
         how.formalization,
         learning_rate=how.learning_rate,
         epochs=how.epochs,

@@ -30,7 +30,7 @@ from winokit.methods.transforms.variants import ARTIFACTS, Variant
 from winokit.problem import Dataset, Problem
 from winokit.results import ABOVE, AT, BELOW, Metric
 from winokit.stages.audit.protocols import PROTOCOLS
-from winokit.stages.audit.sheet import ORIGINAL, Sheet
+from winokit.stages.audit.sheet import ORIGINAL, AuditSheet
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.compare.page import comparison_sentences
 
@@ -209,7 +209,7 @@ def audited(study: Study, scored: Scored) -> list[Metric]:
         }
         for name, choices in scored.items()
     }
-    sheet = Sheet(study.dataset, predictions, study.variants, "simulated", "own")
+    sheet = AuditSheet(study.dataset, predictions, study.variants, "simulated", "own")
     return [row for name in RUN for row in PROTOCOLS[name](sheet)]
 
 

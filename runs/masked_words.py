@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy, pad
 
 from winokit.cli.common import progress_bar
 from winokit.errors import BadInput
-from winokit.models.hf_common import Settings, load_tokenizer
+from winokit.models.hf_common import HfSettings, load_tokenizer
 from winokit.models.hf_masked import only_at
 from winokit.models.registry import Spec
 
@@ -38,7 +38,7 @@ def headed(spec: str) -> tuple[Any, Any]:
     parsed = Spec.parse(spec)
     if parsed.prefix != "hf":
         raise BadInput(f"{spec}: hf:DIR expected")
-    settings = replace(Settings.of(parsed), kind="masked")
+    settings = replace(HfSettings.of(parsed), kind="masked")
     tokenizer = load_tokenizer(settings)
     transformers.utils.logging.set_verbosity_error()  # it would tell at length that the head is new
     transformers.utils.logging.disable_progress_bar()

@@ -18,18 +18,18 @@ from trained import settings_arguments, settings_of
 
 import winokit
 from winokit.cli.common import progress_bar
-from winokit.methods.training.data import Data
-from winokit.methods.training.embedding import Parts, finetuned_features
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.embedding import SentenceParts, finetuned_features
 from winokit.methods.training.finetune import finetune
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
-from winokit.stages.debias.arms import Choices
-from winokit.stages.debias.features import Features
-from winokit.stages.debias.run import Filtering, filter_problems
+from winokit.stages.debias.arms import DebiasChoices
+from winokit.stages.debias.features import DebiasFeatures
+from winokit.stages.debias.run import Debiased, filter_problems
 from winokit.stages.debias.save import save
 
-PAPER = Settings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
+PAPER = TrainSettings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 RUNS = {"first": WINOGRANDE_FIRST_AFLITE, "aaai": WINOGRANDE_AAAI_AFLITE}
 METRICS = ("n_kept", "probe_accuracy", "kl_histogram", "kl_knn", "kl_gaussian")
 
@@ -48,24 +48,24 @@ def experiment(options: Options) -> Outcome:
     return Outcome(tables, rows, {"seeds": options.more.seeds})
 
 
-def filtered(options: Options, spec: str) -> Filtering:
+def filtered(options: Options, spec: str) -> Debiased:
     """All but the held-out problems, filtered by AFLite, by PMI and at random."""
-    parts = Parts.of(options.load("winogrande/train_xl.jsonl"), options.more.held_out)
+    parts = SentenceParts.of(options.load("winogrande/train_xl.jsonl"), options.more.held_out)
     out = options.out / short(spec).replace(":", "-") / "encoder"
     settings = replace(settings_of(options, PAPER), keep="best")
     with progress_bar("fine-tuning") as learning, progress_bar("embedding") as reading:
         made = finetuned_features(parts, out, spec, settings, progress=(learning, reading))
-    features = Features(made.rows, f"{short(spec)}, fine-tuned", "concat")
+    features = DebiasFeatures(made.rows, f"{short(spec)}, fine-tuned", "concat")
     how = dict(RUNS[options.more.parameters])
     if len(parts.rest) <= how["train_size"]:
         how |= {"train_size": None, "cutoff": None}
     aflite = winokit.AFLite(**how, seed=0, backend=options.more.backend)
-    found = filter_problems(parts.rest, features=features, choices=Choices(seed=0, aflite=aflite))
+    found = filter_problems(parts.rest, features=features, choices=DebiasChoices(seed=0, aflite=aflite))
     save(found, out.parent / "filtered")
     return found
 
 
-def figure_line(found: Filtering, arm: str) -> list[object]:
+def figure_line(found: Debiased, arm: str) -> list[object]:
     """An arm's line of the table."""
     rows = [found.find(arm, name) for name in METRICS]
     kept, probe, *divergences = (None if one is None else one.value for one in rows)
@@ -73,7 +73,7 @@ def figure_line(found: Filtering, arm: str) -> list[object]:
     return [arm, f"{kept:,.0f}", percent(probe), *told, WINOGRANDE_KL.get(arm)]
 
 
-def trained_on(options: Options, spec: str, found: Filtering) -> tuple[list[list[object]], list[dict]]:
+def trained_on(options: Options, spec: str, found: Debiased) -> tuple[list[list[object]], list[dict]]:
     """Accuracy and pairs on dev, trained on what was kept and on as many at random."""
     problems, kept = found.dataset, found.kept
     dev = options.load("winogrande/dev.jsonl")
@@ -84,7 +84,9 @@ def trained_on(options: Options, spec: str, found: Filtering) -> tuple[list[list
         for name, train in sets.items():
             settings = replace(settings_of(options, PAPER), seed=seed)
             out = options.out / short(spec).replace(":", "-") / f"{name.replace(' ', '-')}-{seed}"
-            outcome = finetune(Data(train, None, (dev,)).checked(drop_overlap=True), out, spec, settings, save=False)
+            outcome = finetune(
+                TrainingData(train, None, (dev,)).checked(drop_overlap=True), out, spec, settings, save=False
+            )
             both = tuple(
                 next(one.value for one in outcome.metrics if one.metric == metric)
                 for metric in ("accuracy", "group_accuracy")

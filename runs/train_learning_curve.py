@@ -13,13 +13,13 @@ from common import Options, Outcome, run
 from trained import curve_outcome, settings_arguments, settings_of
 
 from winokit.cli.common import progress_bar
-from winokit.methods.training.data import Data
-from winokit.methods.training.settings import Settings
-from winokit.stages.curve.nested import Growth
-from winokit.stages.curve.run import Curve, learning_curve
-from winokit.stages.curve.trainings import Design
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.settings import TrainSettings
+from winokit.stages.curve.nested import NestedGrowth
+from winokit.stages.curve.run import LearningCurve, learning_curve
+from winokit.stages.curve.trainings import CurveDesign
 
-PAPER = Settings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
+PAPER = TrainSettings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 SIZES = ("xs", "s", "m", "l", "xl")
 
 
@@ -28,17 +28,17 @@ def experiment(options: Options) -> Outcome:
     return curve_outcome(options, lambda spec, out: curve(options, spec, out))
 
 
-def curve(options: Options, spec: str, out: Path) -> Curve:
+def curve(options: Options, spec: str, out: Path) -> LearningCurve:
     """The curve of a model."""
     settings = settings_of(options, PAPER)
     files = [options.load(f"winogrande/train_{size}.jsonl") for size in SIZES]
     growing = [files[0], *(large for small, large in pairwise(files) if len(large) > len(small))]
     dev = options.load("winogrande/dev.jsonl")
-    apart = [Data(file, dev).checked(drop_overlap=True) for file in growing]
-    design = Design((settings.formalization,), restarts=options.more.seeds)
+    apart = [TrainingData(file, dev).checked(drop_overlap=True) for file in growing]
+    design = CurveDesign((settings.formalization,), restarts=options.more.seeds)
     with progress_bar("learning curve") as told:
         return learning_curve(
-            Growth.of_files([data.train for data in apart]), apart[-1], out, spec, settings, design, progress=told
+            NestedGrowth.of_files([data.train for data in apart]), apart[-1], out, spec, settings, design, progress=told
         )
 
 

@@ -14,33 +14,33 @@ from common import Options, Outcome, percent, run, short, table
 
 from winokit.cli.common import progress_bar
 from winokit.methods.formalizations import FORMALIZATIONS
-from winokit.methods.training.data import Data, hold_out
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.data import TrainingData, hold_out
+from winokit.methods.training.settings import TrainSettings
 from winokit.results import rows_to_json
-from winokit.stages.search.findings import Findings
+from winokit.stages.search.findings import SearchFindings
 from winokit.stages.search.page import write_search_page
 from winokit.stages.search.run import search
-from winokit.stages.search.space import Space
+from winokit.stages.search.space import SearchSpace
 
 SETS = ("winogrande-m", "superglue-wsc", "dpr")
 FRESH = "mc-mlm?head=fresh"
 
 
-def data_of(name: str, options: Options) -> Data:
+def data_of(name: str, options: Options) -> TrainingData:
     """Training set, what is chosen on, and what is tested on."""
     if name == "winogrande-m":
-        return Data(options.load("winogrande/train_m.jsonl"), options.load("winogrande/dev.jsonl"))
+        return TrainingData(options.load("winogrande/train_m.jsonl"), options.load("winogrande/dev.jsonl"))
     if name == "superglue-wsc":
-        return Data(options.load("superglue-wsc/train.jsonl"), options.load("superglue-wsc/val.jsonl"))
+        return TrainingData(options.load("superglue-wsc/train.jsonl"), options.load("superglue-wsc/val.jsonl"))
     train, dev = hold_out(options.load("dpr/train.c.txt"), options.more.holdout, 0)
-    return Data(train, dev, (options.load("dpr/test.c.txt"),))
+    return TrainingData(train, dev, (options.load("dpr/test.c.txt"),))
 
 
 def experiment(options: Options) -> Outcome:
     """A table a dataset and model; pages with the distributions in the output folder."""
     tables, rows = [], []
     given = options.more
-    space = Space.of(learning_rate=given.learning_rate, epochs=given.epochs, batch_size=given.batch_size)
+    space = SearchSpace.of(learning_rate=given.learning_rate, epochs=given.epochs, batch_size=given.batch_size)
     for spec in options.models:
         for name in given.on or SETS:
             out = options.out / short(spec).replace(":", "-") / name
@@ -53,7 +53,7 @@ def experiment(options: Options) -> Outcome:
                     space,
                     given.formalization or [*FORMALIZATIONS, FRESH],
                     given.trials,
-                    settings=Settings(patience=20, checkpoint_every=0),
+                    settings=TrainSettings(patience=20, checkpoint_every=0),
                     workers=given.workers,
                     progress=told,
                 )
@@ -63,7 +63,7 @@ def experiment(options: Options) -> Outcome:
     return Outcome(tables, rows, {"space": str(space), "trials": given.trials})
 
 
-def spread_table(found: Findings) -> str:
+def spread_table(found: SearchFindings) -> str:
     """Median, quartiles, best, standard deviation, excess kurtosis, luck, and the top five together."""
     header = [
         "",

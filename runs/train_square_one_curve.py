@@ -16,13 +16,13 @@ from square_one import special_words, unfolded
 from trained import curve_outcome, settings_arguments, settings_of
 
 from winokit.cli.common import progress_bar
-from winokit.methods.training.data import Data
-from winokit.methods.training.settings import Settings
-from winokit.stages.curve.nested import Growth
-from winokit.stages.curve.run import Curve, learning_curve
-from winokit.stages.curve.trainings import Design
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.settings import TrainSettings
+from winokit.stages.curve.nested import NestedGrowth
+from winokit.stages.curve.run import LearningCurve, learning_curve
+from winokit.stages.curve.trainings import CurveDesign
 
-PAPER = Settings("mc-sent", learning_rate=1e-5, epochs=8, batch_size=8)
+PAPER = TrainSettings("mc-sent", learning_rate=1e-5, epochs=8, batch_size=8)
 SIZES = (0, 100, 500, 1000, 2000, 4000, 6000, 8000, 10_000, 12_000, 14_000, 16_000)
 TESTED = 1000
 """Pairs to test on, at most."""
@@ -33,7 +33,7 @@ def experiment(options: Options) -> Outcome:
     return curve_outcome(options, lambda spec, out: curve(options, spec, out))
 
 
-def curve(options: Options, spec: str, out: Path) -> Curve:
+def curve(options: Options, spec: str, out: Path) -> LearningCurve:
     """The curve of a model under each formalization."""
     settings = settings_of(options, PAPER)
     pairs = special_words(options.load("winogrande/train_xl.jsonl"))
@@ -43,10 +43,10 @@ def curve(options: Options, spec: str, out: Path) -> Curve:
     train = unfolded("special words, train", (pair for pair in pairs if id(pair) not in tested))
     test = unfolded("special words, test", whole)
     sizes = [size for size in SIZES if size <= len(train)][:: options.more.every]
-    data = Data(train, None, (test,)).checked(drop_overlap=True)
-    design = Design(tuple(options.more.formalization.split(",")), restarts=options.more.seeds)
+    data = TrainingData(train, None, (test,)).checked(drop_overlap=True)
+    design = CurveDesign(tuple(options.more.formalization.split(",")), restarts=options.more.seeds)
     with progress_bar("learning curve") as told:
-        return learning_curve(Growth(tuple(sizes), data.train), data, out, spec, settings, design, progress=told)
+        return learning_curve(NestedGrowth(tuple(sizes), data.train), data, out, spec, settings, design, progress=told)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

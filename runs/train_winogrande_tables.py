@@ -17,18 +17,18 @@ from common import Options, Outcome, percent, run, short, table
 from papers import WINOGRANDE_TABLE_4
 from trained import settings_arguments, settings_of
 
-from winokit.methods.training.arms import Arm
-from winokit.methods.training.data import Data
+from winokit.methods.training.arms import VariantArm
+from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import finetune
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
 from winokit.stages.curve.nested import nested
-from winokit.stages.transfer.plan import Plan, TrainingArm
+from winokit.stages.transfer.plan import TrainingArm, TransferPlan
 from winokit.stages.transfer.run import Transfer, transfer
-from winokit.stages.transfer.selection import Target
+from winokit.stages.transfer.selection import TransferTarget
 
-PAPER = Settings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
+PAPER = TrainSettings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 """The authors' setting for RoBERTa-large; for BERT-large 8 problems a batch."""
 TESTS = {
     "WinoGrande": ("winogrande/dev.jsonl", None),
@@ -58,7 +58,7 @@ def experiment(options: Options) -> Outcome:
     return Outcome(tables, rows, {"settings": settings.identity(), "seeds": options.more.seeds})
 
 
-def moved(options: Options, spec: str, settings: Settings) -> Transfer:
+def moved(options: Options, spec: str, settings: TrainSettings) -> Transfer:
     """Every arm on every test set."""
     everything, dpr = options.load("winogrande/train_xl.jsonl"), options.load("dpr/train.c.txt")
     arms = [
@@ -68,22 +68,22 @@ def moved(options: Options, spec: str, settings: Settings) -> Transfer:
         TrainingArm("WinoGrande", (everything,)),
         TrainingArm("DPR>WinoGrande", (dpr, everything)),
     ]
-    tests = [Target(name, options.load(file, kind)) for name, (file, kind) in TESTS.items()]
+    tests = [TransferTarget(name, options.load(file, kind)) for name, (file, kind) in TESTS.items()]
     out = options.out / short(spec).replace(":", "-") / f"seed-{settings.seed}"
-    return transfer(arms, tests, out, Plan(spec, (settings,)), drop_overlap=True)
+    return transfer(arms, tests, out, TransferPlan(spec, (settings,)), drop_overlap=True)
 
 
-def local_contexts(options: Options, spec: str, settings: Settings) -> dict[str, Any]:
+def local_contexts(options: Options, spec: str, settings: TrainSettings) -> dict[str, Any]:
     """Accuracy by kind of training set, a value a seed, trained and tested on local contexts."""
     dev, whole = options.load("winogrande/dev.jsonl"), options.load("winogrande/train_xl.jsonl")
     debiased = options.load("winogrande/train_debiased.jsonl")
-    arm = Arm.of("local-context", "variant->variant")
+    arm = VariantArm.of("local-context", "variant->variant")
     found: dict[str, Any] = {"rows": []}
     for seed in range(options.more.seeds):
         some: dict[str, Dataset] = {"random": nested(whole, [len(debiased)], seed)[0], "debiased": debiased}
         for name, train in some.items():
             out = options.out / short(spec).replace(":", "-") / f"local-context-{name}-{seed}"
-            data = Data(train, None, (dev,), arm).checked(drop_overlap=True)
+            data = TrainingData(train, None, (dev,), arm).checked(drop_overlap=True)
             outcome = finetune(data, out, spec, replace(settings, seed=seed), save=False)
             own = next(row for row in outcome.metrics if row.metric == "accuracy")
             found.setdefault(name, []).append(own.value)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from common import Options, Outcome, percent, short, table
 
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
-    from winokit.stages.curve.fit import Series
-    from winokit.stages.curve.run import Curve
+    from winokit.stages.curve.fit import CurveSeries
+    from winokit.stages.curve.run import LearningCurve
 
 
-def settings_arguments(paper: Settings, *, seeds: int = 3) -> Callable[[argparse.ArgumentParser], None]:
+def settings_arguments(paper: TrainSettings, *, seeds: int = 3) -> Callable[[argparse.ArgumentParser], None]:
     """Add the settings of a run, with those of a paper as defaults, to a script's arguments."""
 
     def add(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def settings_arguments(paper: Settings, *, seeds: int = 3) -> Callable[[argparse
     return add
 
 
-def settings_of(options: Options, paper: Settings) -> Settings:
+def settings_of(options: Options, paper: TrainSettings) -> TrainSettings:
     """The settings as asked for; the last weights are kept, so that nothing is chosen on what is scored."""
     given = options.more
     return replace(
@@ -44,7 +44,7 @@ def settings_of(options: Options, paper: Settings) -> Settings:
     )
 
 
-def curve_outcome(options: Options, curve: Callable[[str, Path], Curve]) -> Outcome:
+def curve_outcome(options: Options, curve: Callable[[str, Path], LearningCurve]) -> Outcome:
     """The learning curves of every model: a table each, and its page in the output folder."""
     from winokit.stages.curve.page import write_curve_page
 
@@ -59,7 +59,7 @@ def curve_outcome(options: Options, curve: Callable[[str, Path], Curve]) -> Outc
     return Outcome(tables, rows)
 
 
-def _curve_tables(found: Curve) -> list[str]:
+def _curve_tables(found: LearningCurve) -> list[str]:
     """Single and group accuracy by size, mean and standard deviation over restarts, and the lines through them."""
     made = []
     for name in dict.fromkeys(one.formalization for one in found.series):
@@ -73,7 +73,7 @@ def _curve_tables(found: Curve) -> list[str]:
     return made
 
 
-def _line(series: Series) -> str:
+def _line(series: CurveSeries) -> str:
     """The fit in words."""
     if series.fit is None:
         return f"{series.measure}: too few sizes for a line"

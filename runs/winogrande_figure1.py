@@ -25,9 +25,9 @@ from winokit.methods.aflite.probe import linear_probe
 from winokit.methods.aflite.random_reduction import random_reduction
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
-from winokit.stages.debias.arms import Choices
-from winokit.stages.debias.features import Features, embedded, read_features
-from winokit.stages.debias.run import Filtering, filter_problems
+from winokit.stages.debias.arms import DebiasChoices
+from winokit.stages.debias.features import DebiasFeatures, embedded, read_features
+from winokit.stages.debias.run import Debiased, filter_problems
 from winokit.stages.debias.save import save
 
 HEADER = ("problems", "kept", "twins parted", "linear probe, %", "KL: histogram", "neighbours", "normal", "paper")
@@ -51,7 +51,7 @@ def experiment(options: Options) -> Outcome:
     return Outcome(tables, rows, {"aflite": found.settings["methods"].get("aflite")})
 
 
-def features_of(data: Dataset, spec: str, options: Options) -> Features:
+def features_of(data: Dataset, spec: str, options: Options) -> DebiasFeatures:
     """Features from the file the user named, or from the model."""
     if options.more.features:
         return read_features(options.more.features, data)
@@ -61,7 +61,7 @@ def features_of(data: Dataset, spec: str, options: Options) -> Features:
         )
 
 
-def filtered(data: Dataset, features: Features, options: Options) -> Filtering:
+def filtered(data: Dataset, features: DebiasFeatures, options: Options) -> Debiased:
     """AFLite with the paper's settings, and the two baselines at its size."""
     import winokit
 
@@ -69,11 +69,11 @@ def filtered(data: Dataset, features: Features, options: Options) -> Filtering:
     if len(data) <= settings["train_size"]:
         settings |= {"train_size": None, "cutoff": None}
     aflite = winokit.AFLite(**settings, seed=options.more.seed, backend=options.more.backend)
-    choices = Choices(seed=options.more.seed, aflite=aflite, null_runs=options.more.null_runs)
+    choices = DebiasChoices(seed=options.more.seed, aflite=aflite, null_runs=options.more.null_runs)
     return filter_problems(data, features=features, choices=choices)
 
 
-def released(data: Dataset, features: Features, found: Filtering, options: Options) -> dict[str, dict[str, Any]]:
+def released(data: Dataset, features: DebiasFeatures, found: Debiased, options: Options) -> dict[str, dict[str, Any]]:
     """The same numbers for the problems that the authors' own run kept, and for as many drawn at random."""
     kept = {problem.id for problem in options.load("winogrande/train_debiased.jsonl")}
     theirs = np.array([problem.id in kept for problem in data])
@@ -83,7 +83,7 @@ def released(data: Dataset, features: Features, found: Filtering, options: Optio
 
 
 def looked_at(
-    name: str, keep: NDArray[np.bool_], data: Dataset, features: Features, found: Filtering
+    name: str, keep: NDArray[np.bool_], data: Dataset, features: DebiasFeatures, found: Debiased
 ) -> dict[str, Any]:
     """Size, probe and divergences of the problems of a mask, as rows."""
     some = [problem for problem, stays in zip(data, keep, strict=True) if stays]
@@ -97,7 +97,7 @@ def looked_at(
     return {metric: row(*named, metric, value, len(some)) for metric, value in shares.items()}
 
 
-def by_chance(found: Filtering) -> list[str]:
+def by_chance(found: Debiased) -> list[str]:
     """What relabelled runs remove, and what must not be overlooked."""
     if found.null is None:
         return list(found.warnings)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, overload
@@ -278,3 +280,18 @@ def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
         last[key] = max(last[key], number)
         kept.append(problem)
     return tuple(kept)
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Switch the collector of cycles off for a while; what is not in a cycle is freed at once all the same.
+
+    Its passes over everything that is alive took a quarter of the time of an audit of 40,000 problems.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,4 +1,4 @@
-"""Named things that others can add to: formats, scorings, protocols.
+"""Named things that others can add to: formats, transforms, scorings, models, formalizations, protocols, platforms.
 
 Registering is one decorator beside the definition; a wrong name says what exists.
 
@@ -9,23 +9,40 @@ Registering is one decorator beside the definition; a wrong name says what exist
 Traceback (most recent call last):
 ...
 winokit.errors.UnknownName: No animal named 'cow'. Known: cat.
+
+Another package adds to a registry by an entry point of the registry's group, named as the thing is to be called:
+
+    [project.entry-points."winokit.scorings"]
+    mine = "my_package.scoring:mine"
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
 
-from winokit.errors import UnknownName
+from winokit.errors import BadInput, UnknownName
 
 T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping from names to things of one kind, in order of registration."""
+    """A mapping from names to things of one kind: our own in order of registration, then those of other packages.
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    Parameters
+    ----------
+    kind
+        What an error calls one of them.
+    group
+        The group of entry points by which other packages add to it.
+    homes
+        Things that are imported when first asked for, since they are slow to import or need an extra: `module:name`.
+    """
+
+    def __init__(self, kind: str, group: str | None = None, homes: Mapping[str, str] | None = None) -> None:
+        self.kind, self.group, self.homes = kind, group, dict(homes or {})
         self._things: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -40,16 +57,30 @@ class Registry(Mapping[str, T], Generic[T]):
         return add
 
     def __getitem__(self, name: str) -> T:
+        if name not in self._things and name in self.homes:
+            module, _, attribute = self.homes[name].partition(":")
+            self._things.setdefault(name, getattr(import_module(module), attribute))
+        elif name not in self._things and name in self._entries():
+            self._load(self._entries()[name])
+        if name not in self._things:
+            raise UnknownName(self.kind, name, self)
+        return self._things[name]
+
+    def _load(self, entry: EntryPoint) -> None:
         try:
-            return self._things[name]
-        except KeyError:
-            raise UnknownName(self.kind, name, self._things) from None
+            thing: Any = entry.load()
+        except Exception as error:  # somebody else's code: whatever is wrong with it, say which it is
+            raise BadInput(f"{self.kind} {entry.name!r}: {entry.value} cannot be loaded ({error})") from error
+        self._things.setdefault(entry.name, thing)  # its module may have registered it already
+
+    def _entries(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=self.group)} if self.group else {}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._things
+        return name in self._things or name in self.homes or name in self._entries()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._things)
+        return iter({**self._things, **self.homes, **self._entries()})
 
     def __len__(self) -> int:
-        return len(self._things)
+        return len(list(iter(self)))

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs the collect extra")
 
-from winokit.collect.study.config import Section, StudyConfig, parse_config, read_config, render_config
+from winokit.collect.study.config import ConfigSection, StudyConfig, parse_config, read_config, render_config
 from winokit.collect.study.content import bundled, read_gold, read_quiz, read_topics
 from winokit.collect.study.preparing import domain_at, topic_at
 from winokit.errors import BadInput, Malformed
@@ -30,7 +30,7 @@ def test_every_key_is_explained():
     keys = [number for number, line in enumerate(lines) if " = " in line and not line.startswith("#")]
     sections = [getattr(StudyConfig(), name) for name in StudyConfig.model_fields]
     known = len(StudyConfig.model_fields) + sum(
-        len(type(one).model_fields) - 1 for one in sections if isinstance(one, Section)
+        len(type(one).model_fields) - 1 for one in sections if isinstance(one, ConfigSection)
     )
     assert len(keys) == known
     assert all(lines[number - 1].startswith("# ") and len(lines[number - 1]) > 10 for number in keys)

@@ -7,7 +7,7 @@ import winokit
 from winokit.collect.study import submissions, tasks
 from winokit.collect.study.evaluate import variant_problems
 from winokit.collect.study.export import export
-from winokit.collect.study.founding import Wishes, config_of, found
+from winokit.collect.study.founding import StudyWishes, config_of, found
 from winokit.collect.study.people import majority
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import ProblemRow, Task, Vote
@@ -131,7 +131,7 @@ def test_people_may_say_that_they_cannot_tell_where_the_study_lets_them(make_stu
 def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
     source = tmp_path / "twins.jsonl"
     write(twins, source)
-    config, notes = found(tmp_path / "study", Wishes(evaluate=str(source), variants=("part-sent",)))
+    config, notes = found(tmp_path / "study", StudyWishes(evaluate=str(source), variants=("part-sent",)))
     source.unlink()
     assert config.title == "What people make of twins"
     study = Study.open(tmp_path / "study")
@@ -146,10 +146,10 @@ def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
 @pytest.mark.parametrize(
     ("wishes", "complaint"),
     [
-        (Wishes(variants=("part-sent",)), "--evaluate DATA"),
-        (Wishes(evaluate="open", kinds=("write",)), "leave out --kind"),
-        (Wishes(evaluate="open", variants=("upside-down",)), "evaluate.variants.0"),
-        (Wishes(kinds=("validate",)), "write or evaluate"),
+        (StudyWishes(variants=("part-sent",)), "--evaluate DATA"),
+        (StudyWishes(evaluate="open", kinds=("write",)), "leave out --kind"),
+        (StudyWishes(evaluate="open", variants=("upside-down",)), "evaluate.variants.0"),
+        (StudyWishes(kinds=("validate",)), "write or evaluate"),
     ],
 )
 def test_wishes_that_do_not_fit_together_are_one_line(wishes, complaint):
@@ -159,7 +159,7 @@ def test_wishes_that_do_not_fit_together_are_one_line(wishes, complaint):
 
 def test_real_data_can_be_put_to_people(real_file, tmp_path):
     _, notes = found(
-        tmp_path / "study", Wishes(evaluate=str(real_file("wsc/WSCollection.xml")), variants=("part-sent",))
+        tmp_path / "study", StudyWishes(evaluate=str(real_file("wsc/WSCollection.xml")), variants=("part-sent",))
     )
     study = Study.open(tmp_path / "study")
     with study.store.read() as session:

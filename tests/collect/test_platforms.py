@@ -12,7 +12,7 @@ from winokit.collect.platforms.base import PlatformError, Uncertain, Visitor
 from winokit.collect.platforms.mturk import MTurk
 from winokit.collect.platforms.prolific import Prolific
 from winokit.collect.study import ledger, workers
-from winokit.collect.study.config import Platform as Settings
+from winokit.collect.study.config import PlatformConfig as Settings
 from winokit.collect.study.refusals import NotAllowed, NotFound
 
 PID, STUDY, SESSION = "5f8a1b2c3d4e5f6a7b8c9d0e", "60aa27810f15ab95381fe71d", "60c8d1ddf5b2aeb2c3b1f3aa"

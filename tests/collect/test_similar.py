@@ -1,7 +1,7 @@
 """Texts that were handed in before: found however the numbers of their rows were given out."""
 
 from winokit.collect.study.problems import Origin, to_row
-from winokit.collect.study.similar import MOST_MISSING, PATIENCE, Earlier
+from winokit.collect.study.similar import MOST_MISSING, PATIENCE, EarlierText
 from winokit.problem import Problem
 
 CANDIDATES = ("the cup", "the tray")
@@ -18,7 +18,7 @@ def stored(study, number, text):
 
 
 def test_a_row_with_a_lower_number_that_is_committed_later_is_found(study):
-    earlier = Earlier()
+    earlier = EarlierText()
     stored(study, 12, LEFT)
     assert earlier.nearest(study, [LEFT]) == 1
     assert earlier.nearest(study, [RIGHT]) < 0.6
@@ -27,7 +27,7 @@ def test_a_row_with_a_lower_number_that_is_committed_later_is_found(study):
 
 
 def test_numbers_that_never_come_are_not_looked_for_for_ever(study, clock):
-    earlier = Earlier()
+    earlier = EarlierText()
     stored(study, 5000, LEFT)
     earlier.nearest(study, [LEFT])
     assert len(earlier._missing) == MOST_MISSING
@@ -37,7 +37,7 @@ def test_numbers_that_never_come_are_not_looked_for_for_ever(study, clock):
 
 
 def test_the_nearest_of_several_texts_counts(study):
-    earlier = Earlier()
+    earlier = EarlierText()
     stored(study, 1, LEFT)
     assert earlier.nearest(study, [RIGHT, LEFT]) == 1
     assert earlier.nearest(study, []) == 0

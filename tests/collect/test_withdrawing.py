@@ -160,6 +160,6 @@ def test_what_is_gone_can_be_looked_at_by_requesters(played):
     for worker in (authors[0], judges[0]):
         withdraw(study, worker.code, "requester:ann")
     assert browse.problem(study, 1).problem.withdrawn
-    assert browse.problems(study, browse.Filter(status="withdrawn")).total == 2
+    assert browse.problems(study, browse.BrowseFilter(status="withdrawn")).total == 2
     assert browse.submissions(study, worker=judges[0].code).rows[0].why_not == "withdrawn by the worker"
     assert {one.state for one in quality.workers(study)} == {"active", "withdrawn"}

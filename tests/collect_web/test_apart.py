@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from winokit.collect.study import requesters
-from winokit.collect.study.adversary import Verdict
+from winokit.collect.study.adversary import AdversaryVerdict
 from winokit.collect.study.refusals import NotAllowed
 from winokit.collect.web.app import THREADS
 
@@ -44,7 +44,7 @@ def answers_during(worker, gate, path, fields):
 def test_those_who_ask_the_model_wait_by_themselves(study, worker, twins, gate, monkeypatch):
     def slowly(pair):
         gate.wait(30)
-        return Verdict("slow", "", "", (True, False), True, False, "The model does not solve both.")
+        return AdversaryVerdict("slow", "", "", (True, False), True, False, "The model does not solve both.")
 
     monkeypatch.setattr(study.adversary, "spec", "slow")
     monkeypatch.setattr(study.adversary, "judge", slowly)

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import winokit
 from winokit.cli.main import app as command_line
 from winokit.collect.study import invites
-from winokit.collect.study.adversary import Verdict
-from winokit.collect.study.config import Adversary
+from winokit.collect.study.adversary import AdversaryVerdict
+from winokit.collect.study.config import AdversaryConfig
 from winokit.collect.web.app import create_app
 
 uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")
@@ -254,11 +254,11 @@ def test_what_is_typed_before_the_scripts_have_come_is_saved_too(study, person):
 def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, monkeypatch):
     def slowly(told):
         time.sleep(2.5)
-        return Verdict("slow", "", "", (True, False), True, True, "The model does not solve both.")
+        return AdversaryVerdict("slow", "", "", (True, False), True, True, "The model does not solve both.")
 
     monkeypatch.setattr(study.adversary, "spec", "slow")
     monkeypatch.setattr(study.adversary, "judge", slowly)
-    monkeypatch.setattr(study, "config", study.config.model_copy(update={"adversary": Adversary(model="slow")}))
+    monkeypatch.setattr(study, "config", study.config.model_copy(update={"adversary": AdversaryConfig(model="slow")}))
     page = join(person(), invites.create(study).path)
     page.click("form[action='/begin/write'] button")
     for name in ("anchor", "candidate_1", "candidate_2", "first", "second"):

@@ -1,11 +1,13 @@
 """Where bars and lines go."""
 
-from winokit.collect.study.progress import Day
+from winokit.collect.study.progress import StudyDay
 from winokit.collect.web.requester.charts import HEIGHT, WIDTH, cost_curve, day_columns, segments
 
 
 def test_days_without_work_keep_their_place():
-    columns = day_columns([Day("2026-03-01", {"write": 2}, 80), Day("2026-03-04", {"write": 4}, 160)], ["write"])
+    columns = day_columns(
+        [StudyDay("2026-03-01", {"write": 2}, 80), StudyDay("2026-03-04", {"write": 4}, 160)], ["write"]
+    )
     first, last = columns.boxes
     assert (columns.first, columns.last, columns.most) == ("2026-03-01", "2026-03-04", 4)
     assert last.x - first.x == 3 * WIDTH / 4
@@ -13,19 +15,19 @@ def test_days_without_work_keep_their_place():
 
 
 def test_kinds_stand_on_one_another():
-    low, high = day_columns([Day("2026-03-01", {"write": 1, "validate": 3}, 0)], ["write", "validate"]).boxes
+    low, high = day_columns([StudyDay("2026-03-01", {"write": 1, "validate": 3}, 0)], ["write", "validate"]).boxes
     assert (low.y + low.height, high.y + high.height) == (HEIGHT, low.y)
     assert high.y == 0
 
 
 def test_only_the_last_sixty_days_are_drawn():
-    columns = day_columns([Day("2025-01-01", {"write": 9}, 0), Day("2026-03-01", {"write": 1}, 0)], ["write"])
+    columns = day_columns([StudyDay("2025-01-01", {"write": 9}, 0), StudyDay("2026-03-01", {"write": 1}, 0)], ["write"])
     assert len(columns.boxes) == 1
     assert columns.first == "2026-01-01"
 
 
 def test_the_cost_rises_from_nothing_to_what_was_spent():
-    curve = cost_curve([Day("2026-03-01", {}, 50), Day("2026-03-02", {}, 50)], 200)
+    curve = cost_curve([StudyDay("2026-03-01", {}, 50), StudyDay("2026-03-02", {}, 50)], 200)
     assert curve.line == f"0.0,{HEIGHT:.1f} 300.0,120.0 600.0,80.0"
     assert curve.level_y == 0
 

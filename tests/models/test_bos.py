@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from winokit.cli.main import app
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import SCORINGS, Plan, score
+from winokit.methods.scoring import SCORINGS, ScoringPlan, score
 from winokit.methods.scoring.base import fits, total
 from winokit.models.base import Continuation, Embed
 from winokit.models.hf_boundary import Boundary
@@ -91,7 +91,7 @@ def texts_read(model, monkeypatch) -> list[tuple[int, ...]]:
     fitting = [scoring.name for scoring in SCORINGS.values() if fits(scoring, model)]
     assert {"partial", "full", "ask", "pronoun", "special-word"} <= set(fitting)
     for name in fitting:
-        score(PAIR, model, Plan(name))
+        score(PAIR, model, ScoringPlan(name))
     return [*read, *(tuple(ids) for ids, _ in model.boundary.encode(["Nora left."]).values())]
 
 
@@ -130,9 +130,9 @@ def test_one_rule_for_every_scoring_from_a_gguf_file(tmp_path, monkeypatch, stat
 
 def test_a_gguf_file_that_says_nothing_has_bos_where_llama_cpp_adds_it(tmp_path):
     from winokit.models.hf_boundary import _gguf_bos
-    from winokit.models.hf_common import Settings
+    from winokit.models.hf_common import HfSettings
 
-    settings = Settings.of(Spec("hf", str(tmp_path)))
+    settings = HfSettings.of(Spec("hf", str(tmp_path)))
     for vocabulary, expected in (("llama", True), ("gpt2", None)):
         gguf_file(tmp_path / "tiny.gguf", stated=None, vocabulary=vocabulary)
         assert _gguf_bos(settings, "tiny.gguf") is expected

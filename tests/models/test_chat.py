@@ -10,7 +10,7 @@ from support import chat_server
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Ask, Choose, Model, Refusal, Reply
 from winokit.models.chat import choice_in, option_logprobs
-from winokit.models.chat_client import Token
+from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
 
 ChatServer, Response, complains, says = (
@@ -143,7 +143,7 @@ def test_options_may_be_words_and_have_other_names(text, options, aliases, choic
 
 
 def tokens(*entries):
-    return [Token(text, tuple(alternatives.items())) for text, alternatives in entries]
+    return [ChatToken(text, tuple(alternatives.items())) for text, alternatives in entries]
 
 
 def test_an_option_has_the_probability_of_all_its_spellings():

@@ -3,9 +3,9 @@ import math
 import pytest
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import Plan, score
+from winokit.methods.scoring import ScoringPlan, score
 from winokit.models.base import Continuation, Fill, Piece
-from winokit.models.ensemble import Ensemble
+from winokit.models.ensemble import EnsembleModel
 from winokit.models.fake import FakeModel
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
@@ -23,7 +23,7 @@ TOKENS = (
 
 def combined(how):
     members = [FakeModel({REQUEST: WORDS}), FakeModel({REQUEST: TOKENS})]
-    ((_, answer),) = Ensemble("e", members, how).answer([REQUEST])
+    ((_, answer),) = EnsembleModel("e", members, how).answer([REQUEST])
     return answer
 
 
@@ -41,7 +41,7 @@ def test_the_mean_of_log_probabilities_is_the_geometric_one():
 
 def test_unlikely_words_do_not_underflow():
     tiny = FakeModel({REQUEST: (Piece(0, 11, -2000.0),)})
-    ((_, (piece, *_)),) = Ensemble("e", [tiny, tiny]).answer([REQUEST])
+    ((_, (piece, *_)),) = EnsembleModel("e", [tiny, tiny]).answer([REQUEST])
     assert piece.logprob == pytest.approx(-2000)
 
 
@@ -54,15 +54,17 @@ def test_votes_are_counted_and_a_split_is_a_tie():
         return FakeModel(answers)
 
     likes_cup, likes_tray = voter(-1, -9), voter(-2, -1)
-    (made,) = score(Dataset([cup]), Ensemble("e", [likes_cup, likes_tray, likes_tray], "vote"), Plan("partial"))
+    (made,) = score(
+        Dataset([cup]), EnsembleModel("e", [likes_cup, likes_tray, likes_tray], "vote"), ScoringPlan("partial")
+    )
     assert (made.scores, made.prediction) == ((1 / 3, 2 / 3), 1)
-    (tied,) = score(Dataset([cup]), Ensemble("e", [likes_cup, likes_tray], "vote"), Plan("partial"))
+    (tied,) = score(Dataset([cup]), EnsembleModel("e", [likes_cup, likes_tray], "vote"), ScoringPlan("partial"))
     assert (tied.prediction, tied.why) == (None, "a tie")
 
 
 def test_members_that_share_nothing_are_refused():
     with pytest.raises(BadInput, match="nothing in common"):
-        Ensemble("e", [FakeModel({REQUEST: WORDS}), FakeModel({Fill("a", "b", "c"): WORDS})])
+        EnsembleModel("e", [FakeModel({REQUEST: WORDS}), FakeModel({Fill("a", "b", "c"): WORDS})])
 
 
 def test_an_ensemble_is_loaded_from_its_spec():

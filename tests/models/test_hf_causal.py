@@ -15,7 +15,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import total
 from winokit.models.base import Ask, Continuation, Embed, Model
 from winokit.models.hf_causal import SAMPLE
-from winokit.models.hf_common import Settings, halving
+from winokit.models.hf_common import HfSettings, halving
 from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.registry import Spec, load_model
 
@@ -468,7 +468,7 @@ def test_a_model_goes_where_it_is_told_else_where_the_variable_says_else_to_the_
     place = str(folder("gpt2"))
 
     def device(**options: str) -> str:
-        return Settings.of(Spec("hf", place, options)).device
+        return HfSettings.of(Spec("hf", place, options)).device
 
     assert (device(), device(device="cuda:0")) == ("cpu", "cuda:0")  # as tests/conftest.py has it
     monkeypatch.delenv("WINOKIT_DEVICE")

@@ -8,7 +8,7 @@ import pytest
 
 import winokit
 from winokit.data.runs import LeftOut, Run
-from winokit.methods.scoring import Plan, Prediction
+from winokit.methods.scoring import Prediction, ScoringPlan
 from winokit.methods.scoring.scorer import score_variants
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem
@@ -122,7 +122,7 @@ def run() -> Run:
     metrics, predictions = [], []
     for scorer in (READER, GUESSER):
         everything = {"original": dataset, **variants}
-        guesses = score_variants(everything, RandomModel(3), Plan("full"))
+        guesses = score_variants(everything, RandomModel(3), ScoringPlan("full"))
         made = {name: [p for p in guesses if p.variant == name] for name in everything}
         if scorer == READER:
             made = {name: reading(some, name, skills[name]) for name, some in everything.items()}

@@ -13,12 +13,12 @@ from winokit.drawing.standings import MIXED, SEVERAL, standing, together
 from winokit.methods.metrics import LogFit
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.curve import verdict as curve_verdict
-from winokit.stages.curve.fit import Level, Series, reach_of
-from winokit.stages.curve.points import Score
+from winokit.stages.curve.fit import CurveLevel, CurveSeries, reach_of
+from winokit.stages.curve.points import PointScore
 from winokit.stages.search import verdict as search_verdict
 from winokit.stages.train import verdict as train_verdict
 from winokit.stages.transfer import verdict as transfer_verdict
-from winokit.stages.transfer.cells import Cell
+from winokit.stages.transfer.cells import TransferCell
 
 TABLES = {
     "train": train_verdict.TRAIN,
@@ -121,10 +121,15 @@ def series(growth, end, restarts, seeds="agree"):
     low, high = ENDS[end]
     turn = [slope] + [-slope if seeds == "disagree" else slope] * (restarts - 1)
     levels = tuple(
-        Level(size, (size,) * restarts, tuple(0.5 + 0.01 * step * way for way in turn), Score(0.5, low, high, 40, 0.5))
+        CurveLevel(
+            size,
+            (size,) * restarts,
+            tuple(0.5 + 0.01 * step * way for way in turn),
+            PointScore(0.5, low, high, 40, 0.5),
+        )
         for step, size in enumerate((160, 640))
     )
-    return Series("d", "mc", "accuracy", levels, fit, (160, 640), reach_of(fit, 94.0))
+    return CurveSeries("d", "mc", "accuracy", levels, fit, (160, 640), reach_of(fit, 94.0))
 
 
 @pytest.mark.parametrize(("growth", "end"), list(product(SLOPES, ENDS)))
@@ -152,8 +157,8 @@ def test_a_transfers_page_never_contradicts_itself(gap, warnings):
     gaps = [] if gap is None else [row(gap, "female", "delta", "gender")]
     for *places, whole in product(ENDS, repeat=4):
         named = zip((("a", "x"), ("b", "x"), ("a", "y")), places, strict=True)
-        cells = [Cell(arm, test, (row(place, "all"), *gaps)) for (arm, test), place in named]
-        cells[0] = Cell("a", "x", (*cells[0].rows, row(whole, "complete", "group_accuracy", "groups")))
+        cells = [TransferCell(arm, test, (row(place, "all"), *gaps)) for (arm, test), place in named]
+        cells[0] = TransferCell("a", "x", (*cells[0].rows, row(whole, "complete", "group_accuracy", "groups")))
         tests = [SimpleNamespace(name="x"), SimpleNamespace(name="y")]
         found = SimpleNamespace(cells=cells, tests=tests, warnings=warnings)
         verdict, state = transfer_verdict.verdict_of_transfer(found), transfer_verdict.state_of(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from winokit.collect.study import submissions, tasks, workers
 from winokit.collect.study.study import Study
-from winokit.collect.study.submissions import Receipt
+from winokit.collect.study.submissions import SubmissionReceipt
 from winokit.collect.study.views import VoteTask
 from winokit.collect.study.workers import WorkerInfo
 
@@ -40,12 +40,12 @@ class Crew:
         workers.consent(study, worker.id)
         return workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
 
-    def write(self, study: Study, worker: WorkerInfo, number: int = 0) -> Receipt:
+    def write(self, study: Study, worker: WorkerInfo, number: int = 0) -> SubmissionReceipt:
         """Write a pair of twins and hand it in."""
         task = tasks.lease(study, worker.id, "write")
         return submissions.submit(study, worker.id, task.token, form(number))
 
-    def vote(self, study: Study, worker: WorkerInfo, kind: str = "validate", **fields: str) -> Receipt:
+    def vote(self, study: Study, worker: WorkerInfo, kind: str = "validate", **fields: str) -> SubmissionReceipt:
         """Judge whatever comes; a problem is found good unless the fields say otherwise."""
         task = tasks.lease(study, worker.id, kind)
         return submissions.submit(study, worker.id, task.token, self.ballot(task, **fields))

@@ -55,12 +55,12 @@ def audit(
     from winokit.data.runs import check_folder
     from winokit.results import rows_to_json
     from winokit.stages.audit.protocols import PROTOCOLS
-    from winokit.stages.audit.run import Settings
+    from winokit.stages.audit.run import AuditSettings
     from winokit.stages.audit.run import audit as run_audit
 
     dataset = load(data, as_=as_, labels=labels or ())
     tell(dataset.notes)
-    settings = Settings(
+    settings = AuditSettings(
         protocols=protocol or tuple(PROTOCOLS), shots=shots, seed=seed, perturbed=tuple(perturbed or ())
     )
     folder = out or Path("runs") / dataset.card.file_name

@@ -55,9 +55,9 @@ def init(
     from winokit.collect import need_extra
 
     need_extra()
-    from winokit.collect.study.founding import Wishes, found
+    from winokit.collect.study.founding import StudyWishes, found
 
-    wishes = Wishes(title, twins, votes, tuple(kind or ()), evaluate, tuple(variant or ()), limit, adversary)
+    wishes = StudyWishes(title, twins, votes, tuple(kind or ()), evaluate, tuple(variant or ()), limit, adversary)
     config, notes = found(folder, wishes, db)
     tell(notes)
     asked = config.tasks

@@ -34,10 +34,10 @@ from winokit.errors import BadInput
 from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
-    from winokit.methods.training.data import Data
-    from winokit.stages.curve.fit import Goal
-    from winokit.stages.curve.nested import Growth
-    from winokit.stages.curve.run import Curve
+    from winokit.methods.training.data import TrainingData
+    from winokit.stages.curve.fit import CurveGoal
+    from winokit.stages.curve.nested import NestedGrowth
+    from winokit.stages.curve.run import LearningCurve
 
 PUBLISHED = "PUBLISHED"
 DATA = (
@@ -112,16 +112,16 @@ def curve(
     if bool(data) == (fit_only is not None):
         raise BadInput("either DATA to train on, or --fit-only FILE for points that are there already")
     need_training("curve")
-    from winokit.methods.training.settings import Settings
-    from winokit.stages.curve.fit import Goal
+    from winokit.methods.training.settings import TrainSettings
+    from winokit.stages.curve.fit import CurveGoal
     from winokit.stages.curve.run import learning_curve
-    from winokit.stages.curve.trainings import Design
+    from winokit.stages.curve.trainings import CurveDesign
 
-    goal = Goal(human, human_group, fit_from)
+    goal = CurveGoal(human, human_group, fit_from)
     if fit_only is not None:
         _fit_only(fit_only, goal, out, json)
         return
-    settings = Settings(
+    settings = TrainSettings(
         learning_rate=learning_rate,
         epochs=epochs,
         batch_size=batch_size,
@@ -137,7 +137,7 @@ def curve(
         precision=precision,
         checkpoint_every=checkpoint_every,
     )
-    design = Design(tuple(formalization or ["mc-mlm"]), restarts, seed, goal, steps)
+    design = CurveDesign(tuple(formalization or ["mc-mlm"]), restarts, seed, goal, steps)
     growth, sets = _load(data or [], sizes, (dev, test or []), (variant, arm), (as_, lenient, drop_overlap))
     folder = out or Path("runs") / f"{growth.source.card.file_name}-curve"
     tell(dict.fromkeys([*(note for one in growth.files for note in one.notes), *sets.notes]))
@@ -152,32 +152,32 @@ def _load(
     held: tuple[str | None, list[str]],
     arm: tuple[str | None, str | None],
     how: tuple[str | None, bool, bool],
-) -> tuple[Growth, Data]:
+) -> tuple[NestedGrowth, TrainingData]:
     from winokit.data.loading import load
-    from winokit.methods.training.arms import Arm
-    from winokit.methods.training.data import Data
-    from winokit.stages.curve.nested import Growth, parse_sizes, usual_sizes, wants_untrained
+    from winokit.methods.training.arms import VariantArm
+    from winokit.methods.training.data import TrainingData
+    from winokit.stages.curve.nested import NestedGrowth, parse_sizes, usual_sizes, wants_untrained
 
     as_, lenient, drop_overlap = how
     dev, tests = held
     chosen_on = None if dev is None else load(dev, as_=as_, lenient=lenient)
     tested_on = tuple(load(test, as_=as_, lenient=lenient) for test in tests)
-    named = Arm.of(*arm)
-    loaded = [Data(load(one, as_=as_, lenient=lenient), chosen_on, tested_on, named) for one in data]
+    named = VariantArm.of(*arm)
+    loaded = [TrainingData(load(one, as_=as_, lenient=lenient), chosen_on, tested_on, named) for one in data]
     checked = [one.checked(drop_overlap=drop_overlap) for one in loaded]
     last = checked[-1]
     if len(data) > 1:
         untrained = sizes is not None and wants_untrained(sizes)
-        return Growth.of_files([one.train for one in checked], untrained=untrained), last
+        return NestedGrowth.of_files([one.train for one in checked], untrained=untrained), last
     n = len(last.train)
-    return Growth(usual_sizes(n) if sizes is None else parse_sizes(sizes, n), last.train), last
+    return NestedGrowth(usual_sizes(n) if sizes is None else parse_sizes(sizes, n), last.train), last
 
 
-def _fit_only(name: str, goal: Goal, out: Path | None, json: bool) -> None:
+def _fit_only(name: str, goal: CurveGoal, out: Path | None, json: bool) -> None:
     """Fit what is there already: nothing is trained, and nothing but the numbers is needed."""
     from winokit.stages.curve.fit import series_of
     from winokit.stages.curve.points import read_points
-    from winokit.stages.curve.run import Curve
+    from winokit.stages.curve.run import LearningCurve
     from winokit.stages.curve.wording import published
 
     if name == PUBLISHED:
@@ -189,10 +189,10 @@ def _fit_only(name: str, goal: Goal, out: Path | None, json: bool) -> None:
         return
     points = read_points(Path(name))
     run = {"points": Path(name).name, "human": goal.human, "human_group": goal.human_group, "fit_from": goal.fit_from}
-    _show(Curve(run, tuple(points), tuple(series_of(points, goal))), out, json)
+    _show(LearningCurve(run, tuple(points), tuple(series_of(points, goal))), out, json)
 
 
-def _show(found: Curve, folder: Path | None, json: bool) -> None:
+def _show(found: LearningCurve, folder: Path | None, json: bool) -> None:
     """Write the page, and say what came of it."""
     from winokit.stages.curve.page import write_curve_page
     from winokit.stages.curve.table import fits_table, sizes_table

@@ -106,7 +106,7 @@ def aflite(
     The state is kept after every phase: run the same command again after an interruption and it goes on.
     """
     from winokit.methods.aflite.aflite import AFLite
-    from winokit.stages.debias.arms import Choices
+    from winokit.stages.debias.arms import DebiasChoices
 
     common = Common.of("aflite", locals())
     refuse_passed_over(context, common)
@@ -130,7 +130,7 @@ def aflite(
         workers=workers,
         address=address,
     )
-    choices = Choices(
+    choices = DebiasChoices(
         seed=seed,
         twins=twins,
         aflite=chosen,
@@ -174,12 +174,12 @@ def pmi(
 ) -> None:
     """Keep the twins whose words say least about the answer: the lexical baseline of Sakaguchi et al. (2019)."""
     from winokit.methods.aflite.pmi import PMIFilter
-    from winokit.stages.debias.arms import Choices
+    from winokit.stages.debias.arms import DebiasChoices
 
     common = Common.of("pmi", locals())
     refuse_passed_over(context, common)
     chosen = PMIFilter(size, variant, smoothing, count, alone, seed)
-    run(common, Choices(size=size, seed=seed, pmi=chosen, compare=common.compared))
+    run(common, DebiasChoices(size=size, seed=seed, pmi=chosen, compare=common.compared))
 
 
 @app.command()
@@ -206,8 +206,8 @@ def random(
     json: Json = False,
 ) -> None:
     """Keep problems drawn at random: the baseline that removes as much and knows nothing."""
-    from winokit.stages.debias.arms import Choices
+    from winokit.stages.debias.arms import DebiasChoices
 
     common = Common.of("random", locals())
     refuse_passed_over(context, common)
-    run(common, Choices(size=size, seed=seed, twins=twins, compare=common.compared))
+    run(common, DebiasChoices(size=size, seed=seed, twins=twins, compare=common.compared))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from winokit.methods.aflite.aflite import Phase
     from winokit.problem import Dataset
-    from winokit.stages.debias.arms import Choices, Watch
-    from winokit.stages.debias.features import Features
-    from winokit.stages.debias.run import Filtering
+    from winokit.stages.debias.arms import DebiasChoices, DebiasWatch
+    from winokit.stages.debias.features import DebiasFeatures
+    from winokit.stages.debias.run import Debiased
 
 CHECKPOINT, CHECKPOINTS = "checkpoint.npz", "checkpoint*.npz"
 """Of the first seed, and of all."""
@@ -94,7 +94,7 @@ def refuse_passed_over(context: typer.Context, common: Common) -> None:
         refuse_unused(context, embedding, "says how a model is to embed, and --features has been embedded already")
 
 
-def run(common: Common, choices: Choices) -> None:
+def run(common: Common, choices: DebiasChoices) -> None:
     """Filter, write the folder and the page, and say what came of it."""
     from winokit.data.loading import load
     from winokit.results import rows_to_json
@@ -140,7 +140,7 @@ def run(common: Common, choices: Choices) -> None:
     _say(found, folder, page)
 
 
-def _features(dataset: Dataset, common: Common, bars: Stages) -> Features:
+def _features(dataset: Dataset, common: Common, bars: Stages) -> DebiasFeatures:
     from winokit.stages.debias.features import embedded, read_features
 
     if common.features is not None:
@@ -154,17 +154,17 @@ def _features(dataset: Dataset, common: Common, bars: Stages) -> Features:
 class Stages:
     """One bar after the other, where a person looks; silent elsewhere."""
 
-    def __init__(self, bar: Progress | None, choices: Choices) -> None:
+    def __init__(self, bar: Progress | None, choices: DebiasChoices) -> None:
         self._bar, self._choices = bar, choices
         self._task: TaskID | None = None
         self._rows = 0
 
     @property
-    def watch(self) -> Watch:
+    def watch(self) -> DebiasWatch:
         """What a filtering tells of itself."""
-        from winokit.stages.debias.arms import Watch
+        from winokit.stages.debias.arms import DebiasWatch
 
-        return Watch(
+        return DebiasWatch(
             step=lambda what: self.begin(STAGES.get(what, what)),
             phase=self._phase,
             null=lambda run: self.update(run, self._choices.null_runs),
@@ -194,7 +194,7 @@ class Stages:
 
 
 @contextmanager
-def stages(choices: Choices) -> Iterator[Stages]:
+def stages(choices: DebiasChoices) -> Iterator[Stages]:
     """The bars of a run, on standard error."""
     from rich.console import Console
 
@@ -209,7 +209,7 @@ def stages(choices: Choices) -> Iterator[Stages]:
         yield Stages(bar, choices)
 
 
-def _say(found: Filtering, folder: Path, page: Path) -> None:
+def _say(found: Debiased, folder: Path, page: Path) -> None:
     """The outcome for a person: sizes, what was scaled to the data, the table of arms, the verdict, where to look."""
     from winokit.stages.debias.verdict import verdict_of
 
@@ -229,7 +229,7 @@ def _say(found: Filtering, folder: Path, page: Path) -> None:
     typer.echo(f"{folder / 'kept.jsonl'}, removed.jsonl, debias.json; page: {page}")
 
 
-def arms_table(found: Filtering) -> Table:
+def arms_table(found: Debiased) -> Table:
     """Each method beside all problems: how many are kept, the probe, and the divergence with what chance gives."""
     from rich.table import Table
 

@@ -14,8 +14,8 @@ from winokit.cli.training_options import BatchSize, Device, Epochs, LearningRate
 from winokit.errors import BadInput
 
 if TYPE_CHECKING:
-    from winokit.methods.training.embedding import Embedded, Kind, Matrix
-    from winokit.methods.training.settings import Settings
+    from winokit.methods.training.embedding import Embedded, EmbeddingKind, Matrix
+    from winokit.methods.training.settings import TrainSettings
     from winokit.problem import Dataset
 
 FINETUNED = ".finetuned"
@@ -85,10 +85,10 @@ def embed(
             raise BadInput(
                 "--cache keeps answers of a model that stays the same, which one that is fine-tuned does not"
             )
-        from winokit.methods.training.embedding import Kind
-        from winokit.methods.training.settings import Settings
+        from winokit.methods.training.embedding import EmbeddingKind
+        from winokit.methods.training.settings import TrainSettings
 
-        settings = Settings(
+        settings = TrainSettings(
             formalization=formalization,
             learning_rate=learning_rate,
             epochs=epochs,
@@ -97,7 +97,7 @@ def embed(
             seed=seed,
             precision=precision,
         )
-        found = _finetuned(dataset, model, finetune, out, (settings, Kind(features, pooling), device))
+        found = _finetuned(dataset, model, finetune, out, (settings, EmbeddingKind(features, pooling), device))
         rows, dataset, told = found.rows, found.parts.rest, _told(found)
         about |= {"finetuned": told, "held_out": found.parts.held_out}
         tell([*found.outcome.notes, *found.outcome.warnings])
@@ -127,11 +127,13 @@ def _plain(dataset: Dataset, model: str, kind: tuple[str, str], cache: str | Non
         return run(dataset, loaded, features=features, pooling=pooling, cache=kept, progress=progress)
 
 
-def _finetuned(dataset: Dataset, model: str, count: int, out: Path, how: tuple[Settings, Kind, str | None]) -> Embedded:
-    from winokit.methods.training.embedding import Parts, finetuned_features
+def _finetuned(
+    dataset: Dataset, model: str, count: int, out: Path, how: tuple[TrainSettings, EmbeddingKind, str | None]
+) -> Embedded:
+    from winokit.methods.training.embedding import SentenceParts, finetuned_features
 
     settings, kind, device = how
-    parts = Parts.of(dataset, count, settings.seed)
+    parts = SentenceParts.of(dataset, count, settings.seed)
     folder = out.with_suffix(FINETUNED)
     with progress_bar("fine-tuning and embedding") as progress:
         return finetuned_features(parts, folder, model, settings, kind, device=device, progress=(progress, progress))

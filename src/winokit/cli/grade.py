@@ -12,7 +12,7 @@ from winokit.cli.common import Json, print_json, tell
 from winokit.cli.guards import refuse_overwriting
 
 if TYPE_CHECKING:
-    from winokit.stages.grade.run import Graded, Score
+    from winokit.stages.grade.run import Graded, GradeScore
     from winokit.stages.grade.statement import Statement
 
 QUESTIONS = {
@@ -158,7 +158,7 @@ def _show(graded: Graded) -> None:
     tell([f"{many} graded on this test so far{named}; its budget is {rules.budget:,}, {rules.per_name:,} a name"])
 
 
-def _line(score: Score) -> str:
+def _line(score: GradeScore) -> str:
     from winokit.stages.grade.submissions import ONE
 
     size = "–" if score.size == ONE else score.size

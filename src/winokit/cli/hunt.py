@@ -47,9 +47,9 @@ def index(
     from dataclasses import asdict
 
     from winokit.methods.hunting.building import build_index
-    from winokit.methods.hunting.corpus import Layout
+    from winokit.methods.hunting.corpus import CorpusLayout
 
-    layout = Layout("lines" if lines else "paragraphs", field, encoding)
+    layout = CorpusLayout("lines" if lines else "paragraphs", field, encoding)
     with progress_bar("indexing") as progress:
         built = build_index(corpus, out, layout=layout, workers=workers, progress=progress)
     if json:

@@ -123,10 +123,10 @@ def release(
     The same input, seed and secret give the same files to the byte. With --previous, the next version of a release.
     """
     from winokit.stages.release.draws import read_secret
-    from winokit.stages.release.run import Extras
-    from winokit.stages.release.settings import Settings, amount_of
+    from winokit.stages.release.run import ReleaseExtras
+    from winokit.stages.release.settings import ReleaseSettings, amount_of
 
-    settings = Settings(
+    settings = ReleaseSettings(
         name=name,
         version=version,
         licence=licence,
@@ -140,16 +140,16 @@ def release(
         formalization=formalization,
         date=date,
     )
-    extras = Extras(tuple(audit or ()), collection, about, hidden, read_secret(secret) if secret else None)
+    extras = ReleaseExtras(tuple(audit or ()), collection, about, hidden, read_secret(secret) if secret else None)
     common = {"removed": removed, "settings": settings, "extras": extras, "as_": as_, "lenient": lenient}
     if previous is None:
         refuse_unused(context, OF_NEXT, "an option of the next version of a release: --previous DIR")
         made, page = _first(kept, out, common, against), None
     else:
         from winokit.stages.evolve.next_version import Predecessor
-        from winokit.stages.evolve.preparing import Models
+        from winokit.stages.evolve.preparing import EvolveModels
 
-        models = Models(tuple(against or ()), tuple(watch or ()))
+        models = EvolveModels(tuple(against or ()), tuple(watch or ()))
         before = Predecessor(previous, models, majority, alpha, previous_hidden, bring_back)
         made, page = _next(before, kept, out, common, cache)
     tell(made.notes)

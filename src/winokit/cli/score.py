@@ -49,7 +49,7 @@ def score(
     Answers are kept as they come: run the same command again after an interruption and it goes on.
     """
     from winokit.data.loading import load
-    from winokit.methods.scoring import Plan, check_replaceable, close_calls, write_predictions
+    from winokit.methods.scoring import ScoringPlan, check_replaceable, close_calls, write_predictions
     from winokit.methods.scoring import score as run
     from winokit.models.base import notes_of
     from winokit.models.registry import load_model
@@ -57,7 +57,7 @@ def score(
     check_replaceable(out)
     dataset = load(data, as_=as_, lenient=lenient)[:limit]
     tell(dataset.notes)
-    plan = Plan(scoring, substitution, shots, seed=seed)
+    plan = ScoringPlan(scoring, substitution, shots, seed=seed)
     loaded = load_model(model)
     tell(notes_of(loaded))
     with open_cache(cache) as kept, progress_bar("scoring") as progress:

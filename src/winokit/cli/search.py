@@ -17,7 +17,7 @@ from winokit.results import Metric, rows_to_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from winokit.stages.search.findings import Finding, Findings
+    from winokit.stages.search.findings import SearchFinding, SearchFindings
 
 PARTS = 100
 NEEDED = ("torch", "transformers", "optuna")
@@ -91,12 +91,12 @@ def search(
     if not all(find_spec(name) for name in NEEDED):
         raise MissingExtra("winokit search", "train")
     from winokit.cli.train import load_sets
-    from winokit.methods.training.settings import Settings
+    from winokit.methods.training.settings import TrainSettings
     from winokit.stages.search.page import write_search_page
     from winokit.stages.search.run import search as search_settings
-    from winokit.stages.search.space import Space
+    from winokit.stages.search.space import SearchSpace
 
-    space = Space.of(
+    space = SearchSpace.of(
         sampler,
         learning_rate=learning_rate,
         batch_size=batch_size,
@@ -104,7 +104,7 @@ def search(
         warmup=warmup,
         weight_decay=weight_decay,
     )
-    settings = Settings(
+    settings = TrainSettings(
         steps=steps,
         accumulate=accumulate,
         seed=seed,
@@ -152,7 +152,7 @@ def _in_parts(bar: Callable[[int, int], None] | None) -> Callable[[float, int], 
     return None if bar is None else lambda done, total: bar(round(PARTS * done), PARTS * total)
 
 
-def table(findings: Findings) -> Table:
+def table(findings: SearchFindings) -> Table:
     """A line a formalization: how trials lie, the best of them with its correction, and test sets."""
     from rich.table import Table
 
@@ -168,7 +168,7 @@ def table(findings: Findings) -> Table:
     return made
 
 
-def _cells(one: Finding, findings: Findings) -> list[str]:
+def _cells(one: SearchFinding, findings: SearchFindings) -> list[str]:
     spread, luck = one.spread, one.luck
     if spread is None or luck is None:
         return ["0", str(one.degenerate)]
@@ -195,7 +195,7 @@ def _of_row(row: Metric | None) -> str:
     return rf"{_percent(row.value)} \[{100 * row.low:.1f}, {100 * row.high:.1f}]"
 
 
-def sentences(findings: Findings) -> list[str]:
+def sentences(findings: SearchFindings) -> list[str]:
     """What the table's numbers are to be held against."""
     luck = findings.overall
     lines = f"guessing {_percent(findings.chance)}, commonest answer {_percent(findings.majority)}"

@@ -34,8 +34,8 @@ from winokit.results import Metric, rows_to_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from winokit.methods.training.data import Data
-    from winokit.methods.training.finetune import Outcome
+    from winokit.methods.training.data import TrainingData
+    from winokit.methods.training.finetune import TrainOutcome
 
 
 def train(
@@ -82,10 +82,10 @@ def train(
     """
     need_training("train")
     from winokit.methods.training.finetune import finetune
-    from winokit.methods.training.settings import Settings
+    from winokit.methods.training.settings import TrainSettings
     from winokit.stages.train.page import write_train_page
 
-    settings = Settings(
+    settings = TrainSettings(
         formalization=formalization,
         learning_rate=learning_rate,
         epochs=epochs,
@@ -134,12 +134,12 @@ def load_sets(
     tests: list[str],
     arm: tuple[str | None, str | None],
     how: tuple[str | None, bool, int | None, int],
-) -> Data:
+) -> TrainingData:
     """What is trained on, chosen on and tested on, as the options name it."""
     from winokit.data.loading import load
     from winokit.errors import BadInput
-    from winokit.methods.training.arms import Arm as TrainedOn
-    from winokit.methods.training.data import Data, hold_out
+    from winokit.methods.training.arms import VariantArm as TrainedOn
+    from winokit.methods.training.data import TrainingData, hold_out
 
     as_, lenient, limit, seed = how
     if dev is not None and holdout is not None:
@@ -149,10 +149,10 @@ def load_sets(
     if holdout is not None:
         train, chosen_on = hold_out(train, holdout, seed)
     tested_on = tuple(load(test, as_=as_, lenient=lenient) for test in tests)
-    return Data(train[:limit], chosen_on, tested_on, TrainedOn.of(*arm))
+    return TrainingData(train[:limit], chosen_on, tested_on, TrainedOn.of(*arm))
 
 
-def _sentence(outcome: Outcome) -> str:
+def _sentence(outcome: TrainOutcome) -> str:
     curve, run = outcome.curve, outcome.run
     seconds = max(curve["seconds"], 1e-3)
     epochs = curve["train"][-1]["epoch"] if curve["train"] else 0

@@ -30,7 +30,7 @@ from winokit.results import rows_to_json
 if TYPE_CHECKING:
     from winokit.stages.transfer.plan import TrainingArm
     from winokit.stages.transfer.run import Transfer
-    from winokit.stages.transfer.selection import Named, Target
+    from winokit.stages.transfer.selection import NamedData, TransferTarget
 
 PAPERS = "papers"
 
@@ -95,11 +95,11 @@ def transfer(
     interrupted.
     """
     need_training("transfer")
-    from winokit.methods.training.settings import Settings
-    from winokit.stages.transfer.plan import Plan, grid_of
+    from winokit.methods.training.settings import TrainSettings
+    from winokit.stages.transfer.plan import TransferPlan, grid_of
     from winokit.stages.transfer.run import transfer as run
 
-    settings = Settings(
+    settings = TrainSettings(
         formalization=formalization,
         steps=steps,
         tokens=tokens,
@@ -122,7 +122,7 @@ def transfer(
     )
     tests = _tests(test, choose or [], (as_, lenient, drop_overlap))
     arms = [_arm(one, as_, lenient) for one in train]
-    plan = Plan(model, grid, device, save)
+    plan = TransferPlan(model, grid, device, save)
     with progress_bar("transfer") as told:
         found = run(arms, tests, out, plan, drop_overlap=drop_overlap, progress=told)
     _show(found, out, json)
@@ -142,13 +142,13 @@ def _arm(text: str, as_: str | None, lenient: bool) -> TrainingArm:
     return TrainingArm(name or ARROW.join(stage.card.name for stage in stages), stages)
 
 
-def _tests(tests: list[str], choices: list[str], how: tuple[str | None, bool, bool]) -> tuple[Target, ...]:
+def _tests(tests: list[str], choices: list[str], how: tuple[str | None, bool, bool]) -> tuple[TransferTarget, ...]:
     from winokit.stages.transfer.selection import with_choices
 
     as_, lenient, drop_overlap = how
     named = [_set(one, as_, lenient) for one in tests]
-    own: dict[str, Named] = {}
-    pool: list[Named] = []
+    own: dict[str, NamedData] = {}
+    pool: list[NamedData] = []
     for choice in choices:
         for_test, data = _named(choice)
         if for_test:
@@ -158,14 +158,14 @@ def _tests(tests: list[str], choices: list[str], how: tuple[str | None, bool, bo
     return with_choices(named, own=own, pool=pool, by_rule=PAPERS in choices, drop_overlap=drop_overlap)
 
 
-def _set(text: str, as_: str | None, lenient: bool) -> Named:
+def _set(text: str, as_: str | None, lenient: bool) -> NamedData:
     from winokit.data.loading import load
-    from winokit.stages.transfer.selection import Named
+    from winokit.stages.transfer.selection import NamedData
 
     name, data = _named(text)
     loaded = load(data, as_=as_, lenient=lenient)
     tell(loaded.notes)
-    return Named(name or loaded.card.name, loaded)
+    return NamedData(name or loaded.card.name, loaded)
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -79,7 +79,7 @@ class PastClock:
 
 
 @dataclass(frozen=True)
-class Pair:
+class DemoPair:
     """Twins to be handed in."""
 
     first: Problem
@@ -104,13 +104,13 @@ class Pair:
         }
 
 
-class Cast:
+class DemoCast:
     """The example workers at work; the same seed plays the same study."""
 
-    def __init__(self, study: Study, clock: PastClock, pairs: list[Pair], seed: int = 0) -> None:
+    def __init__(self, study: Study, clock: PastClock, pairs: list[DemoPair], seed: int = 0) -> None:
         self.study, self.clock, self.random = study, clock, Random(seed)
         self.joined = 0
-        self.stock: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+        self.stock: dict[tuple[str, str], list[DemoPair]] = defaultdict(list)
         for pair in pairs:
             self.stock[pair.about].append(pair)
         gold = read_gold(bundled("gold.jsonl"))
@@ -175,12 +175,12 @@ def fill(folder: Path, days: int = DAYS) -> None:
     write_whole(folder / "topics.jsonl", "".join(f"{json.dumps(row)}\n" for row in _topics(pairs)).encode())
     study = Study.create(folder, parse_config(CONFIG), clock=clock)
     try:
-        _play(study, clock, Cast(study, clock, pairs), days)
+        _play(study, clock, DemoCast(study, clock, pairs), days)
     finally:
         study.close()
 
 
-def _play(study: Study, clock: PastClock, cast: Cast, days: int) -> None:
+def _play(study: Study, clock: PastClock, cast: DemoCast, days: int) -> None:
     """Days of work: some write, others judge, and one of them does not read what they judge."""
     start = clock.moment
     writers = [cast.newcomer() for _ in range(WRITERS)]
@@ -197,17 +197,17 @@ def _play(study: Study, clock: PastClock, cast: Cast, days: int) -> None:
         quality.block(study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
 
 
-def _judge_some(study: Study, cast: Cast, worker: WorkerInfo, kind: str, slips: float) -> None:
+def _judge_some(study: Study, cast: DemoCast, worker: WorkerInfo, kind: str, slips: float) -> None:
     for _ in range(A_DAYS_VOTES):
         if workers.get(study, worker.code).step != workers.WORK or not cast.judge(worker, kind, slips):
             return
 
 
-def _bundled_pairs() -> list[Pair]:
-    return [Pair(*members) for members in load("open").groups.values()]
+def _bundled_pairs() -> list[DemoPair]:
+    return [DemoPair(*members) for members in load("open").groups.values()]
 
 
-def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
+def _topics(pairs: list[DemoPair]) -> Iterator[dict[str, object]]:
     """A topic for each that the twins are about, with words from them."""
     words: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:

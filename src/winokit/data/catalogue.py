@@ -11,7 +11,7 @@ from winokit.problem import Card
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """A dataset's card and what `winokit datasets` shows beside it."""
 
     card: Card
@@ -32,11 +32,11 @@ def _entry(
     human: float | None = None,
     citation: str = "",
     bundled: bool = False,
-) -> Entry:
-    return Entry(Card(name, title, licence, source, version, human, citation), problems, formats, bundled)
+) -> CatalogueEntry:
+    return CatalogueEntry(Card(name, title, licence, source, version, human, citation), problems, formats, bundled)
 
 
-CATALOGUE: dict[str, Entry] = {
+CATALOGUE: dict[str, CatalogueEntry] = {
     entry.card.name: entry
     for entry in (
         _entry(

@@ -52,7 +52,7 @@ class KnownSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class KnownIdentity:
     """The known set that problems come from, and how: whole, part, with other answers, with repeats, or some."""
 
     known: KnownSet
@@ -71,7 +71,7 @@ class Identity:
         return card if self.how == WHOLE else None
 
 
-def identify(problems: Sequence[Problem], prefer: str | None = None) -> Identity | None:
+def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIdentity | None:
     """The known set that problems are, are a part of, or come from in part; None where none is known.
 
     Text, pronoun and query make a problem here, by letters and digits alone: spaces, case, punctuation and the order of
@@ -92,10 +92,10 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> Identity
     if same:
         whole = next((one for one in same if one.repeated == repeated), None)
         if whole is None:
-            return Identity(same[0], REPEATS, 1.0)
+            return KnownIdentity(same[0], REPEATS, 1.0)
         answered = all(problem.answer is not None for problem in problems)
         other = answered and whole.answers not in (None, answers_total(keys, problems))
-        return Identity(whole, OTHER_ANSWERS if other else WHOLE, 1.0)
+        return KnownIdentity(whole, OTHER_ANSWERS if other else WHOLE, 1.0)
     short = hashes >> np.uint64(64 - BITS)
     places = np.minimum(np.searchsorted(table, short), len(table) - 1)
     bits = np.where(table[places] == short, members[places], 0)
@@ -111,7 +111,7 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> Identity
     if not found:
         return None
     all_in, share, *_, best = max(found, key=lambda entry: entry[:4])
-    return Identity(best, PART if all_in and len(problems) <= best.problems else SOME, share)
+    return KnownIdentity(best, PART if all_in and len(problems) <= best.problems else SOME, share)
 
 
 def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, prefer: str | None = None) -> Dataset:

@@ -11,9 +11,8 @@ from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
-from winokit.garbage import collector_off
 from winokit.methods.transforms import VIEWS
-from winokit.problem import Card, Dataset
+from winokit.problem import Card, Dataset, collector_off
 
 BUNDLED = ("open",)
 GENERATED, MOST_GENERATED = "synthetic", 1_000_000

@@ -14,9 +14,8 @@ from typing import Any
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
-from winokit.garbage import collector_off
 from winokit.methods.scoring import Prediction, write_predictions
-from winokit.problem import Dataset
+from winokit.problem import Dataset, collector_off
 from winokit.results import Metric, rows_to_json
 
 RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"

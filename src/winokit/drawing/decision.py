@@ -23,7 +23,7 @@ State = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class VerdictPoint:
     """One finding, whether it speaks for or against the score, and which facts it claims."""
 
     text: str
@@ -38,11 +38,11 @@ class Verdict:
     word: str
     tone: str
     headline: str
-    points: tuple[Point, ...]
+    points: tuple[VerdictPoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class VerdictCase:
     """One line of a decision table: the facts it is for (others may be anything), and what is then said."""
 
     when: Mapping[str, str | tuple[str, ...]]
@@ -61,9 +61,9 @@ class DecisionTable:
     """Facts with all they may be, and the cases in the order in which they are tried."""
 
     facts: Mapping[str, tuple[str, ...]]
-    cases: tuple[Case, ...]
+    cases: tuple[VerdictCase, ...]
 
-    def decide(self, state: State) -> Case:
+    def decide(self, state: State) -> VerdictCase:
         """The first case that fits; a table that has none is a mistake in the table."""
         return next(case for case in self.cases if case.fits(state))
 

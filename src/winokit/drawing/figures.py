@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winokit import __version__
-from winokit.drawing.plots import Confusion, Forest, Histogram, Mark, Stack
+from winokit.drawing.plots import Confusion, Forest, ForestMark, GroupStack, Histogram
 from winokit.drawing.wording import percent
 from winokit.files import write_whole
 from winokit.results import ABOVE, BELOW
@@ -130,7 +130,7 @@ def _legend(canvas: Canvas) -> None:
 def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
     """Each result with its interval; a dotted line marks chance, a hollow dot an interval that includes it."""
     labels: list[tuple[float, str, bool]] = []
-    marks: list[tuple[float, Mark]] = []
+    marks: list[tuple[float, ForestMark]] = []
     y = -1.0
     for block in forest.blocks:
         if len(forest.blocks) > 1:
@@ -160,7 +160,7 @@ def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
             ax.plot([], [], "o", color=COLOURS[index % len(COLOURS)], label=shortened(name))
 
 
-def _draw_marks(ax: Axes, marks: Sequence[tuple[float, Mark]], nought: float | None) -> None:
+def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], nought: float | None) -> None:
     """Draw chance, intervals and values, each kind in one stroke."""
     chances = [(y, m.row.chance if m.row.chance is not None else nought) for y, m in marks]
     known = [(y, 100 * chance) for y, chance in chances if chance is not None]
@@ -187,11 +187,11 @@ def _draw_marks(ax: Axes, marks: Sequence[tuple[float, Mark]], nought: float | N
     dots.set_clip_on(False)
 
 
-def _colour(mark: Mark) -> str:
+def _colour(mark: ForestMark) -> str:
     return COLOURS[mark.scorer % len(COLOURS)]
 
 
-def draw_stacks(ax: Axes, stacks: Sequence[Stack]) -> None:
+def draw_stacks(ax: Axes, stacks: Sequence[GroupStack]) -> None:
     """Whole, in part, none: one bar a scorer, what guessing gives as a thin bar below it."""
     names = ("every twin right", "some right", "none right")
     for y, stack in enumerate(stacks):

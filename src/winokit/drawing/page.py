@@ -29,13 +29,13 @@ def rendered(template: str, **shown: Any) -> bytes:
 @cache
 def environment() -> Environment:
     """The templates, with everything escaped that is not ours, and the filters that say numbers."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     from winokit import __version__
 
-    # A stage owns its template: "audit/page.html.j2" lies in stages/audit.
-    loader = ChoiceLoader([PackageLoader("winokit.drawing"), PackageLoader("winokit.stages", "")])
+    # A stage owns its template: templates are named by their place below winokit.
+    loader = PackageLoader("winokit", "")
     made = Environment(
         loader=loader,
         autoescape=True,

@@ -25,7 +25,7 @@ PLACES = ("first", "second", "third", "fourth", "fifth")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ForestMark:
     """One scorer's value on a line of a forest."""
 
     scorer: int
@@ -34,11 +34,11 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ForestLine:
     """One line of a forest: a title and a mark for each scorer that has the row."""
 
     title: str
-    marks: tuple[Mark, ...]
+    marks: tuple[ForestMark, ...]
     note: str | None = None
 
     @property
@@ -49,19 +49,19 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ForestBlock:
     """The lines of one protocol."""
 
     title: str
     question: str
-    lines: tuple[Line, ...]
+    lines: tuple[ForestLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
     """Values with intervals and chance on one axis."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[ForestBlock, ...]
     low: float = 0.0
     high: float = 1.0
 
@@ -88,7 +88,7 @@ class Forest:
         return f"{number:+g}".replace("-", "−") if self.low < 0 and number else f"{abs(number):g}"
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ForestLine]:
         """All lines, from top to bottom."""
         return [line for block in self.blocks for line in block.lines]
 
@@ -122,18 +122,20 @@ def difference_forest(
     return Forest(_blocks(rows, known, titled), -reach, reach)
 
 
-def _blocks(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]) -> tuple[Block, ...]:
+def _blocks(
+    rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]
+) -> tuple[ForestBlock, ...]:
     protocols: dict[str, list[Metric]] = {}
     for row in sorted(rows, key=place):
         protocols.setdefault(row.protocol, []).append(row)
     return tuple(
-        Block(about(name).title, about(name).question, _lines(members, known, titled))
+        ForestBlock(about(name).title, about(name).question, _lines(members, known, titled))
         for name, members in protocols.items()
     )
 
 
-def _lines(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]) -> tuple[Line, ...]:
-    marks: dict[str, list[Mark]] = {}
+def _lines(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]) -> tuple[ForestLine, ...]:
+    marks: dict[str, list[ForestMark]] = {}
     notes: dict[str, list[str]] = {}
     for row in rows:
         scorer = owner(row, known)
@@ -141,16 +143,18 @@ def _lines(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Me
             continue
         scoring = borrowed(row, scorer)
         name = titled(row) + (f" · scoring {scoring}" if scoring else "")
-        marks.setdefault(name, []).append(Mark(known.index(scorer), row, stands(row)))
+        marks.setdefault(name, []).append(ForestMark(known.index(scorer), row, stands(row)))
         notes.setdefault(name, []).extend([row.note] if row.note else [])
     return tuple(
-        Line(name, tuple(sorted(found, key=lambda mark: mark.scorer)), "; ".join(dict.fromkeys(notes[name])) or None)
+        ForestLine(
+            name, tuple(sorted(found, key=lambda mark: mark.scorer)), "; ".join(dict.fromkeys(notes[name])) or None
+        )
         for name, found in marks.items()
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class GroupStack:
     """Shares of groups that are right as a whole, in part, and not at all; chance beside them where it is known."""
 
     scorer: str
@@ -159,7 +163,7 @@ class Stack:
     chance: tuple[float, float, float] | None
 
 
-def stacks(run: Run, known: Sequence[Scorer]) -> tuple[Stack, ...]:
+def stacks(run: Run, known: Sequence[Scorer]) -> tuple[GroupStack, ...]:
     """The group breakdown of each scorer that has one."""
     found = []
     for scorer in known:
@@ -169,7 +173,7 @@ def stacks(run: Run, known: Sequence[Scorer]) -> tuple[Stack, ...]:
             continue
         chances = [row.chance for row in (whole, part, none) if row.chance is not None]
         chance = (chances[0], chances[1], chances[2]) if len(chances) == 3 else None
-        found.append(Stack(scorer.name, whole.n, (whole, part, none), chance))
+        found.append(GroupStack(scorer.name, whole.n, (whole, part, none), chance))
     return tuple(found)
 
 
@@ -266,7 +270,7 @@ def confusions(run: Run, known: Sequence[Scorer]) -> tuple[Confusion, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class SwitchTable:
     """Switchable problems by whether they are right before and after their candidates change places."""
 
     scorer: str
@@ -276,7 +280,7 @@ class Switched:
     neither: int
 
 
-def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[Switched, ...]:
+def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
     """The table of each scorer with predictions on switched problems that match its row's count."""
     found = []
     for scorer in known:
@@ -287,5 +291,5 @@ def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[Switched, ...]:
         cells = Counter((before[name], good) for name, good in after.items() if name in before)
         if row is not None and cells.total() == row.n:
             kinds = (cells[True, True], cells[True, False], cells[False, True], cells[False, False])
-            found.append(Switched(scorer.name, *kinds))
+            found.append(SwitchTable(scorer.name, *kinds))
     return tuple(found)

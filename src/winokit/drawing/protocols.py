@@ -8,7 +8,7 @@ from winokit.results import Metric
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Citation:
     """A paper to cite."""
 
     short: str
@@ -16,53 +16,53 @@ class Source:
     link: str = ""
 
 
-LEVESQUE = Source(
+LEVESQUE = Citation(
     "Levesque et al., 2012",
     "Hector J. Levesque, Ernest Davis and Leora Morgenstern. 2012. The Winograd Schema Challenge. KR 2012.",
 )
-TRICHELAIR = Source(
+TRICHELAIR = Citation(
     "Trichelair et al., 2018",
     "Paul Trichelair, Ali Emami, Jackie C. K. Cheung, Adam Trischler, Kaheer Suleman and Fernando Diaz. 2018. "
     "On the Evaluation of Common-Sense Reasoning in Natural Language Understanding. arXiv:1811.01778.",
     "https://arxiv.org/abs/1811.01778",
 )
-SAKAGUCHI_FIRST = Source(
+SAKAGUCHI_FIRST = Citation(
     "Sakaguchi et al., 2019",
     "Keisuke Sakaguchi, Ronan Le Bras, Chandra Bhagavatula and Yejin Choi. 2019. WinoGrande: An Adversarial Winograd "
     "Schema Challenge at Scale. arXiv:1907.10641, first version.",
     "https://arxiv.org/abs/1907.10641v1",
 )
-SAKAGUCHI = Source(
+SAKAGUCHI = Citation(
     "Sakaguchi et al., 2020",
     "Keisuke Sakaguchi, Ronan Le Bras, Chandra Bhagavatula and Yejin Choi. 2020. WinoGrande: An Adversarial Winograd "
     "Schema Challenge at Scale. AAAI 2020.",
     "https://arxiv.org/abs/1907.10641",
 )
-ELAZAR = Source(
+ELAZAR = Citation(
     "Elazar et al., 2021",
     "Yanai Elazar, Hongming Zhang, Yoav Goldberg and Dan Roth. 2021. Back to Square One: Artifact Detection, Training "
     "and Commonsense Disentanglement in the Winograd Schema. EMNLP 2021.",
     "https://aclanthology.org/2021.emnlp-main.819",
 )
-LIU = Source(
+LIU = Citation(
     "Liu et al., 2020",
     "Haokun Liu, William Huang, Dhara A. Mungra and Samuel R. Bowman. 2020. Precise Task Formalization Matters in "
     "Winograd Schema Evaluations. EMNLP 2020.",
     "https://arxiv.org/abs/2010.04043",
 )
-ABDOU = Source(
+ABDOU = Citation(
     "Abdou et al., 2020",
     "Mostafa Abdou, Vinit Ravishankar, Maria Barrett, Yonatan Belinkov, Desmond Elliott and Anders Søgaard. 2020. "
     "The Sensitivity of Language Models and Humans to Winograd Schema Perturbations. ACL 2020.",
     "https://aclanthology.org/2020.acl-main.679",
 )
-RUDINGER = Source(
+RUDINGER = Citation(
     "Rudinger et al., 2018",
     "Rachel Rudinger, Jason Naradowsky, Brian Leonard and Benjamin Van Durme. 2018. Gender Bias in Coreference "
     "Resolution. NAACL 2018.",
     "https://aclanthology.org/N18-2002",
 )
-ZHAO = Source(
+ZHAO = Citation(
     "Zhao et al., 2018",
     "Jieyu Zhao, Tianlu Wang, Mark Yatskar, Vicente Ordonez and Kai-Wei Chang. 2018. Gender Bias in Coreference "
     "Resolution: Evaluation and Debiasing Methods. NAACL 2018.",
@@ -71,38 +71,42 @@ ZHAO = Source(
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ProtocolCaption:
     """What a reader must know to read a protocol's numbers."""
 
     title: str
     question: str
-    sources: tuple[Source, ...] = ()
+    sources: tuple[Citation, ...] = ()
 
 
-ABOUT: dict[str, About] = {
-    "accuracy": About("Accuracy", "How many problems are answered right?", (LEVESQUE,)),
-    "groups": About("Twins", "How many groups are right as a whole?", (ELAZAR, ABDOU)),
-    "dependence": About(
+ABOUT: dict[str, ProtocolCaption] = {
+    "accuracy": ProtocolCaption("Accuracy", "How many problems are answered right?", (LEVESQUE,)),
+    "groups": ProtocolCaption("Twins", "How many groups are right as a whole?", (ELAZAR, ABDOU)),
+    "dependence": ProtocolCaption(
         "Twin dependence", "Do twins get the same option, whatever the special word says? Nought is best."
     ),
-    "strict": About(
+    "strict": ProtocolCaption(
         "Strict", "How many groups are right in every version: twins, switched, perturbed?", (ELAZAR, TRICHELAIR, ABDOU)
     ),
-    "switching": About("Switching", "Does the answer follow when the candidates change places?", (TRICHELAIR,)),
-    "association": About(
+    "switching": ProtocolCaption(
+        "Switching", "Does the answer follow when the candidates change places?", (TRICHELAIR,)
+    ),
+    "association": ProtocolCaption(
         "Association", "Is the score carried by problems that word association solves?", (TRICHELAIR,)
     ),
-    "artifacts": About(
+    "artifacts": ProtocolCaption(
         "Artifacts", "What does it score when the text no longer says enough?", (ELAZAR, SAKAGUCHI_FIRST)
     ),
-    "special-word": About("Special word", "Given the right candidate, is the right special word likelier?", (ELAZAR,)),
-    "stability": About("Stability", "Does it hold when the text is perturbed?", (ABDOU,)),
-    "position": About("Position", "Does the place of the right candidate matter?"),
-    "length": About("Candidate length", "Does it choose the shorter candidate?", (ELAZAR,)),
-    "structure": About("Structure", "Is one kind of text easier than another?", (TRICHELAIR,)),
-    "naturalness": About("Naturalness", "Is it right where the text is likelier?", (ELAZAR,)),
-    "gender": About("Gender", "Does it answer by stereotype?", (RUDINGER, ZHAO, SAKAGUCHI_FIRST)),
-    "luck": About("Luck", "Would a coin do as well?", (TRICHELAIR,)),
+    "special-word": ProtocolCaption(
+        "Special word", "Given the right candidate, is the right special word likelier?", (ELAZAR,)
+    ),
+    "stability": ProtocolCaption("Stability", "Does it hold when the text is perturbed?", (ABDOU,)),
+    "position": ProtocolCaption("Position", "Does the place of the right candidate matter?"),
+    "length": ProtocolCaption("Candidate length", "Does it choose the shorter candidate?", (ELAZAR,)),
+    "structure": ProtocolCaption("Structure", "Is one kind of text easier than another?", (TRICHELAIR,)),
+    "naturalness": ProtocolCaption("Naturalness", "Is it right where the text is likelier?", (ELAZAR,)),
+    "gender": ProtocolCaption("Gender", "Does it answer by stereotype?", (RUDINGER, ZHAO, SAKAGUCHI_FIRST)),
+    "luck": ProtocolCaption("Luck", "Would a coin do as well?", (TRICHELAIR,)),
 }
 ORDER = {name: place for place, name in enumerate(ABOUT)}
 
@@ -170,9 +174,9 @@ def base(name: str) -> str:
     return name.partition("@")[0]
 
 
-def about(protocol: str) -> About:
+def about(protocol: str) -> ProtocolCaption:
     """What is known of a protocol; one from elsewhere speaks for itself."""
-    return ABOUT.get(base(protocol)) or About(_plain(protocol).capitalize(), "")
+    return ABOUT.get(base(protocol)) or ProtocolCaption(_plain(protocol).capitalize(), "")
 
 
 def title(row: Metric) -> str:

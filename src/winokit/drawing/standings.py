@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, Point
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, VerdictPoint
 from winokit.drawing.wording import say
 from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
 
@@ -56,6 +56,6 @@ def say_level(row: Metric) -> str:
     return "unknown" if level is None else f"{100 * level:.1f}"
 
 
-def point_of(fact: str, place: str, text: str) -> Point:
+def point_of(fact: str, place: str, text: str) -> VerdictPoint:
     """A finding that claims where something stands, in the tone of that."""
-    return Point(text, TONES[place], {fact: place})
+    return VerdictPoint(text, TONES[place], {fact: place})

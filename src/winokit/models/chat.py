@@ -20,7 +20,7 @@ import numpy as np
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Answer, Ask, Refusal, Reply, Request
-from winokit.models.chat_client import ChatClient, Completion, Manners, Messages, Token
+from winokit.models.chat_client import ChatClient, ChatToken, Completion, Messages, ServerManners
 from winokit.models.registry import Spec
 
 OPENAI = "https://api.openai.com/v1"
@@ -55,7 +55,7 @@ def load(spec: Spec) -> ChatModel:
     logprobs = given.get("logprobs", "auto")
     if logprobs not in ("auto", "on", "off"):
         raise UnknownName("value of option logprobs", logprobs, ("auto", "on", "off"))
-    manners = Manners(
+    manners = ServerManners(
         concurrency=int(_number(spec, "concurrency", 8, least=1, whole=True)),
         timeout=_number(spec, "timeout", 60, least=0.001),
         retries=int(_number(spec, "retries", 6, whole=True)),
@@ -213,7 +213,7 @@ class _Names:
         }
 
 
-def option_logprobs(tokens: Sequence[Token], options: Sequence[str], choice: int) -> tuple[float, ...] | None:
+def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice: int) -> tuple[float, ...] | None:
     """Log-probability of each option at the token that says the chosen one, or None where no token shows it.
 
     An option's probability is that of all listed tokens that begin it and no other ("B", " b", "(B"). One that is not

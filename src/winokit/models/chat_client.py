@@ -46,7 +46,7 @@ Messages: TypeAlias = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class Token:
+class ChatToken:
     """One token of a reply, and what could have stood in its place, each with its log-probability."""
 
     text: str
@@ -62,11 +62,11 @@ class Completion:
     cut: bool = False
     too_long: bool = False
     """The conversation did not fit into the model's context; the text is the server's complaint."""
-    tokens: tuple[Token, ...] | None = None
+    tokens: tuple[ChatToken, ...] | None = None
 
 
 @dataclass(frozen=True)
-class Manners:
+class ServerManners:
     """How hard a server is pressed: requests at once, seconds for each, tries after the first, first pause."""
 
     concurrency: int = 8
@@ -103,7 +103,7 @@ class ChatClient:
     """
 
     def __init__(
-        self, url: str, key: str | None, settings: Settings, manners: Manners, *, needs_logprobs: bool = False
+        self, url: str, key: str | None, settings: Settings, manners: ServerManners, *, needs_logprobs: bool = False
     ) -> None:
         self.url = url.rstrip("/") + "/chat/completions"
         self.settings = settings
@@ -263,9 +263,9 @@ def read_completion(payload: Any) -> Completion:
     return Completion(text, refused, choice.get("finish_reason") == "length", tokens=tokens)
 
 
-def _token(entry: Mapping[str, Any]) -> Token:
+def _token(entry: Mapping[str, Any]) -> ChatToken:
     listed = {item["token"]: float(item["logprob"]) for item in entry.get("top_logprobs") or ()}
-    return Token(entry["token"], tuple({entry["token"]: float(entry["logprob"]), **listed}.items()))
+    return ChatToken(entry["token"], tuple({entry["token"]: float(entry["logprob"]), **listed}.items()))
 
 
 def _drop(settings: Settings, *names: str) -> Settings:

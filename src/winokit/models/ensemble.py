@@ -38,7 +38,7 @@ WORD = re.compile(r"\s*\S+")
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-class Ensemble:
+class EnsembleModel:
     """Models that answer together."""
 
     def __init__(self, spec: str, members: Sequence[Model], combine: str = "probability") -> None:
@@ -94,7 +94,7 @@ def _log_mean_exp(logprobs: Floats) -> Floats:
     return mean
 
 
-def load(spec: Spec) -> Ensemble:
+def load(spec: Spec) -> EnsembleModel:
     """Load `ensemble:SPEC+SPEC?combine=…`; of the options at the end, all but `combine` are the last member's."""
     names = [name for name in spec.place_or_fail("two or more models with + between them").split("+") if name]
     if len(names) < 2:
@@ -102,4 +102,4 @@ def load(spec: Spec) -> Ensemble:
     *others, last = map(Spec.parse, names)
     options = {name: value for name, value in spec.options.items() if name != "combine"}
     members = [load_model(member) for member in (*others, replace(last, options=options))]
-    return Ensemble(str(spec), members, spec.options.get("combine", "probability"))
+    return EnsembleModel(str(spec), members, spec.options.get("combine", "probability"))

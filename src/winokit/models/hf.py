@@ -9,6 +9,7 @@ it was trained with, unless a `kind` says otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,35 +18,36 @@ from typing import TYPE_CHECKING
 from winokit.errors import BadInput, MissingExtra
 from winokit.models.base import Model
 from winokit.models.registry import Spec
+from winokit.registry import Registry
 
 if TYPE_CHECKING:
-    from winokit.models.hf_common import Settings
+    from winokit.models.hf_common import HfSettings
 
 HOMES = {
     "causal": "winokit.models.hf_causal",
     "masked": "winokit.models.hf_masked",
     "seq2seq": "winokit.models.hf_seq2seq",
 }
-# A folder that `winokit train` wrote judges whole problems; what does so lives above this package.
-TRAINED, HOME_OF_TRAINED = "winokit.json", "winokit.methods.formalizations.finetuned"
+TRAINED = "winokit.json"
+"""A folder of `winokit train` has this file. It judges whole problems, so that its loader lives above this package."""
+LOADERS: Registry[Callable[[Spec], Model]] = Registry("maker of trained folders", "winokit.trained")
 
 
 def load(spec: Spec) -> Model:
     """Load a model of transformers, as the kind it was made to be or the kind asked for."""
     if not (find_spec("torch") and find_spec("transformers")):
         raise MissingExtra("hf: models", "hf")
-    from winokit.models.hf_common import Settings
+    from winokit.models.hf_common import HfSettings
 
-    settings = Settings.of(spec)
+    settings = HfSettings.of(spec)
     if settings.kind is None and settings.folder is not None and (settings.folder / TRAINED).exists():
-        trained: Model = import_module(HOME_OF_TRAINED).load(spec, settings)
-        return trained
+        return LOADERS["winokit"](spec)
     kind = settings.kind or told_kind(settings)
     model: Model = import_module(HOMES[kind]).load(spec, replace(settings, kind=kind))
     return model
 
 
-def told_kind(settings: Settings) -> str:
+def told_kind(settings: HfSettings) -> str:
     """The kind of a model by its configuration: the class it was saved as, else what its family is made for."""
     from transformers.models.auto import modeling_auto as auto
 

@@ -19,14 +19,14 @@ from transformers.utils.hub import cached_file
 
 from winokit.errors import BadInput
 from winokit.models.base import Continuation, NothingToScore, Piece, Pieces, Refusal, TooLong
-from winokit.models.hf_common import Settings
+from winokit.models.hf_common import HfSettings
 from winokit.models.prefix_tree import Scored
 
 ALONE = "a single token with nothing before it has no probability; ?bos=on puts BOS there"
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedText:
     """A continuation as tokens, and where each scored one stands in its text."""
 
     scored: Scored
@@ -63,12 +63,12 @@ class Boundary:
             text: self._begun(*encoded) for text, encoded in plain.items()
         }
 
-    def split(self, requests: Sequence[Continuation], most: int | None = None) -> list[Encoded | Refusal]:
+    def split(self, requests: Sequence[Continuation], most: int | None = None) -> list[EncodedText | Refusal]:
         """The tokens of each request, and which of them are scored; `most` is how many a model reads."""
         moved = [_moved(request) for request in requests]
         whole = self.encode([context + text for context, text in moved])
         alone = self.encode([context for context, _ in moved if context])
-        encoded: list[Encoded | Refusal] = []
+        encoded: list[EncodedText | Refusal] = []
         for request, (context, text) in zip(requests, moved, strict=True):
             ids, places = whole[context + text]
             first = len(alone[context][0]) if context else 1
@@ -80,7 +80,7 @@ class Boundary:
                 encoded.append(TooLong(context + text, len(ids) - 1, most).refusal)
                 continue
             shift = len(context) + len(text) - len(request.text)
-            encoded.append(Encoded(Scored(tuple(ids), first), _placed(places[first:], shift, len(request.text))))
+            encoded.append(EncodedText(Scored(tuple(ids), first), _placed(places[first:], shift, len(request.text))))
         return encoded
 
     def _begun(self, ids: list[int], places: list[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:
@@ -99,7 +99,7 @@ class Boundary:
         return dict(zip(texts, zip(encoded["input_ids"], encoded["offset_mapping"], strict=True), strict=True))
 
 
-def begins_with_bos(settings: Settings, tokenizer: Any) -> bool:
+def begins_with_bos(settings: HfSettings, tokenizer: Any) -> bool:
     """Whether a model's texts begin with BOS: as the SPEC says, else its own files, else its tokenizer.
 
     Its files are asked first since transformers drops what a GGUF file says of it, and the `add_bos_token` of
@@ -111,12 +111,12 @@ def begins_with_bos(settings: Settings, tokenizer: Any) -> bool:
     return stated if stated is not None else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
 
 
-def _config_bos(settings: Settings) -> bool | None:
+def _config_bos(settings: HfSettings) -> bool | None:
     stated = get_tokenizer_config(settings.place, **settings.source).get("add_bos_token")
     return stated if isinstance(stated, bool) else None
 
 
-def _gguf_bos(settings: Settings, file: str) -> bool | None:
+def _gguf_bos(settings: HfSettings, file: str) -> bool | None:
     """What a GGUF file says; where it says nothing, SentencePiece vocabularies (`llama`) have BOS, as in llama.cpp."""
     from gguf import GGUFReader
 

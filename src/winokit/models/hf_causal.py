@@ -37,8 +37,8 @@ from winokit.models.base import (
     TooLong,
     Unreadable,
 )
-from winokit.models.hf_boundary import Boundary, Encoded, begins_with_bos
-from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
+from winokit.models.hf_boundary import Boundary, EncodedText, begins_with_bos
+from winokit.models.hf_common import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
 from winokit.models.hf_onednn import multiply_with_onednn
 from winokit.models.packing import packed
 from winokit.models.prefix_tree import Scored, Tree, forest, singles
@@ -62,19 +62,19 @@ WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
 Logprobs: TypeAlias = list[float]
 
 
-def load(spec: Spec, settings: Settings) -> CausalModel:
+def load(spec: Spec, settings: HfSettings) -> CausalModel:
     """Load a causal model."""
     tokenizer = load_tokenizer(settings)
     network = load_weights(transformers.AutoModelForCausalLM, settings)
     multiply_with_onednn(network)
     boundary = Boundary(tokenizer, bos=begins_with_bos(settings, tokenizer))
-    return CausalModel(spec, settings, boundary, Reader(network, settings))
+    return CausalModel(spec, settings, boundary, CausalReader(network, settings))
 
 
-class Reader:
+class CausalReader:
     """A network that guesses tokens, and the way in which it reads texts."""
 
-    def __init__(self, network: Any, settings: Settings) -> None:
+    def __init__(self, network: Any, settings: HfSettings) -> None:
         self.network = network
         self.device = network.device
         config = network.config.get_text_config()
@@ -185,10 +185,10 @@ class CausalModel:
     kind = "causal"
     can: frozenset[type] = frozenset({Continuation, Ask, Embed})
 
-    def __init__(self, spec: Spec, settings: Settings, boundary: Boundary, reader: Reader) -> None:
+    def __init__(self, spec: Spec, settings: HfSettings, boundary: Boundary, reader: CausalReader) -> None:
         self.spec = str(spec)
         self.settings, self.boundary, self.reader = settings, boundary, reader
-        sample = [encoded.scored for encoded in boundary.split(SAMPLE) if isinstance(encoded, Encoded)]
+        sample = [encoded.scored for encoded in boundary.split(SAMPLE) if isinstance(encoded, EncodedText)]
         if not reader.choose_plan(sample):
             raise BadInput(f"{settings.place}: not a causal model, since its guesses change with what follows")
 
@@ -219,7 +219,7 @@ class CausalModel:
     def _continue(self, requests: Mapping[int, Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
         encoded = dict(zip(requests, self.boundary.split(list(requests.values()), self.reader.most), strict=True))
         yield from ((name, text) for name, text in encoded.items() if isinstance(text, Refusal))
-        read = [(name, text) for name, text in encoded.items() if isinstance(text, Encoded)]
+        read = [(name, text) for name, text in encoded.items() if isinstance(text, EncodedText)]
         for number, logprobs in self.reader.read([text.scored for _, text in read]):
             name, text = read[number]
             yield name, text.pieces(logprobs)

@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class HfSettings:
     """How a model is to be loaded and run, as the SPEC says and with its defaults filled in."""
 
     place: str
@@ -48,7 +48,7 @@ class Settings:
     """Whether texts begin with BOS; None for what the model's files say (`hf_boundary`)."""
 
     @classmethod
-    def of(cls, spec: Spec) -> Settings:
+    def of(cls, spec: Spec) -> HfSettings:
         """Read the options of a SPEC, each checked."""
         options = spec.only(*OPTIONS)
         device = _device(options.get("device"))
@@ -77,12 +77,12 @@ class Settings:
         return {name: value for name, value in source.items() if value is not None}
 
 
-def load_config(settings: Settings) -> Any:
+def load_config(settings: HfSettings) -> Any:
     """The model's configuration."""
     return _fetch(transformers.AutoConfig.from_pretrained, settings)
 
 
-def load_tokenizer(settings: Settings) -> Any:
+def load_tokenizer(settings: HfSettings) -> Any:
     """The model's tokenizer, which must be one that knows where in the text each token stands."""
     if settings.bos is not None and settings.kind != "causal":
         raise BadInput(f"{settings.place}: bos= is an option of causal models only")
@@ -94,7 +94,7 @@ def load_tokenizer(settings: Settings) -> Any:
     return tokenizer
 
 
-def load_weights(auto_class: Any, settings: Settings, **options: Any) -> Any:
+def load_weights(auto_class: Any, settings: HfSettings, **options: Any) -> Any:
     """The model itself, its adapter merged, on its device, ready to be asked.
 
     A part that the folder has no weights for (the head, where a model was saved with another) would be random numbers.
@@ -104,13 +104,13 @@ def load_weights(auto_class: Any, settings: Settings, **options: Any) -> Any:
     return model
 
 
-def check_whole(settings: Settings, missing: Sequence[str]) -> None:
+def check_whole(settings: HfSettings, missing: Sequence[str]) -> None:
     """Refuse a model of which some weights are missing."""
     if missing:
         raise BadInput(f"{settings.place}: no weights for {missing[0]}, so that it is not a {settings.kind} model")
 
 
-def load_parts(auto_class: Any, settings: Settings, **options: Any) -> tuple[Any, list[str]]:
+def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[Any, list[str]]:
     """The model as `load_weights` has it, and the names of the weights that were not there and are random now."""
     dtype = "auto" if settings.dtype == "auto" else getattr(torch, settings.dtype)
     model, told = _fetch(auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **options)
@@ -121,7 +121,7 @@ def load_parts(auto_class: Any, settings: Settings, **options: Any) -> tuple[Any
     return model.eval(), sorted(told["missing_keys"])
 
 
-def fingerprint(settings: Settings) -> str:
+def fingerprint(settings: HfSettings) -> str:
     """What determines the answers: the content of a local folder, or the commit of a hub model; dtype and adapter."""
     if settings.folder is not None:
         weights = _contents(settings.folder, settings.gguf_file)
@@ -162,7 +162,7 @@ def out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in said or "can't allocate memory" in said
 
 
-def _fetch(from_pretrained: Callable[..., T], settings: Settings, **options: Any) -> T:
+def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:
     """Call a `from_pretrained` without its chatter, its complaints put in one line."""
     try:
         with _quiet():

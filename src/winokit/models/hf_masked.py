@@ -31,7 +31,7 @@ import transformers
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.hf_common import (
-    Settings,
+    HfSettings,
     check_whole,
     fingerprint,
     halving,
@@ -40,7 +40,7 @@ from winokit.models.hf_common import (
     out_of_memory,
     windows,
 )
-from winokit.models.masked_plan import Gaze, Guess, Plan, Pool, assembled, planned, whole_text
+from winokit.models.masked_plan import Gaze, Guess, MaskPlan, MaskPool, assembled, planned, whole_text
 from winokit.models.packing import packed
 from winokit.models.reading import Ids, read
 from winokit.models.registry import Spec
@@ -59,7 +59,7 @@ W = TypeVar("W")
 R = TypeVar("R")
 
 
-def load(spec: Spec, settings: Settings) -> MaskedModel:
+def load(spec: Spec, settings: HfSettings) -> MaskedModel:
     """Load tokenizer and weights."""
     tokenizer = load_tokenizer(settings)
     if tokenizer.mask_token_id is None:
@@ -76,7 +76,7 @@ class MaskedModel:
 
     kind = "masked"
 
-    def __init__(self, spec: str, settings: Settings, tokenizer: Any, model: Any, *, has_head: bool = True) -> None:
+    def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any, *, has_head: bool = True) -> None:
         self.spec = spec
         self.can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Attention, Embed} if has_head else {Embed})
         self.settings = settings
@@ -108,7 +108,7 @@ class MaskedModel:
             yield from self._run(self._attention, plan.gazes, ATTENTION_BUDGET, power=2)
             yield from self._run(self._vectors, plan.pools, self.budget)
 
-    def _plan(self, requests: Mapping[int, Request]) -> Plan:
+    def _plan(self, requests: Mapping[int, Request]) -> MaskPlan:
         readings = read(self.tokenizer, [whole_text(request) for request in requests.values()], self.longest)
         return planned(requests, readings, self.tokenizer.mask_token_id)
 
@@ -154,7 +154,7 @@ class MaskedModel:
             answers.append([(gaze.request, reduced(paid, gaze)) for gaze in gazes])
         return answers
 
-    def _vectors(self, batch: Sequence[tuple[Ids, list[Pool]]]) -> list[list[tuple[int, Vector]]]:
+    def _vectors(self, batch: Sequence[tuple[Ids, list[MaskPool]]]) -> list[list[tuple[int, Vector]]]:
         """Each request with the mean of its hidden states."""
         hidden = self.model.base_model(**self._padded([ids for ids, _ in batch])).last_hidden_state
         return [

@@ -39,9 +39,9 @@ from winokit.models.base import (
     Request,
     Unreadable,
 )
-from winokit.models.hf_common import Settings, fingerprint, halving, load_tokenizer, load_weights, windows
+from winokit.models.hf_common import HfSettings, fingerprint, halving, load_tokenizer, load_weights, windows
 from winokit.models.packing import packed
-from winokit.models.reading import Ids, Reading, pooled_positions, read
+from winokit.models.reading import Ids, TextReading, pooled_positions, read
 from winokit.models.registry import Spec
 
 WINDOW = 1024
@@ -54,13 +54,13 @@ Logprobs: TypeAlias = list[float]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Seq2seqJob:
     """A request, what the encoder reads for it, what the decoder scores, and the log-probabilities found so far."""
 
     index: int
     request: Request
-    prompt: Reading
-    targets: list[Reading]
+    prompt: TextReading
+    targets: list[TextReading]
     found: dict[int, Logprobs] = field(default_factory=dict)
 
     def check(self) -> None:
@@ -83,15 +83,15 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Seq2seqRow:
     """One target to decode after a prompt that the encoder has read."""
 
     state: torch.Tensor
-    job: Job
+    job: Seq2seqJob
     number: int
 
     @property
-    def target(self) -> Reading:
+    def target(self) -> TextReading:
         """The text to score."""
         return self.job.targets[self.number]
 
@@ -106,7 +106,7 @@ class Row:
         return len(self.state) + len(self.ids)
 
 
-def load(spec: Spec, settings: Settings) -> Seq2SeqModel:
+def load(spec: Spec, settings: HfSettings) -> Seq2SeqModel:
     """Load tokenizer and weights."""
     tokenizer = load_tokenizer(settings)
     return Seq2SeqModel(str(spec), settings, tokenizer, load_weights(transformers.AutoModelForSeq2SeqLM, settings))
@@ -118,7 +118,7 @@ class Seq2SeqModel:
     kind = "seq2seq"
     can: frozenset[type] = frozenset({Ask, Continuation, Embed})
 
-    def __init__(self, spec: str, settings: Settings, tokenizer: Any, model: Any) -> None:
+    def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any) -> None:
         self.spec = spec
         self.settings = settings
         self.tokenizer = tokenizer
@@ -146,20 +146,20 @@ class Seq2SeqModel:
                     yield job.index, unreadable.refusal
             yield from self._run(jobs)
 
-    def _plan(self, requests: Mapping[int, Request]) -> list[Job]:
+    def _plan(self, requests: Mapping[int, Request]) -> list[Seq2seqJob]:
         """Every request with its texts read."""
         sides = [two_sides(request) for request in requests.values()]
         prompts = read(self.tokenizer, [prompt for prompt, _ in sides], self.longest)
         texts = [text for _, texts in sides for text in texts]
         targets = iter(read(self.tokenizer, texts, self.longest_target, as_target=True))
         return [
-            Job(index, request, prompt, [next(targets) for _ in texts])
+            Seq2seqJob(index, request, prompt, [next(targets) for _ in texts])
             for (index, request), prompt, (_, texts) in zip(requests.items(), prompts, sides, strict=True)
         ]
 
-    def _run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Answer]]:
+    def _run(self, jobs: Sequence[Seq2seqJob]) -> Iterator[tuple[int, Answer]]:
         """Read each prompt once, then answer all that is asked about it."""
-        by_prompt: dict[Ids, list[Job]] = defaultdict(list)
+        by_prompt: dict[Ids, list[Seq2seqJob]] = defaultdict(list)
         for job in jobs:
             by_prompt[tuple(job.prompt.ids)].append(job)
         prompts = list(by_prompt)
@@ -170,10 +170,10 @@ class Seq2SeqModel:
                 for job in by_prompt[prompts[at]]:
                     if isinstance(job.request, Embed):
                         yield job.index, pooled(state, pooled_positions(job.request, job.prompt))
-                    rows += [Row(state, job, number) for number in range(len(job.targets))]
+                    rows += [Seq2seqRow(state, job, number) for number in range(len(job.targets))]
             yield from self._score(rows)
 
-    def _score(self, rows: Sequence[Row]) -> Iterator[tuple[int, Answer]]:
+    def _score(self, rows: Sequence[Seq2seqRow]) -> Iterator[tuple[int, Answer]]:
         """Decode rows, and answer each request with its last."""
         for batch in packed([row.cost for row in rows], self.budget):
             chosen = [rows[at] for at in batch]
@@ -190,7 +190,7 @@ class Seq2SeqModel:
         return [state[: len(prompt)] for state, prompt in zip(states, prompts, strict=True)]
 
     @torch.inference_mode()
-    def _decode(self, rows: Sequence[Row]) -> list[Logprobs]:
+    def _decode(self, rows: Sequence[Seq2seqRow]) -> list[Logprobs]:
         """The log-probability of each scored token of each row."""
         states = pad_sequence([row.state for row in rows], batch_first=True)
         _, attended = self._padded([row.job.prompt.ids for row in rows])
@@ -254,7 +254,7 @@ def moved_spaces(context: str) -> str:
     return context[len(context.rstrip()) :]
 
 
-def pieces(target: Reading, logprobs: Logprobs, origin: int) -> Pieces:
+def pieces(target: TextReading, logprobs: Logprobs, origin: int) -> Pieces:
     """Pieces of a text that begins at `origin` of what was read, after spaces that came from the context."""
     places = [place for place in target.places if place is not None]
     return tuple(

@@ -21,7 +21,7 @@ from winokit.models.base import (
     Request,
     Unreadable,
 )
-from winokit.models.reading import Ids, Reading, pooled_positions
+from winokit.models.reading import Ids, TextReading, pooled_positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Gaze:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class MaskPool:
     """A vector asked for: by which request, as the mean over which positions."""
 
     request: int
@@ -52,12 +52,12 @@ class Pool:
 
 
 @dataclass(slots=True)
-class Plan:
+class MaskPlan:
     """What a window of requests wants to know, by the token ids to read."""
 
     guesses: dict[Ids, list[Guess]] = field(default_factory=lambda: defaultdict(list))
     gazes: dict[Ids, list[Gaze]] = field(default_factory=lambda: defaultdict(list))
-    pools: dict[Ids, list[Pool]] = field(default_factory=lambda: defaultdict(list))
+    pools: dict[Ids, list[MaskPool]] = field(default_factory=lambda: defaultdict(list))
     refused: dict[int, Refusal] = field(default_factory=dict)
 
 
@@ -74,9 +74,9 @@ def whole_text(request: Request) -> str:
     )
 
 
-def planned(requests: Mapping[int, Request], readings: Sequence[Reading], mask: int) -> Plan:
+def planned(requests: Mapping[int, Request], readings: Sequence[TextReading], mask: int) -> MaskPlan:
     """The plan of some requests, each with the reading of its whole text; `mask` is the id that hides a token."""
-    plan = Plan()
+    plan = MaskPlan()
     for (index, request), reading in zip(requests.items(), readings, strict=True):
         try:
             reading.check()
@@ -86,7 +86,7 @@ def planned(requests: Mapping[int, Request], readings: Sequence[Reading], mask: 
     return plan
 
 
-def _add(plan: Plan, index: int, request: Request, reading: Reading, mask: int) -> None:
+def _add(plan: MaskPlan, index: int, request: Request, reading: TextReading, mask: int) -> None:
     match request:
         case Fill() | PseudoLikelihood():
             for guess, hidden in guesses(index, request, reading):
@@ -95,11 +95,11 @@ def _add(plan: Plan, index: int, request: Request, reading: Reading, mask: int) 
             gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
             plan.gazes[tuple(reading.ids)].append(gaze)
         case Embed():
-            pool = Pool(index, pooled_positions(request, reading))
+            pool = MaskPool(index, pooled_positions(request, reading))
             plan.pools[tuple(reading.ids)].append(pool)
 
 
-def guesses(index: int, request: Fill | PseudoLikelihood, reading: Reading) -> Iterator[tuple[Guess, list[int]]]:
+def guesses(index: int, request: Fill | PseudoLikelihood, reading: TextReading) -> Iterator[tuple[Guess, list[int]]]:
     """Each token of the request to guess, with the positions to mask for it."""
     if isinstance(request, Fill):
         origin = len(request.before)

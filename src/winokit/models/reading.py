@@ -15,7 +15,7 @@ Ids: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """Token ids, and of each the place and the word; both are None for [CLS] and its like."""
 
     text: str
@@ -61,7 +61,7 @@ class Reading:
         return tuple(ids)
 
 
-def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = False) -> list[Reading]:
+def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = False) -> list[TextReading]:
     """Readings of texts, special tokens included; one of more tokens than `most` says so when it is used.
 
     Some tokenizers read what a decoder is to write (`as_target`) in another way than what an encoder reads.
@@ -73,7 +73,7 @@ def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = F
     return [_reading(text, encoding, most) for text, encoding in zip(texts, encodings, strict=True)]
 
 
-def _reading(text: str, encoding: Any, most: int) -> Reading:
+def _reading(text: str, encoding: Any, most: int) -> TextReading:
     special = [bool(mark) for mark in encoding.special_tokens_mask]
     places = [None if out else bare(text, *place) for place, out in zip(encoding.offsets, special, strict=True)]
     words = encoding.word_ids
@@ -81,7 +81,7 @@ def _reading(text: str, encoding: Any, most: int) -> Reading:
         # A tokenizer that does not cut a text into words first takes all of it for one.
         starts = [word.start() for word in re.finditer(r"\S+", text)]
         words = [None if place is None else bisect_right(starts, place[0]) for place in places]
-    return Reading(text, encoding.ids, places, words, most)
+    return TextReading(text, encoding.ids, places, words, most)
 
 
 def bare(text: str, start: int, end: int) -> tuple[int, int]:
@@ -100,7 +100,7 @@ def bare(text: str, start: int, end: int) -> tuple[int, int]:
     return start, max(start, end)
 
 
-def pooled_positions(request: Embed, reading: Reading) -> list[int]:
+def pooled_positions(request: Embed, reading: TextReading) -> list[int]:
     """The tokens a vector is the mean of."""
     match request.pooling:
         case "mean":

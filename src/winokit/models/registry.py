@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from urllib.parse import parse_qsl
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Model
+from winokit.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -65,25 +65,25 @@ class Spec:
         return self.place
 
 
-# Imported when first asked for, since most need an extra: prefix to the module whose `load(spec)` makes the model.
-# Those that judge whole problems live above this package; they answer `Choose`, and are known here by name only.
-HOMES = {
-    "builtin": "winokit.models.builtin",
-    "random": "winokit.models.random_model",
-    "hf": "winokit.models.hf",
-    "gguf": "winokit.models.gguf",
-    "chat": "winokit.models.chat",
-    "ngram": "winokit.models.ngram",
-    "ensemble": "winokit.models.ensemble",
-    "python": "winokit.models.python_function",
-    "hunter": "winokit.methods.hunting.hunter",
-}
+MODELS: Registry[Callable[[Spec], Model]] = Registry(
+    "kind of model",
+    "winokit.models",
+    {
+        "builtin": "winokit.models.builtin:load",
+        "random": "winokit.models.random_model:load",
+        "hf": "winokit.models.hf:load",
+        "gguf": "winokit.models.gguf:load",
+        "chat": "winokit.models.chat:load",
+        "ngram": "winokit.models.ngram:load",
+        "ensemble": "winokit.models.ensemble:load",
+        "python": "winokit.models.python_function:load",
+    },
+)
+"""From prefix to what makes the model of a SPEC. Models that judge whole problems (`Choose`) live above this package:
+the hunter comes by entry point, as those of other packages do."""
 
 
 def load_model(spec: str | Spec) -> Model:
     """Load a model by its SPEC."""
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-    if parsed.prefix not in HOMES:
-        raise UnknownName("kind of model", parsed.prefix, HOMES)
-    load: Callable[[Spec], Model] = import_module(HOMES[parsed.prefix]).load
-    return load(parsed)
+    return MODELS[parsed.prefix](parsed)

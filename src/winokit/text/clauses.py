@@ -32,7 +32,7 @@ PREPOSITIONS_TOO = frozenset("after before since until till as once".split())
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ClausePiece:
     """A token of a problem's text, a whole mention of a candidate, or the blank."""
 
     word: str
@@ -43,32 +43,32 @@ class Piece:
     blank: bool = False
 
 
-def take_apart(problem: Problem) -> list[Piece]:
+def take_apart(problem: Problem) -> list[ClausePiece]:
     """The tokens of the text, with mentions of candidates and the blank as one piece each."""
     named = mentions(problem.text, problem.candidates)
     blank = len(problem.before)
     before, after = _pieces(problem.before, 0, named), _pieces(problem.after, blank + 1, named)
-    return [*before, Piece(BLANK, blank, blank + 1, blank=True), *after]
+    return [*before, ClausePiece(BLANK, blank, blank + 1, blank=True), *after]
 
 
-def _pieces(text: str, offset: int, named: Sequence[Mention]) -> list[Piece]:
-    pieces: list[Piece] = []
+def _pieces(text: str, offset: int, named: Sequence[Mention]) -> list[ClausePiece]:
+    pieces: list[ClausePiece] = []
     for token in tokenise(text):
         start, end = token.start + offset, token.end + offset
         inside = next((m for m in named if m.start <= start and end <= m.end), None)
         if inside is None:
-            pieces.append(Piece(token.word, start, end, token.capital))
+            pieces.append(ClausePiece(token.word, start, end, token.capital))
         elif start == inside.start:
-            pieces.append(Piece("", inside.start, inside.end, token.capital, inside.candidate))
+            pieces.append(ClausePiece("", inside.start, inside.end, token.capital, inside.candidate))
     return pieces
 
 
-def find_cuts(pieces: Sequence[Piece]) -> list[int]:
+def find_cuts(pieces: Sequence[ClausePiece]) -> list[int]:
     """The pieces at which a clause ends or begins."""
     return [i for i in range(len(pieces)) if _is_cut(pieces, i)]
 
 
-def _is_cut(pieces: Sequence[Piece], at: int) -> bool:
+def _is_cut(pieces: Sequence[ClausePiece], at: int) -> bool:
     """Whether a clause ends or begins at a piece."""
     piece = pieces[at]
     if piece.candidate is not None or piece.blank:
@@ -83,7 +83,7 @@ def _is_cut(pieces: Sequence[Piece], at: int) -> bool:
     return piece.word not in PREPOSITIONS_TOO or _has_a_verb(pieces[at + 1 :])
 
 
-def _has_a_verb(pieces: Sequence[Piece]) -> bool:
+def _has_a_verb(pieces: Sequence[ClausePiece]) -> bool:
     """Whether a verb, or the blank that some verb goes with, comes before the next sure cut."""
     for piece in pieces:
         if piece.word in MARKS or piece.word in ALWAYS_CUT:
@@ -93,7 +93,7 @@ def _has_a_verb(pieces: Sequence[Piece]) -> bool:
     return False
 
 
-def _opens_phrase(piece: Piece) -> bool:
+def _opens_phrase(piece: ClausePiece) -> bool:
     return (
         piece.candidate is not None
         or piece.blank
@@ -108,7 +108,7 @@ def clause_around(cuts: Sequence[int], at: int, end: int) -> tuple[int, int]:
     return max((cut + 1 for cut in cuts if cut < at), default=0), min((cut for cut in cuts if cut > at), default=end)
 
 
-def is_content(piece: Piece) -> bool:
+def is_content(piece: ClausePiece) -> bool:
     """Whether a piece is a word with a meaning of its own, and no candidate."""
     word = piece.word
     if not word or piece.blank or word in FUNCTION or word in MARKS:

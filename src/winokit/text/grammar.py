@@ -84,7 +84,7 @@ VOWELS = frozenset("aeiou")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class WordToken:
     """A word or a mark of a text, lower-cased, with its place there."""
 
     word: str
@@ -93,10 +93,10 @@ class Token:
     capital: bool = False
 
 
-def tokenise(text: str) -> list[Token]:
+def tokenise(text: str) -> list[WordToken]:
     """The tokens of a text: "couldn't" is two, "he's" is two, marks stand alone."""
     return [
-        Token(found.group().casefold().replace("’", "'"), found.start(), found.end(), found.group()[0].isupper())
+        WordToken(found.group().casefold().replace("’", "'"), found.start(), found.end(), found.group()[0].isupper())
         for found in TOKEN.finditer(text)
     ]
 

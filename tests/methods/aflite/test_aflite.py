@@ -92,13 +92,13 @@ def test_together_keeps_or_removes_groups_whole(planted):
 
 
 def test_stratified_subsets_hold_the_share_of_the_answers(planted):
-    from winokit.methods.aflite.rows import NumpyRows, Plan
+    from winokit.methods.aflite.rows import FitPlan, NumpyRows
 
     X, _, _ = planted(600)
     y = (np.arange(600) % 4 == 0).astype(int)
     numbers = np.arange(600)
     for strata, spread in ((y, 0), (np.zeros_like(y), 1)):
-        rows = NumpyRows(X, y, numbers, strata, numbers, Plan(0, 16, 200, strata=int(strata.max()) + 1))
+        rows = NumpyRows(X, y, numbers, strata, numbers, FitPlan(0, 16, 200, strata=int(strata.max()) + 1))
         rows.draw(1)
         counts = rows._train[y == 1].sum(0)
         assert (rows._train.sum(0) == 200).all()

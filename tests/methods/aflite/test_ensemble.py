@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from winokit.methods.aflite.ensemble import TOLERANCES, Ensemble
+from winokit.methods.aflite.ensemble import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.logistic import minimise
-from winokit.methods.aflite.rows import NumpyRows, Plan
+from winokit.methods.aflite.rows import FitPlan, NumpyRows
 
 
 def held(X, y, plan):
@@ -24,9 +24,9 @@ def reference(X, y, C=1.0):
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 def test_every_classifier_is_scikit_learns_on_its_own_rows(planted, C):
     X, y, _ = planted(600)
-    rows = held(X, y, Plan(0, 5, 250))
+    rows = held(X, y, FitPlan(0, 5, 250))
     rows.draw(1)
-    fit = Ensemble(rows, rows.plan, C, TOLERANCES["float64"], 300).fit()
+    fit = ClassifierEnsemble(rows, rows.plan, C, TOLERANCES["float64"], 300).fit()
     for column in range(5):
         own = rows._train[:, column] == 1
         assert own.sum() == 250
@@ -35,9 +35,9 @@ def test_every_classifier_is_scikit_learns_on_its_own_rows(planted, C):
 
 def test_float32_predicts_as_scikit_learn_does_to_one_in_a_thousand(planted):
     X, y, _ = planted(4000, 64, dtype=np.float32)
-    rows = held(X, y, Plan(0, 8, 1500))
+    rows = held(X, y, FitPlan(0, 8, 1500))
     rows.draw(1)
-    fit = Ensemble(rows, rows.plan, 1.0, TOLERANCES["float32"], 300).fit()
+    fit = ClassifierEnsemble(rows, rows.plan, 1.0, TOLERANCES["float32"], 300).fit()
     assert fit.theta.dtype == np.float32
     for column in range(8):
         own = rows._train[:, column] == 1
@@ -48,9 +48,9 @@ def test_float32_predicts_as_scikit_learn_does_to_one_in_a_thousand(planted):
 def test_the_tolerance_is_the_change_in_log_odds_still_to_come(planted):
     X, y, _ = planted(2000, 32)
     for tolerance in (1e-1, 1e-2, 1e-3):
-        rows = held(X, y, Plan(0, 4, 800))
+        rows = held(X, y, FitPlan(0, 4, 800))
         rows.draw(1)
-        fit = Ensemble(rows, rows.plan, 1.0, tolerance, 300).fit()
+        fit = ClassifierEnsemble(rows, rows.plan, 1.0, tolerance, 300).fit()
         for column in range(4):
             own = rows._train[:, column] == 1
             exact = log_odds(X[own], reference(X[own], y[own]))
@@ -60,18 +60,18 @@ def test_the_tolerance_is_the_change_in_log_odds_still_to_come(planted):
 
 def test_a_fit_cut_short_says_what_is_left(planted):
     X, y, _ = planted(600)
-    rows = held(X, y, Plan(0, 5, 250))
+    rows = held(X, y, FitPlan(0, 5, 250))
     rows.draw(1)
-    fit = Ensemble(rows, rows.plan, 1.0, 1e-7, 2).fit()
+    fit = ClassifierEnsemble(rows, rows.plan, 1.0, 1e-7, 2).fit()
     assert fit.iterations == 2
     assert (fit.error > 1e-7).all()
 
 
 def test_more_columns_than_rows_still_converge(planted):
     X, y, _ = planted(120, 300)
-    rows = held(X, y, Plan(0, 6, 48))
+    rows = held(X, y, FitPlan(0, 6, 48))
     rows.draw(1)
-    fit = Ensemble(rows, rows.plan, 1.0, TOLERANCES["float64"], 300).fit()
+    fit = ClassifierEnsemble(rows, rows.plan, 1.0, TOLERANCES["float64"], 300).fit()
     own = rows._train[:, 0] == 1
     assert (fit.error <= TOLERANCES["float64"]).all()
     assert log_odds(X, fit.theta[:, 0]) == pytest.approx(log_odds(X, reference(X[own], y[own])), abs=1e-4)
@@ -80,20 +80,20 @@ def test_more_columns_than_rows_still_converge(planted):
 def test_a_large_mean_and_uneven_answers_are_left_to_the_intercept(planted):
     X, y, _ = planted(800)
     X, y = X + 20, np.where(np.arange(800) % 4 == 0, y, 1)
-    rows = held(X, y, Plan(0, 3, 300))
+    rows = held(X, y, FitPlan(0, 3, 300))
     rows.draw(1)
-    fit = Ensemble(rows, rows.plan, 1.0, 1e-6, 300).fit()
+    fit = ClassifierEnsemble(rows, rows.plan, 1.0, 1e-6, 300).fit()
     own = rows._train[:, 0] == 1
     assert log_odds(X, fit.theta[:, 0]) == pytest.approx(log_odds(X, reference(X[own], y[own])), abs=1e-3)
 
 
 def test_rows_that_left_are_out_of_the_metric_and_of_the_gradient(planted):
     X, y, _ = planted(500)
-    rows, fewer = held(X, y, Plan(0, 4, 100)), np.arange(0, 500, 7)
+    rows, fewer = held(X, y, FitPlan(0, 4, 100)), np.arange(0, 500, 7)
     theta = np.linspace(-1, 1, 25)[:, None]
     before = rows.gram(theta)
     after = before - rows.drop(fewer)
-    left = held(np.delete(X, fewer, 0), np.delete(y, fewer), Plan(0, 4, 100))
+    left = held(np.delete(X, fewer, 0), np.delete(y, fewer), FitPlan(0, 4, 100))
     assert after == pytest.approx(left.gram(theta), abs=1e-9)
     assert sorted(rows.numbers) == [row for row in range(500) if row % 7]
     rows.draw(2)

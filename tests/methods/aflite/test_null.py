@@ -5,7 +5,7 @@ from scipy import stats
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.null import null_runs, q_values, relabelled
-from winokit.methods.aflite.sequential import BEYOND, LEVEL, UNDECIDED, Rank, rank
+from winokit.methods.aflite.sequential import BEYOND, LEVEL, UNDECIDED, SequentialRank, rank
 
 
 def noise(seed):
@@ -29,7 +29,7 @@ def test_planted_bias_stands_out_of_its_null(planted):
     null = null_runs(AFLite(32, 400, 10).fit(X, y), X, y, runs=19)
     assert null.removed > max(null.null_removed)
     assert null.excess > 0.1 * len(y)
-    assert null.ranks == (Rank(1 / 20, 19),)
+    assert null.ranks == (SequentialRank(1 / 20, 19),)
     assert null.q_values[chosen].mean() < null.q_values[~chosen].mean()
 
 

@@ -4,13 +4,15 @@ torch = pytest.importorskip("torch")
 from dataclasses import fields
 
 from winokit.methods.formalizations.batch import NOWHERE, collate
-from winokit.methods.formalizations.inputs import Encoded, Option, Row
+from winokit.methods.formalizations.inputs import Encoded, InputOption, InputRow
 
 ONE = Encoded(
-    (Row((0, 11, 12, 2), 4), Row((0, 11, 13, 14, 2), 3)),
-    (Option(0, ((2,),), (12,), True), Option(1, ((2, 3),), (13, 14), False)),
+    (InputRow((0, 11, 12, 2), 4), InputRow((0, 11, 13, 14, 2), 3)),
+    (InputOption(0, ((2,),), (12,), True), InputOption(1, ((2, 3),), (13, 14), False)),
 )
-OTHER = Encoded((Row((0, 15, 2), 2),), tuple(Option(0, ((1,),), (token,), token == 16) for token in (15, 16, 17)))
+OTHER = Encoded(
+    (InputRow((0, 15, 2), 2),), tuple(InputOption(0, ((1,),), (token,), token == 16) for token in (15, 16, 17))
+)
 
 
 def test_rows_are_filled_up_and_options_know_their_rows_and_cases():

@@ -1,7 +1,7 @@
 import pytest
 
 pytest.importorskip("torch")
-from winokit.methods.formalizations import Formalization, Reader, cases, encode
+from winokit.methods.formalizations import Formalization, InputReader, cases, encode
 from winokit.models.base import TooLong
 from winokit.problem import Dataset, Problem
 
@@ -15,12 +15,12 @@ class Config:
 
 @pytest.fixture(scope="module")
 def bert_reader(tiny):
-    return Reader.of(tiny.tokenizer("bert"), Config(), 64)
+    return InputReader.of(tiny.tokenizer("bert"), Config(), 64)
 
 
 @pytest.fixture(scope="module")
 def roberta_reader(tiny):
-    return Reader.of(tiny.tokenizer("roberta"), Config(), 64)
+    return InputReader.of(tiny.tokenizer("roberta"), Config(), 64)
 
 
 def encoded(problem, spec, reader):
@@ -106,15 +106,15 @@ def test_an_option_that_is_not_named_has_no_span(bert_reader):
 
 @pytest.mark.parametrize("spec", ["p-span", "mc-sent", "mc-mlm"])
 def test_a_text_longer_than_the_model_is_refused_in_one_line(tiny, spec):
-    reader = Reader.of(tiny.tokenizer(), Config(), 12)
+    reader = InputReader.of(tiny.tokenizer(), Config(), 12)
     shortest = UPSET.replace(after=" was upset and glad and glad.")
     with pytest.raises(TooLong, match=r"tokens where the model reads 12 at most: 'Jim yelled"):
         encoded(shortest, spec, reader)
 
 
 def test_separators_count_towards_the_longest_text(tiny):
-    reader = Reader.of(tiny.tokenizer(), Config(), 11)
-    encoded(UPSET, "mc-sent", Reader.of(tiny.tokenizer(), Config(), 12))
+    reader = InputReader.of(tiny.tokenizer(), Config(), 11)
+    encoded(UPSET, "mc-sent", InputReader.of(tiny.tokenizer(), Config(), 12))
     encoded(UPSET, "mc-mlm", reader)
     with pytest.raises(TooLong, match="12 tokens"):
         encoded(UPSET, "mc-sent", reader)

@@ -14,8 +14,8 @@ from winokit.methods.formalizations import (
     open_network,
     save_network,
 )
-from winokit.methods.scoring import Plan, score
-from winokit.models.hf_common import Settings
+from winokit.methods.scoring import ScoringPlan, score
+from winokit.models.hf_common import HfSettings
 from winokit.models.registry import Spec, load_model
 from winokit.problem import Dataset, Problem
 
@@ -71,7 +71,7 @@ def test_any_encoder_reads_and_learns_under_any_formalization(folders, family, n
 @pytest.mark.parametrize("family", FAMILIES)
 def test_before_training_mc_mlm_is_masked_candidate_scoring(folders, family):
     network = load_network(f"hf:{folders[family]}", Formalization.parse("mc-mlm"))
-    scored = score(PAIRS, load_model(f"hf:{folders[family]}?device=cpu"), Plan("masked-candidate"))
+    scored = score(PAIRS, load_model(f"hf:{folders[family]}?device=cpu"), ScoringPlan("masked-candidate"))
     for mine, other in zip(numbers(network), scored, strict=True):
         assert mine == pytest.approx(list(other.scores), abs=2e-4)
 
@@ -99,7 +99,7 @@ def test_the_seed_decides_the_head_and_nothing_outside(folders):
 def test_a_saved_network_is_the_same_again_and_remembers_its_formalization(folders, tmp_path, name):
     network = load_network(f"hf:{folders['bert']}", Formalization.parse(name), seed=4)
     save_network(network, tmp_path, {"more": 1})
-    again = open_network(Settings.of(Spec("hf", str(tmp_path))))
+    again = open_network(HfSettings.of(Spec("hf", str(tmp_path))))
     assert again.formalization == network.formalization
     assert numbers(again) == numbers(network)
     assert json.loads((tmp_path / "winokit.json").read_text())["more"] == 1
@@ -154,17 +154,17 @@ def test_a_folder_with_half_of_what_it_needs_is_refused(folders, tmp_path):
     save_network(load_network(f"hf:{folders['bert']}", Formalization.parse("mc-sent")), tmp_path, {})
     (tmp_path / "winokit_head.safetensors").write_bytes(b"")
     with pytest.raises(BadInput, match="not the weights of a mc-sent head"):
-        open_network(Settings.of(Spec("hf", str(tmp_path))))
+        open_network(HfSettings.of(Spec("hf", str(tmp_path))))
     (tmp_path / "winokit.json").write_text("{}")
     with pytest.raises(BadInput, match="does not say which formalization"):
-        open_network(Settings.of(Spec("hf", str(tmp_path))))
+        open_network(HfSettings.of(Spec("hf", str(tmp_path))))
     (tmp_path / "winokit.json").unlink()
     with pytest.raises(BadInput, match="was not trained by winokit"):
-        open_network(Settings.of(Spec("hf", str(tmp_path))))
+        open_network(HfSettings.of(Spec("hf", str(tmp_path))))
 
 
 def test_the_builtin_model_trains_without_a_download():
     network = load_network("builtin", Formalization.parse("mc-mlm"))
-    scored = score(PAIRS, load_model("builtin"), Plan("masked-candidate"))
+    scored = score(PAIRS, load_model("builtin"), ScoringPlan("masked-candidate"))
     for mine, other in zip(numbers(network), scored, strict=True):
         assert mine == pytest.approx(list(other.scores), abs=1e-3)

@@ -14,7 +14,7 @@ from winokit.methods.hunting.association import (
     with_associations,
 )
 from winokit.methods.hunting.building import build_index
-from winokit.methods.hunting.corpus import Layout
+from winokit.methods.hunting.corpus import CorpusLayout
 from winokit.methods.hunting.index import SentenceIndex
 from winokit.methods.scoring import score
 from winokit.models.registry import load_model
@@ -29,7 +29,7 @@ def bound(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bound")
     lines = ["They repaired the roof."] * 30 + ["A tree is green."] * 30 + ["The roof is red."] * 10 + ["Rain."] * 130
     (folder / "text.txt").write_text("\n".join(lines))
-    build_index([folder / "text.txt"], folder / "i.db", layout=Layout("lines"))
+    build_index([folder / "text.txt"], folder / "i.db", layout=CorpusLayout("lines"))
     with SentenceIndex(folder / "i.db") as index:
         yield index
 
@@ -104,10 +104,10 @@ def test_estimates_become_labels_and_peoples_labels_stay(bound):
 
 
 def test_an_audit_takes_the_estimate(bound):
-    from winokit.stages.audit.run import Settings, audit
+    from winokit.stages.audit.run import AuditSettings, audit
 
     labelled, _ = with_associations(Dataset([ROOF, ROOF.replace(after=" painted.", answer=0)]), bound)
-    run = audit(labelled, "random", settings=Settings(protocols=("association",)))
+    run = audit(labelled, "random", settings=AuditSettings(protocols=("association",)))
     assert run.find("association", "associative", "accuracy").n == 1
     assert run.find("association", "non_associative", "accuracy").n == 1
 

@@ -10,7 +10,7 @@ import pytest
 from winokit.errors import BadInput
 from winokit.methods.hunting import building, corpus
 from winokit.methods.hunting.building import build_index
-from winokit.methods.hunting.corpus import Layout
+from winokit.methods.hunting.corpus import CorpusLayout
 from winokit.methods.hunting.index import SentenceIndex
 from winokit.methods.hunting.search import Phrase
 
@@ -226,7 +226,7 @@ def test_an_index_keeps_to_the_layout_it_was_made_with(tmp_path):
     folder = stories(tmp_path / "in", 1)
     build_index([folder], tmp_path / "i.db")
     with pytest.raises(BadInput, match="was made with documents paragraphs"):
-        build_index([folder], tmp_path / "i.db", layout=Layout("lines"))
+        build_index([folder], tmp_path / "i.db", layout=CorpusLayout("lines"))
 
 
 def test_only_one_process_writes(tmp_path):

@@ -9,10 +9,10 @@ import zstandard
 
 from winokit.errors import BadInput, Malformed, MissingExtra, UnknownName
 from winokit.methods.hunting import corpus
-from winokit.methods.hunting.corpus import Layout, blocks, documents, find_files
+from winokit.methods.hunting.corpus import CorpusLayout, blocks, documents, find_files
 
 TEXT = "One sentence. Another sentence.\n\nA second paragraph,\nwrapped.\n"
-PLAIN = Layout()
+PLAIN = CorpusLayout()
 
 
 def read(path, layout=PLAIN):
@@ -41,7 +41,7 @@ def test_a_document_is_a_paragraph_a_line_or_a_record(tmp_path):
     text.write_text(TEXT)
     rows.write_bytes(gzip.compress(b'{"text": "one\\n\\nthing", "n": 1}\n\n"another"\n'))
     assert [part.strip() for part in read(text)] == ["One sentence. Another sentence.", "A second paragraph,\nwrapped."]
-    assert read(text, Layout("lines"))[1:] == ["A second paragraph,", "wrapped."]
+    assert read(text, CorpusLayout("lines"))[1:] == ["A second paragraph,", "wrapped."]
     assert read(rows) == ["one\n\nthing", "another"]
 
 
@@ -106,11 +106,11 @@ def test_what_is_no_text_is_refused_in_one_line(tmp_path, name, data, says):
 def test_another_encoding_can_be_named(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("café".encode("latin-1"))
-    assert read(path, Layout(encoding="latin-1")) == ["café"]
+    assert read(path, CorpusLayout(encoding="latin-1")) == ["café"]
     with pytest.raises(BadInput, match="no encoding named 'latin-111'"):
-        Layout(encoding="latin-111")
+        CorpusLayout(encoding="latin-111")
     with pytest.raises(UnknownName, match="Did you mean 'lines'"):
-        Layout("line")
+        CorpusLayout("line")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from winokit.methods.transforms import switch
 from winokit.models.base import Choose, Fill
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
-from winokit.stages.audit.run import Settings, audit
+from winokit.stages.audit.run import AuditSettings, audit
 
 SYNONYMS = load_synonyms(None)
 
@@ -106,7 +106,7 @@ def test_hunter_is_a_model(planted, unplanted, index_path, tmp_path):
 
 
 def test_an_audit_counts_abstentions_and_is_consistent_where_it_answers(planted, unplanted, index_path):
-    settings = Settings()
+    settings = AuditSettings()
     answered = audit(planted, f"hunter:{index_path}", settings=settings)
     assert answered.find("accuracy", "all", "accuracy").value == 1
     assert answered.find("groups", "complete", "group_accuracy").value == 1

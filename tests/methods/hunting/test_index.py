@@ -6,11 +6,11 @@ import pytest
 
 from winokit.errors import BadInput
 from winokit.methods.hunting.building import build_index
-from winokit.methods.hunting.corpus import Layout
+from winokit.methods.hunting.corpus import CorpusLayout
 from winokit.methods.hunting.index import VERSION, SentenceIndex, tokens
 from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
 
-LINES = Layout("lines")
+LINES = CorpusLayout("lines")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from winokit.methods.hunting.decide import AGENT, PATIENT, Decision, Evidence, decide
+from winokit.methods.hunting.decide import AGENT, PATIENT, Evidence, HuntDecision, decide
 from winokit.methods.hunting.queries import SETS, query_sets
 from winokit.methods.hunting.reading import read
 from winokit.methods.hunting.roles import Resolved, resolve
@@ -103,4 +103,4 @@ def test_the_agent_needs_more_and_ties_go_to_the_patient(labels, role):
 
 def test_weights_are_summed():
     found = decide([evidence(AGENT), evidence(AGENT), evidence(PATIENT, "could lift"), evidence(PATIENT)])
-    assert found == Decision(2, 3)
+    assert found == HuntDecision(2, 3)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.scoring import Cache, Plan, answer_all, score
+from winokit.methods.scoring import Cache, ScoringPlan, answer_all, score
 from winokit.methods.scoring.cache import decode, default_path, encode, key_of
 from winokit.models.base import Continuation, Fill, Piece, Reply, Scores
 from winokit.models.fake import FakeModel
@@ -139,12 +139,12 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path):
 
 def test_two_scorings_share_the_answers_they_have_in_common(tmp_path, twins):
     with Cache(tmp_path / "answers.sqlite") as cache:
-        mean = score(twins, RandomModel(), Plan("masked-candidate"), cache=cache)
+        mean = score(twins, RandomModel(), ScoringPlan("masked-candidate"), cache=cache)
         asked = []
         model = RandomModel()
         original = model.answer
         model.answer = lambda requests: (asked.extend(requests), original(requests))[1]
-        summed = score(twins, model, Plan("masked-candidate?reduce=sum"), cache=cache)
+        summed = score(twins, model, ScoringPlan("masked-candidate?reduce=sum"), cache=cache)
     assert asked == []
     assert [p.scores for p in mean] == [p.scores for p in summed]  # a random answer is one piece
 

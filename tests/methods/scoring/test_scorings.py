@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import SCORINGS, Plan, Prediction, close_calls, score, write_predictions
+from winokit.methods.scoring import SCORINGS, Prediction, ScoringPlan, close_calls, score, write_predictions
 from winokit.models.base import Ask, Attention, Choose, Continuation, Fill, Piece, PseudoLikelihood, Reply, Scores
 from winokit.models.fake import FakeModel
 from winokit.models.random_model import RandomModel
@@ -21,7 +21,7 @@ def said(*logprobs):
 
 
 def scored(answers, scoring, problem=CUP, kind="causal", **more):
-    (made,) = score(Dataset([problem]), FakeModel(answers, kind), Plan(scoring, **more))
+    (made,) = score(Dataset([problem]), FakeModel(answers, kind), ScoringPlan(scoring, **more))
     return made
 
 
@@ -77,7 +77,7 @@ def test_special_word_sets_the_own_word_against_the_twins():
         Fill(before.format("tray"), "slowly", "."): said(-4),
         Fill(before.format("tray"), "fast", "."): said(-3),
     }
-    made = score(pair, FakeModel(answers, "masked"), Plan("special-word"))
+    made = score(pair, FakeModel(answers, "masked"), ScoringPlan("special-word"))
     assert [(p.scores, p.prediction, p.answer) for p in made] == [((-1, -2), 0, 0), ((-3, -4), 0, 1)]
 
 
@@ -190,7 +190,7 @@ def test_shots_are_solved_and_never_a_twin(twins):
     asked = []
     original = model.answer
     model.answer = lambda requests: (asked.extend(requests), original(requests))[1]
-    score(twins, model, Plan("partial", shots=2))
+    score(twins, model, ScoringPlan("partial", shots=2))
     for request in asked:
         *shots, question = request.context.split("\n\n")
         assert len(shots) == 2
@@ -201,9 +201,9 @@ def test_shots_are_solved_and_never_a_twin(twins):
 
 def test_too_many_shots_are_refused(twins):
     with pytest.raises(BadInput, match="5 shots asked for, and only 4 solved problems"):
-        score(twins, RandomModel(), Plan("partial", shots=5))
+        score(twins, RandomModel(), ScoringPlan("partial", shots=5))
     with pytest.raises(BadInput, match="no place for solved examples"):
-        score(twins, RandomModel(), Plan("masked-candidate", shots=1))
+        score(twins, RandomModel(), ScoringPlan("masked-candidate", shots=1))
 
 
 def test_a_scoring_that_does_not_fit_says_which_do():
@@ -233,8 +233,8 @@ def test_each_kind_of_model_has_a_default(kind, requests, default):
 
 @pytest.mark.parametrize("name", SCORINGS)
 def test_the_order_of_problems_does_not_matter(name, twins):
-    forward = {p.id: p.scores for p in score(twins, RandomModel(), Plan(name))}
-    backward = {p.id: p.scores for p in score(Dataset(reversed(list(twins))), RandomModel(), Plan(name))}
+    forward = {p.id: p.scores for p in score(twins, RandomModel(), ScoringPlan(name))}
+    backward = {p.id: p.scores for p in score(Dataset(reversed(list(twins))), RandomModel(), ScoringPlan(name))}
     assert forward == backward
 
 
@@ -243,15 +243,15 @@ def test_the_order_of_candidates_does_not_matter(name, twins):
     """Own scores are the model's affair, and a random model's attention depends on the order it is asked in."""
     switched = Dataset(p.with_order((1, 0)) for p in twins)
     for one, other in zip(
-        score(twins, RandomModel(), Plan(name)), score(switched, RandomModel(), Plan(name)), strict=True
+        score(twins, RandomModel(), ScoringPlan(name)), score(switched, RandomModel(), ScoringPlan(name)), strict=True
     ):
         assert one.scores == pytest.approx(tuple(reversed(other.scores)))
 
 
 @pytest.mark.parametrize("name", SCORINGS)
 def test_a_seed_decides_everything(name, twins):
-    once, again = (score(twins, RandomModel(3), Plan(name)) for _ in range(2))
-    other = score(twins, RandomModel(4), Plan(name))
+    once, again = (score(twins, RandomModel(3), ScoringPlan(name)) for _ in range(2))
+    other = score(twins, RandomModel(4), ScoringPlan(name))
     assert once == again
     assert [p.scores for p in once] != [p.scores for p in other]
 
@@ -262,7 +262,7 @@ def test_close_calls_are_counted():
 
 
 def test_predictions_are_written_as_the_contract_says(tmp_path, twins):
-    predictions = score(twins, RandomModel(), Plan("own"))
+    predictions = score(twins, RandomModel(), ScoringPlan("own"))
     write_predictions(predictions, tmp_path / "new" / "predictions.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "new" / "predictions.jsonl").read_text().splitlines()]
     assert list(rows[0]) == ["id", "variant", "model", "scoring", "scores", "prediction", "answer"]
@@ -286,12 +286,14 @@ def test_a_tie_is_no_close_call():
 
 def test_a_substitution_that_is_unknown_or_would_be_passed_over_is_refused():
     with pytest.raises(UnknownName, match="style of substitution"):
-        score(Dataset([CUP]), RandomModel(), Plan("own", substitution="litteral"))
+        score(Dataset([CUP]), RandomModel(), ScoringPlan("own", substitution="litteral"))
     for scoring in ("own", "ask", "attention", "pronoun"):
         with pytest.raises(BadInput, match="leave out --substitution"):
-            score(Dataset([CUP]), RandomModel(), Plan(scoring, substitution="literal"))
+            score(Dataset([CUP]), RandomModel(), ScoringPlan(scoring, substitution="literal"))
     literal, natural = (
-        score(Dataset([CUP.replace(pronoun="its")]), RandomModel(), Plan("partial", substitution=style))[0].scores
+        score(Dataset([CUP.replace(pronoun="its")]), RandomModel(), ScoringPlan("partial", substitution=style))[
+            0
+        ].scores
         for style in ("literal", "natural")
     )
     assert literal != natural

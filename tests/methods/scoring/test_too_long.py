@@ -3,10 +3,10 @@
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.scoring import Cache, Plan, answer_all, embed, score
+from winokit.methods.scoring import Cache, ScoringPlan, answer_all, embed, score
 from winokit.methods.scoring.cache import encode
 from winokit.models.base import Continuation, Embed, Piece, Refusal
-from winokit.models.ensemble import Ensemble
+from winokit.models.ensemble import EnsembleModel
 from winokit.models.fake import FakeModel
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
@@ -46,14 +46,14 @@ def test_a_refusal_is_not_kept_and_is_asked_again(tmp_path):
 def test_what_one_member_cannot_read_the_ensemble_cannot(combine):
     reads = FakeModel(dict.fromkeys(TEXTS, (Piece(0, 6, -1.0),)))
     cannot = FakeModel({TEXTS[0]: Refusal(WHY), TEXTS[1]: (Piece(0, 6, -2.0),)})
-    (made,) = score(Dataset([CUP]), Ensemble("e", [reads, cannot], combine), Plan("partial"))
+    (made,) = score(Dataset([CUP]), EnsembleModel("e", [reads, cannot], combine), ScoringPlan("partial"))
     assert (made.prediction, made.why) == (None, WHY)
 
 
 def test_a_vote_is_counted_without_the_member_that_cannot_read_it():
     reads = FakeModel({TEXTS[0]: (Piece(0, 6, -1.0),), TEXTS[1]: (Piece(0, 6, -9.0),)})
     cannot = FakeModel(dict.fromkeys(TEXTS, Refusal(WHY)))
-    (made,) = score(Dataset([CUP]), Ensemble("e", [reads, cannot], "vote"), Plan("partial"))
+    (made,) = score(Dataset([CUP]), EnsembleModel("e", [reads, cannot], "vote"), ScoringPlan("partial"))
     assert (made.prediction, made.scores) == (0, (1.0, 0.0))
 
 

@@ -4,8 +4,8 @@ pytest.importorskip("torch")
 from winokit.data.loading import load
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.overlap import overlap
-from winokit.methods.training.arms import Arm, make_variant
-from winokit.methods.training.data import Data, hold_out
+from winokit.methods.training.arms import VariantArm, make_variant
+from winokit.methods.training.data import TrainingData, hold_out
 from winokit.problem import Card, Dataset, Problem
 
 
@@ -14,12 +14,12 @@ def named(problems, name):
 
 
 def test_sets_that_have_nothing_in_common_pass(planted, unseen, twins):
-    assert Data(planted, unseen, (twins,)).checked().train is planted
+    assert TrainingData(planted, unseen, (twins,)).checked().train is planted
 
 
 def test_a_dev_set_that_is_the_test_set_is_refused(planted, unseen):
     with pytest.raises(BadInput, match=r"^unseen, to choose on, overlaps unseen: 40 same, .*; all of it does$"):
-        Data(planted, unseen, (unseen,)).checked()
+        TrainingData(planted, unseen, (unseen,)).checked()
 
 
 def test_a_dev_set_that_overlaps_the_training_set_is_refused_or_the_overlap_left_out(planted, unseen):
@@ -27,8 +27,8 @@ def test_a_dev_set_that_overlaps_the_training_set_is_refused_or_the_overlap_left
     with pytest.raises(
         BadInput, match=r"planted, to train on, overlaps both: 6 same, 0 near, 0 twin of its 46 .*--drop-overlap"
     ):
-        Data(planted, both).checked()
-    found = Data(planted, both).checked(drop_overlap=True)
+        TrainingData(planted, both).checked()
+    found = TrainingData(planted, both).checked(drop_overlap=True)
     assert len(found.train) == len(planted) - 6
     assert found.train.notes == ("planted: left out for both: 6 same, 0 near, 0 twin",)
     assert found.dropped == {"train for both": {"same": 6, "near": 0, "twin": 0}}
@@ -39,8 +39,8 @@ def test_what_is_chosen_on_loses_what_overlaps_a_test_set(planted, unseen):
     twin = unseen[0].replace(answer=1 - unseen[0].answer, after=unseen[0].after.replace("left", "come"), group="own")
     dev = named([*planted[:6], unseen[3].replace(group=None), twin], "dev")
     with pytest.raises(BadInput, match="dev, to choose on, overlaps unseen: 1 same, 0 near, 1 twin of its 40 problems"):
-        Data(planted[6:], dev, (unseen,)).checked(drop_overlap=False)
-    found = Data(planted[6:], dev, (unseen,)).checked(drop_overlap=True)
+        TrainingData(planted[6:], dev, (unseen,)).checked(drop_overlap=False)
+    found = TrainingData(planted[6:], dev, (unseen,)).checked(drop_overlap=True)
     assert found.dev == named(planted[:6], "dev")
     assert found.dropped == {"dev for unseen": {"same": 1, "near": 0, "twin": 1}}
 
@@ -49,13 +49,13 @@ def test_a_test_set_in_the_training_set_is_refused_whatever_is_asked_about_it(re
     wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}")
     superglue = load(real_file("superglue-wsc/train.jsonl"))
     with pytest.raises(BadInput, match="overlaps wsc273: 215 same, 5 near, 9 twin of its 273 problems"):
-        Data(superglue, None, (wsc,)).checked()
+        TrainingData(superglue, None, (wsc,)).checked()
 
 
 def test_no_training_row_is_a_test_problem_once_overlap_is_dropped(real_file):
     wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}")
     superglue = load(real_file("superglue-wsc/train.jsonl"))
-    found = Data(superglue, None, (wsc,)).checked(drop_overlap=True)
+    found = TrainingData(superglue, None, (wsc,)).checked(drop_overlap=True)
 
     def text(problem):
         return "".join(filter(str.isalnum, problem.sentence.casefold()))
@@ -70,17 +70,17 @@ def test_no_training_row_is_a_test_problem_once_overlap_is_dropped(real_file):
 def test_training_and_dev_sets_need_answers_and_test_sets_do_not(planted, unseen):
     hidden = named([problem.replace(answer=None) for problem in unseen], "hidden")
     with pytest.raises(BadInput, match="hidden: 40 of 40 problems have no answer to train on"):
-        Data(hidden).checked()
+        TrainingData(hidden).checked()
     with pytest.raises(BadInput, match="hidden: 40 of 40 problems have no answer to choose on"):
-        Data(planted, hidden).checked()
-    Data(planted, None, (hidden,)).checked()
+        TrainingData(planted, hidden).checked()
+    TrainingData(planted, None, (hidden,)).checked()
 
 
 def test_an_empty_training_set_is_refused(planted):
     with pytest.raises(BadInput, match="nothing: no problem to train on"):
-        Data(named([], "nothing")).checked()
+        TrainingData(named([], "nothing")).checked()
     with pytest.raises(BadInput, match="once those of planted are left out"):
-        Data(planted, planted).checked(drop_overlap=True)
+        TrainingData(planted, planted).checked(drop_overlap=True)
 
 
 def test_problems_are_held_out_with_their_twins(planted):
@@ -114,11 +114,11 @@ def test_a_dataset_that_hangs_together_cannot_be_torn():
 def test_arms_say_what_is_trained_on_and_what_is_tested_on(variant):
     data = load("open")
     train, dev, test = data[:100], data[100:140], data[140:180]
-    crossed = Data(train, dev, (test,), Arm.of(variant, "original->variant")).in_arm()
+    crossed = TrainingData(train, dev, (test,), VariantArm.of(variant, "original->variant")).in_arm()
     assert (crossed.train, crossed.dev) == (train, dev)
     assert 0 < len(crossed.tests[0]) <= len(test)
     assert crossed.tests[0] != test
-    same = Data(train, dev, (test,), Arm.of(variant, "variant->variant")).in_arm()
+    same = TrainingData(train, dev, (test,), VariantArm.of(variant, "variant->variant")).in_arm()
     assert same.tests == crossed.tests
     assert same.train == make_variant(train, variant)
     assert same.dev == make_variant(dev, variant)
@@ -160,4 +160,4 @@ def test_the_place_of_a_special_word_says_nothing():
 )
 def test_a_wrong_arm_says_what_exists(variant, arm, said):
     with pytest.raises((BadInput, UnknownName), match=said):
-        Arm.of(variant, arm)
+        VariantArm.of(variant, arm)

@@ -11,12 +11,12 @@ from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.formalizations import Formalization, load_network
-from winokit.methods.training.embedding import Kind, Parts, embedded, finetuned_features, states
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.embedding import EmbeddingKind, SentenceParts, embedded, finetuned_features, states
+from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.stages.debias.features import read_features, without_held_out
 
-QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=10, batch_size=8, seed=1)
+QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=10, batch_size=8, seed=1)
 
 
 def runner(command):
@@ -30,19 +30,19 @@ def runner(command):
 
 @pytest.fixture(scope="module")
 def parts(planted):
-    return Parts.of(planted, 36, seed=3)
+    return SentenceParts.of(planted, 36, seed=3)
 
 
 def test_five_in_six_train_one_chooses_and_the_rest_is_embedded_with_twins_together(planted):
-    parts = Parts.of(load("open"), 120)
+    parts = SentenceParts.of(load("open"), 120)
     assert [len(part) for part in (parts.train, parts.dev, parts.rest)] == [100, 20, 308]
     names = [set(part.groups) for part in (parts.train, parts.dev, parts.rest)]
     assert not (names[0] & names[1] | names[1] & names[2] | names[0] & names[2])
     assert set(parts.held_out).isdisjoint(problem.id for problem in parts.rest)
     with pytest.raises(BadInput, match="64 problems, of which 6,000 cannot be held out"):
-        Parts.of(planted, 6000)
+        SentenceParts.of(planted, 6000)
     with pytest.raises(BadInput, match="6 or more expected"):
-        Parts.of(planted, 2)
+        SentenceParts.of(planted, 2)
 
 
 def test_the_features_are_what_the_fine_tuned_head_decides_by(bert, parts, tmp_path):
@@ -54,13 +54,13 @@ def test_the_features_are_what_the_fine_tuned_head_decides_by(bert, parts, tmp_p
     first, second = found.rows[:, :16] @ head, found.rows[:, 16:] @ head
     answers = np.array([problem.answer for problem in parts.rest])
     assert ((second > first) == answers).mean() > 0.8
-    plain = embedded(parts.rest, load_network(bert, Formalization.parse("mc-sent"), seed=1), Kind())
+    plain = embedded(parts.rest, load_network(bert, Formalization.parse("mc-sent"), seed=1), EmbeddingKind())
     assert not np.allclose(plain, found.rows, atol=0.1)
 
 
 def test_rows_are_the_first_states_of_what_training_read(bert, planted):
     network = load_network(bert, Formalization.parse("mc-sent"), seed=0)
-    rows = embedded(planted[:3], network, Kind("concat"))
+    rows = embedded(planted[:3], network, EmbeddingKind("concat"))
     tokenizer = network.reader.tokenizer
     problem = planted[0]
     for side, option in enumerate(problem.candidates):
@@ -68,15 +68,15 @@ def test_rows_are_the_first_states_of_what_training_read(bert, planted):
         with torch.inference_mode():
             read = network.encoder(**tokenizer(start, end, return_tensors="pt")).last_hidden_state[0, 0]
         assert rows[0, 16 * side : 16 * side + 16] == pytest.approx(read.numpy(), abs=1e-5)
-    difference = embedded(planted[:3], network, Kind("difference"))
+    difference = embedded(planted[:3], network, EmbeddingKind("difference"))
     assert difference == pytest.approx(rows[:, :16] - rows[:, 16:], abs=1e-6)
-    assert embedded(planted[:3], network, Kind("single", "mean")).shape == (3, 16)
+    assert embedded(planted[:3], network, EmbeddingKind("single", "mean")).shape == (3, 16)
 
 
 def test_order_and_batches_change_nothing(bert, unseen):
     network = load_network(bert, Formalization.parse("mc-sent"), seed=0)
-    whole = embedded(unseen, network, Kind(pooling="mean"))
-    back = embedded(Dataset(unseen.problems[::-1]), network, Kind(pooling="mean"))
+    whole = embedded(unseen, network, EmbeddingKind(pooling="mean"))
+    back = embedded(Dataset(unseen.problems[::-1]), network, EmbeddingKind(pooling="mean"))
     assert whole == pytest.approx(back[::-1], abs=1e-5)
     told = []
     examples = embedded_examples(unseen, network)
@@ -93,18 +93,18 @@ def embedded_examples(dataset, network):
 def test_what_cannot_be_embedded_is_refused_before_training(bert, planted, tmp_path):
     three = Dataset([p.replace(candidates=(*p.candidates, "Ann")) for p in planted], Card("three"))
     with pytest.raises(BadInput, match="concat features need two candidates"):
-        finetuned_features(Parts.of(three, 12), tmp_path / "x", bert, QUICK)
+        finetuned_features(SentenceParts.of(three, 12), tmp_path / "x", bert, QUICK)
     yes_or_no = [p.replace(candidates=("no", "yes"), query=p.candidates[0], answer=0, group=None) for p in planted]
     with pytest.raises(BadInput, match=r"need two candidates, and problem \w+ has not: --as choice"):
-        finetuned_features(Parts.of(Dataset(yes_or_no, Card("judged")), 12), tmp_path / "x", bert, QUICK)
+        finetuned_features(SentenceParts.of(Dataset(yes_or_no, Card("judged")), 12), tmp_path / "x", bert, QUICK)
     with pytest.raises(BadInput, match="p-span reads the same text whichever option"):
-        finetuned_features(Parts.of(planted, 12), tmp_path / "x", bert, Settings("p-span"))
+        finetuned_features(SentenceParts.of(planted, 12), tmp_path / "x", bert, TrainSettings("p-span"))
     assert not (tmp_path / "x").exists()
     with pytest.raises(LookupError, match="No pooling of a fine-tuned model named 'span'"):
-        Kind(pooling="span")
+        EmbeddingKind(pooling="span")
     network = load_network(bert, Formalization.parse("mc-mlm"))
     with pytest.raises(BadInput, match="mc-mlm reads the same text whichever option"):
-        embedded(planted, network, Kind())
+        embedded(planted, network, EmbeddingKind())
 
 
 @pytest.mark.parametrize("option", [("--device", "cuda"), ("--learning-rate", "1e-5"), ("--formalization", "mc-sent")])

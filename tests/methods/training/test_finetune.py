@@ -16,21 +16,21 @@ from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.formalizations import FORMALIZATIONS, Formalization, load_network
 from winokit.methods.scoring import score
-from winokit.methods.training.arms import Arm
-from winokit.methods.training.data import Data
+from winokit.methods.training.arms import VariantArm
+from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import Exam
 from winokit.methods.training.finetune import (
     finetune,
     training_examples,
 )
 from winokit.methods.training.learner import Learner
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged
 from winokit.models.registry import load_model
 from winokit.problem import Card, Dataset
 
 # With this seed the untrained model is right about one problem in four, so that it has something to learn.
-QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, seed=1)
+QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, seed=1)
 LONG = replace(QUICK, epochs=10)
 
 
@@ -63,7 +63,7 @@ def killer(step):
 @pytest.mark.parametrize("name", list(FORMALIZATIONS))
 def test_what_can_be_learned_is_learned_under_every_formalization(bert, planted, unseen, tmp_path, name):
     settings = replace(LONG, formalization=name)
-    outcome = finetune(Data(planted, unseen), tmp_path, bert, settings)
+    outcome = finetune(TrainingData(planted, unseen), tmp_path, bert, settings)
     losses = [row["loss"] for row in outcome.curve["train"]]
     assert losses[-1] < 0.6 * losses[0]
     assert outcome.value("accuracy") >= 0.8
@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(bert, plan
     folders = [tmp_path / name for name in ("one", "again", "other")]
     for number, (folder, seed) in enumerate(zip(folders, (1, 1, 2), strict=True)):
         torch.manual_seed(number)  # whatever the caller's random numbers are
-        finetune(Data(planted), folder, bert, replace(QUICK, seed=seed))
+        finetune(TrainingData(planted), folder, bert, replace(QUICK, seed=seed))
     one, again, other = map(weights, folders)
     assert same(one, again)
     assert not same(one, other)
@@ -97,14 +97,14 @@ def test_training_leaves_the_callers_random_numbers_alone(bert, planted, tmp_pat
     torch.manual_seed(3)
     expected = torch.rand(2).tolist()
     torch.manual_seed(3)
-    finetune(Data(planted), tmp_path, bert, replace(QUICK, steps=3))
+    finetune(TrainingData(planted), tmp_path, bert, replace(QUICK, steps=3))
     assert torch.rand(2).tolist() == expected
 
 
 @pytest.mark.parametrize("stop", [1, 4, 7, 13])
 def test_an_interrupted_run_ends_with_the_same_weights_and_curve(bert, planted, unseen, tmp_path, stop):
     # 40 steps, so that losses are written down every second one and a checkpoint falls in between.
-    data, settings = Data(planted, unseen), replace(QUICK, epochs=5, evaluate_every=6, patience=50)
+    data, settings = TrainingData(planted, unseen), replace(QUICK, epochs=5, evaluate_every=6, patience=50)
     whole = finetune(data, tmp_path / "whole", bert, settings)
     broken = tmp_path / "broken"
     often = replace(settings, checkpoint_every=3)
@@ -123,20 +123,22 @@ import sys, time
 from pathlib import Path
 import torch
 from winokit.data.loading import load
-from winokit.training import Data, Settings, finetune
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.finetune import finetune
+from winokit.methods.training.settings import TrainSettings
 torch.set_num_threads(1)
-settings = Settings(**eval(sys.argv[3]))
+settings = TrainSettings(**eval(sys.argv[3]))
 slow = lambda done, total: time.sleep(0.1)
-finetune(Data(load("open")[:64]), Path(sys.argv[2]), sys.argv[1], settings, progress=slow)
+finetune(TrainingData(load("open")[:64]), Path(sys.argv[2]), sys.argv[1], settings, progress=slow)
 """
 
 
 def test_a_run_killed_in_the_middle_of_an_epoch_goes_on_to_the_same_weights(bert, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    settings = Settings("mc-mlm", learning_rate=1e-3, epochs=3, batch_size=8, checkpoint_every=3)
+    settings = TrainSettings("mc-mlm", learning_rate=1e-3, epochs=3, batch_size=8, checkpoint_every=3)
     told = repr({**settings.identity(), "checkpoint_every": 3})
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, bert, str(broken), told])
-    data = Data(load("open")[:64])
+    data = TrainingData(load("open")[:64])
     finetune(data, whole, bert, settings)
     while not (broken / "checkpoint.pt").exists() and victim.poll() is None:
         time.sleep(0.01)
@@ -149,7 +151,7 @@ def test_a_run_killed_in_the_middle_of_an_epoch_goes_on_to_the_same_weights(bert
 
 
 def test_a_run_that_is_done_is_not_done_again(bert, planted, unseen, tmp_path):
-    data = Data(planted, unseen)
+    data = TrainingData(planted, unseen)
     first = finetune(data, tmp_path, bert, QUICK)
     again = finetune(data, tmp_path, bert, QUICK, progress=killer(0))
     assert again.metrics == first.metrics
@@ -157,26 +159,26 @@ def test_a_run_that_is_done_is_not_done_again(bert, planted, unseen, tmp_path):
 
 
 def test_another_test_set_needs_no_new_training(bert, planted, unseen, twins, tmp_path):
-    finetune(Data(planted, unseen), tmp_path, bert, QUICK)
+    finetune(TrainingData(planted, unseen), tmp_path, bert, QUICK)
     tested = Dataset(twins, Card("twins"))
-    more = finetune(Data(planted, unseen, (tested,)), tmp_path, bert, QUICK, progress=killer(0))
+    more = finetune(TrainingData(planted, unseen, (tested,)), tmp_path, bert, QUICK, progress=killer(0))
     assert more.value("accuracy", "twins") is not None
 
 
 def test_a_folder_of_another_run_is_not_written_over(bert, planted, tmp_path):
-    finetune(Data(planted), tmp_path, bert, replace(QUICK, steps=2))
+    finetune(TrainingData(planted), tmp_path, bert, replace(QUICK, steps=2))
     with pytest.raises(BadInput, match=r"holds a run with another learning_rate \(0.003, here 0.1\)"):
-        finetune(Data(planted), tmp_path, bert, replace(QUICK, steps=2, learning_rate=0.1))
+        finetune(TrainingData(planted), tmp_path, bert, replace(QUICK, steps=2, learning_rate=0.1))
     with pytest.raises(Killed):
-        finetune(Data(planted), tmp_path / "b", bert, replace(QUICK, checkpoint_every=1), progress=killer(2))
+        finetune(TrainingData(planted), tmp_path / "b", bert, replace(QUICK, checkpoint_every=1), progress=killer(2))
     with pytest.raises(BadInput, match="holds a run with another seed"):
-        finetune(Data(planted), tmp_path / "b", bert, replace(QUICK, seed=5))
+        finetune(TrainingData(planted), tmp_path / "b", bert, replace(QUICK, seed=5))
 
 
 def test_a_checkpoint_that_cannot_be_read_says_what_to_do(bert, planted, tmp_path):
     (tmp_path / "checkpoint.pt").write_bytes(b"half of a file")
     with pytest.raises(BadInput, match=r"checkpoint.pt: cannot be read as a checkpoint .*; remove it to start again"):
-        finetune(Data(planted), tmp_path, bert, QUICK)
+        finetune(TrainingData(planted), tmp_path, bert, QUICK)
 
 
 def gradients(bert, planted, settings):
@@ -201,7 +203,7 @@ def test_accumulated_batches_are_one_step_of_their_examples(bert, planted, name)
     # 16 problems as one batch, or as four of four: the same examples, since both are cut from the same order.
     at_once, in_parts = (
         gradients(
-            bert, planted, Settings(name, learning_rate=1e-2, epochs=1, batch_size=size, accumulate=parts, clip=0)
+            bert, planted, TrainSettings(name, learning_rate=1e-2, epochs=1, batch_size=size, accumulate=parts, clip=0)
         )
         for size, parts in ((16, 1), (4, 4))
     )
@@ -211,7 +213,8 @@ def test_accumulated_batches_are_one_step_of_their_examples(bert, planted, name)
 
 def test_gradients_are_clipped(bert, planted):
     free, clipped = (
-        gradients(bert, planted, Settings("mc-sent", learning_rate=1.0, epochs=1, clip=clip)) for clip in (0.0, 1e-9)
+        gradients(bert, planted, TrainSettings("mc-sent", learning_rate=1.0, epochs=1, clip=clip))
+        for clip in (0.0, 1e-9)
     )
     start = load_network(bert, Formalization.parse("mc-sent"), seed=1).state_dict()
     moved = [max((one[key] - start[key]).abs().max().item() for key in start) for one in (free, clipped)]
@@ -221,7 +224,7 @@ def test_gradients_are_clipped(bert, planted):
 
 def test_patience_ends_a_run_and_the_best_weights_are_kept(bert, planted, unseen, tmp_path):
     settings = replace(LONG, epochs=30, patience=2)
-    outcome = finetune(Data(planted, unseen), tmp_path, bert, settings)
+    outcome = finetune(TrainingData(planted, unseen), tmp_path, bert, settings)
     marks = outcome.curve["dev"]
     best = max(marks, key=lambda mark: mark["accuracy"])
     assert outcome.curve["stopped_early"]
@@ -233,7 +236,9 @@ def test_patience_ends_a_run_and_the_best_weights_are_kept(bert, planted, unseen
 
 def test_the_best_weights_are_kept_and_not_the_last(bert, planted, unseen, tmp_path):
     # Where every answer is turned round, learning makes it worse.
-    data = Data(planted, Dataset([problem.replace(answer=1 - problem.answer) for problem in unseen], Card("turned")))
+    data = TrainingData(
+        planted, Dataset([problem.replace(answer=1 - problem.answer) for problem in unseen], Card("turned"))
+    )
     outcome = finetune(data, tmp_path, bert, replace(QUICK, evaluate_every=1))
     best = max(mark["accuracy"] for mark in outcome.curve["dev"])
     assert best > outcome.curve["dev"][-1]["accuracy"], "else nothing is proved"
@@ -241,13 +246,13 @@ def test_the_best_weights_are_kept_and_not_the_last(bert, planted, unseen, tmp_p
 
 
 def test_the_last_weights_are_kept_where_asked(bert, planted, unseen, tmp_path):
-    outcome = finetune(Data(planted, unseen), tmp_path, bert, replace(QUICK, keep="last"))
+    outcome = finetune(TrainingData(planted, unseen), tmp_path, bert, replace(QUICK, keep="last"))
     assert outcome.curve["kept_step"] == outcome.curve["steps"]
     assert outcome.value("accuracy") == outcome.curve["dev"][-1]["accuracy"]
 
 
 def test_the_result_loads_as_a_model_that_predicts_the_same(bert, planted, unseen, tmp_path):
-    finetune(Data(planted, unseen), tmp_path, bert, QUICK)
+    finetune(TrainingData(planted, unseen), tmp_path, bert, QUICK)
     written = [json.loads(line) for line in (tmp_path / "predictions" / "dev.jsonl").read_text().splitlines()]
     for prediction, row in zip(score(unseen, load_model(f"hf:{tmp_path}")), written, strict=True):
         assert prediction.prediction == row["prediction"]
@@ -256,7 +261,7 @@ def test_the_result_loads_as_a_model_that_predicts_the_same(bert, planted, unsee
 
 
 def test_a_folder_has_results_in_flat_rows_a_curve_and_a_figure(bert, planted, unseen, tmp_path):
-    finetune(Data(planted, unseen), tmp_path, bert, QUICK)
+    finetune(TrainingData(planted, unseen), tmp_path, bert, QUICK)
     results = json.loads((tmp_path / "results.json").read_text())
     row = results["metrics"][0]
     assert {"dataset", "model", "scoring", "formalization", "protocol", "subset", "metric", "value"} <= set(row)
@@ -271,30 +276,30 @@ def test_a_folder_has_results_in_flat_rows_a_curve_and_a_figure(bert, planted, u
 
 def test_training_goes_on_from_another_run(bert, planted, unseen, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
-    finetune(Data(planted), first, bert, LONG)
-    outcome = finetune(Data(unseen), second, f"hf:{first}", replace(LONG, steps=4))
-    fresh = finetune(Data(unseen), tmp_path / "fresh", bert, replace(LONG, steps=4))
+    finetune(TrainingData(planted), first, bert, LONG)
+    outcome = finetune(TrainingData(unseen), second, f"hf:{first}", replace(LONG, steps=4))
+    fresh = finetune(TrainingData(unseen), tmp_path / "fresh", bert, replace(LONG, steps=4))
     assert outcome.curve["train"][0]["loss"] < 0.7 * fresh.curve["train"][0]["loss"]
 
 
 def test_weights_need_not_be_saved(bert, planted, unseen, tmp_path):
-    outcome = finetune(Data(planted, unseen), tmp_path, bert, QUICK, save=False)
+    outcome = finetune(TrainingData(planted, unseen), tmp_path, bert, QUICK, save=False)
     assert outcome.value("accuracy") is not None
     assert not list(tmp_path.glob("*.safetensors"))
-    assert finetune(Data(planted, unseen), tmp_path, bert, QUICK, save=False, progress=killer(0)).metrics
+    assert finetune(TrainingData(planted, unseen), tmp_path, bert, QUICK, save=False, progress=killer(0)).metrics
 
 
 def test_both_arms_run_and_say_what_they_were_tested_on(bert, planted, tmp_path):
     data = load("open")
     for arm in ("original->variant", "variant->variant"):
-        some = Data(data[:40], data[40:60], (data[60:90],), Arm.of("part-sent", arm))
+        some = TrainingData(data[:40], data[40:60], (data[60:90],), VariantArm.of("part-sent", arm))
         outcome = finetune(some, tmp_path / arm[:3], bert, replace(QUICK, steps=3))
         variants = [row.details["variant"] for row in outcome.metrics if row.metric == "accuracy"]
         assert variants == [arm.partition("->")[0].replace("variant", "part-sent"), "part-sent"]
 
 
 def test_a_run_that_learns_nothing_is_told(bert, planted, unseen, tmp_path):
-    outcome = finetune(Data(planted, unseen), tmp_path, bert, replace(QUICK, learning_rate=1e-9))
+    outcome = finetune(TrainingData(planted, unseen), tmp_path, bert, replace(QUICK, learning_rate=1e-9))
     assert any("the training loss ended at 0." in warning for warning in outcome.warnings)
 
 
@@ -304,14 +309,14 @@ def test_one_answer_for_everything_is_told(bert, planted, tmp_path):
         problem.replace(candidates=("no", "yes"), query=problem.candidates[0], answer=int(index % 10 == 0), group=None)
         for index, problem in enumerate(planted)
     ]
-    data = Data(Dataset(judged[:40], Card("train")), Dataset(judged[40:], Card("dev")))
+    data = TrainingData(Dataset(judged[:40], Card("train")), Dataset(judged[40:], Card("dev")))
     outcome = finetune(data, tmp_path, bert, replace(QUICK, formalization="p-sent", learning_rate=1e-2))
     assert "every prediction on the dev set is 'no': a degenerate run" in outcome.warnings
 
 
 def test_a_loss_that_is_no_number_stops_the_run_in_one_line(bert, planted, tmp_path):
     with pytest.raises(Diverged, match=r"diverged: the loss is not a number at step \d+; lower the learning rate"):
-        finetune(Data(planted), tmp_path, bert, replace(QUICK, learning_rate=1e30, clip=0, warmup=0.0))
+        finetune(TrainingData(planted), tmp_path, bert, replace(QUICK, learning_rate=1e30, clip=0, warmup=0.0))
 
 
 @pytest.mark.parametrize("steps", [1, 40])
@@ -323,7 +328,7 @@ def test_weights_that_give_no_numbers_stop_the_run_before_anything_is_scored_or_
     often = replace(wild, checkpoint_every=1)
     for name, dev in (("dev", unseen), ("none", None)):
         with pytest.raises(Diverged, match=r"training diverged: .*; lower the learning rate"):
-            finetune(Data(planted, dev), tmp_path / name, bert, often)
+            finetune(TrainingData(planted, dev), tmp_path / name, bert, often)
         # What would lead there again is gone, so that a lower rate may begin.
         assert not list((tmp_path / name).iterdir())
 
@@ -340,29 +345,35 @@ def test_a_folder_that_cannot_be_written_is_refused_before_training(bert, plante
     file = tmp_path / "file"
     for place, why in ((file, "a file; a folder is to be written there"), (file / "below", "cannot be written")):
         with pytest.raises(BadInput, match=f"{place}: {why}"):
-            finetune(Data(planted), place, bert, QUICK, progress=progress)
+            finetune(TrainingData(planted), place, bert, QUICK, progress=progress)
 
 
 def test_what_others_left_in_the_folder_is_not_written_over(bert, planted, tmp_path):
     with pytest.raises(BadInput, match="is the model that is to be trained; choose another --out"):
-        finetune(Data(planted), model_folder(bert), bert, QUICK)
+        finetune(TrainingData(planted), model_folder(bert), bert, QUICK)
     shutil.copytree(model_folder(bert), tmp_path / "model")
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "results.json").write_text('{"run": {}, "metrics": []}')
     for name, file in (("model", "config.json"), ("audit", "results.json")):
         with pytest.raises(BadInput, match=f"{file}: is not of a training run, and would be lost"):
-            finetune(Data(planted), tmp_path / name, bert, QUICK)
+            finetune(TrainingData(planted), tmp_path / name, bert, QUICK)
 
 
 def test_a_finished_run_without_weights_is_not_written_over_and_gets_them_when_asked(bert, planted, unseen, tmp_path):
     short = replace(QUICK, steps=3)
-    first = finetune(Data(planted, None, (unseen,)), tmp_path, bert, short, save=False)
+    first = finetune(TrainingData(planted, None, (unseen,)), tmp_path, bert, short, save=False)
     with pytest.raises(BadInput, match=r"holds a run with another learning_rate \(0.003, here 1e-05\)"):
-        finetune(Data(planted, None, (unseen,)), tmp_path, bert, replace(short, learning_rate=1e-5), save=False)
+        finetune(TrainingData(planted, None, (unseen,)), tmp_path, bert, replace(short, learning_rate=1e-5), save=False)
     with pytest.raises(BadInput, match="holds a run with other content under train;"):
-        finetune(Data(Dataset(planted.problems[:20], planted.card), None, (unseen,)), tmp_path, bert, short, save=False)
+        finetune(
+            TrainingData(Dataset(planted.problems[:20], planted.card), None, (unseen,)),
+            tmp_path,
+            bert,
+            short,
+            save=False,
+        )
     assert not (tmp_path / "winokit.json").exists()
-    again = finetune(Data(planted, None, (unseen,)), tmp_path, bert, short)
+    again = finetune(TrainingData(planted, None, (unseen,)), tmp_path, bert, short)
     assert again.metrics == first.metrics
     assert load_model(f"hf:{tmp_path}").formalization == "mc-sent"
 
@@ -371,15 +382,17 @@ def test_problems_that_a_formalization_cannot_read_are_counted_and_an_empty_rest
     some = [
         problem.replace(before=problem.before.replace(problem.candidates[0], "Somebody")) for problem in planted[:10]
     ]
-    data = Data(Dataset([*some, *planted.problems[20:]], Card("partly")))
+    data = TrainingData(Dataset([*some, *planted.problems[20:]], Card("partly")))
     outcome = finetune(data, tmp_path / "a", bert, replace(QUICK, formalization="p-span", steps=2))
     assert any(note.startswith("partly: problems that do not train: 10 (the first: ") for note in outcome.notes)
     with pytest.raises(BadInput, match="partly: no problem to train p-span on"):
-        finetune(Data(Dataset(some, Card("partly"))), tmp_path / "b", bert, replace(QUICK, formalization="p-span"))
+        finetune(
+            TrainingData(Dataset(some, Card("partly"))), tmp_path / "b", bert, replace(QUICK, formalization="p-span")
+        )
 
 
 def test_lower_precision_trains_too(bert, planted, unseen, tmp_path):
-    outcome = finetune(Data(planted, unseen), tmp_path, bert, replace(QUICK, precision="bfloat16"))
+    outcome = finetune(TrainingData(planted, unseen), tmp_path, bert, replace(QUICK, precision="bfloat16"))
     assert all(value.dtype == torch.float32 for value in weights(tmp_path).values())
     assert outcome.curve["train"][-1]["loss"] < 0.8
 
@@ -408,4 +421,4 @@ def test_an_exam_is_the_same_however_often_it_is_sat(bert, unseen):
 )
 def test_settings_that_make_no_sense_are_refused(changes, said):
     with pytest.raises((BadInput, LookupError), match=said):
-        Settings(**changes)
+        TrainSettings(**changes)

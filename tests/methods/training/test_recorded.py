@@ -7,10 +7,10 @@ import torch
 
 from winokit.data.loading import load
 from winokit.methods.formalizations import Formalization, load_network
-from winokit.methods.training.data import Data
+from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import finetune, training_examples
 from winokit.methods.training.recorded import LENGTH, ROWS, RecordedStepper, filled_up
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.stepper import Stepper
 
 NAMES = ["mc-sent", "mc-mlm", "mc-mlm?loss=margin", "p-span", "mc-sent-no-softmax"]
@@ -35,7 +35,7 @@ def test_filling_a_batch_up_changes_neither_loss_nor_gradients(name):
     assert larger.ids.numel() > batch.ids.numel()
     found = []
     for one in (batch, larger):
-        stepper = Stepper(network, Settings(name))
+        stepper = Stepper(network, TrainSettings(name))
         assert stepper.add(one) == stepper.count(batch)
         found.append((stepper.running.item(), gradients(network)))
         network.zero_grad()
@@ -66,7 +66,7 @@ def test_recorded_steps_give_the_losses_of_launched_ones(name):
     losses = []
     for kind in (Stepper, RecordedStepper):
         network, batch, _ = network_and_batch(name, 8, "cuda")
-        stepper = kind(network, Settings(name, precision="float32"))
+        stepper = kind(network, TrainSettings(name, precision="float32"))
         told = []
         with stepper.working():
             for _ in range(8):
@@ -83,7 +83,7 @@ def test_recorded_steps_give_the_losses_of_launched_ones(name):
 def test_a_model_that_asks_the_device_on_the_way_is_launched_and_said_so():
     network, batch, _ = network_and_batch("mc-sent", 8, "cuda")
     network.register_forward_pre_hook(lambda module, inputs: inputs[0].ids.sum().item() and None)
-    stepper = RecordedStepper(network, Settings("mc-sent"))
+    stepper = RecordedStepper(network, TrainSettings("mc-sent"))
     with stepper.working():
         for _ in range(5):
             stepper.add(batch)
@@ -96,8 +96,10 @@ def test_a_model_that_asks_the_device_on_the_way_is_launched_and_said_so():
 
 @needs_gpu
 def test_a_run_on_a_gpu_goes_on_where_it_was_killed(bert, planted, unseen, tmp_path):
-    data = Data(planted, unseen)
-    settings = Settings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, precision="float32", checkpoint_every=3)
+    data = TrainingData(planted, unseen)
+    settings = TrainSettings(
+        "mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, precision="float32", checkpoint_every=3
+    )
 
     def killed(step: int, steps: int) -> None:
         if step == 7:

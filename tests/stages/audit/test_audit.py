@@ -11,9 +11,9 @@ from winokit.methods.transforms.variants import make_variants
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.protocols import PROTOCOLS
-from winokit.stages.audit.run import Settings, audit
+from winokit.stages.audit.run import AuditSettings, audit
 
-QUICK = Settings()
+QUICK = AuditSettings()
 
 
 def value(run, protocol, subset, metric):
@@ -93,7 +93,7 @@ def test_a_scoring_that_replaces_the_pronoun_says_it_cannot_see_gender(real_file
 
 def test_winobias_has_its_gap_when_both_sides_are_audited_as_one(real_file):
     sides = [str(real_file(f"winobias/{side}_stereotyped_type1.txt.dev")) for side in ("pro", "anti")]
-    run = audit("+".join(sides), RandomModel(), scoring="own", settings=Settings(protocols=("gender",)))
+    run = audit("+".join(sides), RandomModel(), scoring="own", settings=AuditSettings(protocols=("gender",)))
     gap = run.find("gender", "all", "pro_minus_anti")
     assert gap.n == 792
     assert gap.value == pytest.approx(
@@ -201,7 +201,7 @@ def test_perturbed_versions_are_joined_to_their_originals(real_file):
     run = audit(
         real_file("perturbed-wsc/text_original.jsonl"),
         RandomModel(),
-        settings=Settings(perturbed=names, protocols=("stability", "strict")),
+        settings=AuditSettings(perturbed=names, protocols=("stability", "strict")),
     )
     assert run.find("stability", "tense", "accuracy").n == 281
     assert run.find("stability", "gender", "stability").n == 155
@@ -211,37 +211,37 @@ def test_perturbed_versions_are_joined_to_their_originals(real_file):
 def test_naturalness_cuts_the_problems_into_thirds_by_surprisal():
     model = RandomModel()
     model.kind = "causal"
-    run = audit("open", model, scoring="own", settings=Settings(protocols=("naturalness",)))
+    run = audit("open", model, scoring="own", settings=AuditSettings(protocols=("naturalness",)))
     sizes = [run.find("naturalness", third, "accuracy").n for third in ("likely", "middling", "unlikely")]
     assert (sum(sizes), max(sizes) - min(sizes)) == (428, 1)
     assert run.find("naturalness", "all", "surprisal_per_word").value > 0
 
 
 def test_a_coin_has_no_surprisal():
-    run = audit("open", RandomModel(), settings=Settings(protocols=("naturalness",)))
+    run = audit("open", RandomModel(), settings=AuditSettings(protocols=("naturalness",)))
     assert run.find("naturalness", "likely", "accuracy") is None
     assert [one.protocol for one in run.left_out] == ["naturalness"]
 
 
 def test_naturalness_of_a_masked_model_is_computed_only_when_asked_for_by_name():
     few = load("open")[:4]
-    everything, asked = audit(few, "builtin", settings=QUICK), Settings(protocols=("naturalness",))
+    everything, asked = audit(few, "builtin", settings=QUICK), AuditSettings(protocols=("naturalness",))
     assert everything.find("naturalness", "likely", "accuracy") is None
     assert any(one.protocol == "naturalness" and "masked" in one.why for one in everything.left_out)
     assert audit(few, "builtin", settings=asked).find("naturalness", "likely", "accuracy") is not None
 
 
 def test_any_protocol_can_be_asked_on_a_subset():
-    run = audit("open", RandomModel(), settings=Settings(protocols=("accuracy@non_associative",)))
+    run = audit("open", RandomModel(), settings=AuditSettings(protocols=("accuracy@non_associative",)))
     row = run.find("accuracy", "all@non_associative", "accuracy")
     assert row.n == 389
     with pytest.raises(UnknownName, match="No subset named 'funny'"):
-        audit("open", RandomModel(), settings=Settings(protocols=("accuracy@funny",)))
+        audit("open", RandomModel(), settings=AuditSettings(protocols=("accuracy@funny",)))
 
 
 def test_a_wrong_protocol_is_corrected():
     with pytest.raises(UnknownName, match=r"Did you mean 'groups'\?"):
-        audit("open", RandomModel(), settings=Settings(protocols=("group",)))
+        audit("open", RandomModel(), settings=AuditSettings(protocols=("group",)))
 
 
 def test_hidden_answers_are_left_out_and_said_so(twins):

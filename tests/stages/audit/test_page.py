@@ -71,7 +71,9 @@ def page(report: Path) -> Page:
 
 def rendered(run: Run) -> Page:
     """The page without its figures, which take most of the time."""
-    return Page(environment().get_template("audit/page.html.j2").render(page=report_of(run), scripts=[], figures=()))
+    return Page(
+        environment().get_template("stages/audit/page.html.j2").render(page=report_of(run), scripts=[], figures=())
+    )
 
 
 def test_every_metric_is_on_the_page_to_the_last_digit(run, page):

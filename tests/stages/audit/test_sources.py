@@ -6,9 +6,9 @@ from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.scoring import Prediction, write_predictions
 from winokit.models.random_model import RandomModel
-from winokit.stages.audit.run import Settings, audit
+from winokit.stages.audit.run import AuditSettings, audit
 
-QUICK = Settings(protocols=("accuracy",))
+QUICK = AuditSettings(protocols=("accuracy",))
 
 
 def labels(path, label):
@@ -46,7 +46,7 @@ def test_a_model_or_a_scoring_named_twice_is_refused():
         audit(model="random", scoring=["own", "own"], settings=QUICK)
 
 
-@pytest.mark.parametrize("asked", [{"scoring": "partial"}, {"settings": Settings(shots=2)}])
+@pytest.mark.parametrize("asked", [{"scoring": "partial"}, {"settings": AuditSettings(shots=2)}])
 def test_what_is_asked_of_models_is_refused_where_there_is_none(tmp_path, asked):
     with pytest.raises(BadInput, match="predictions are taken as they are"):
         audit(predictions=[labels(tmp_path / "p.lst", 1)], **asked)
@@ -60,12 +60,12 @@ def test_problems_without_any_answer_are_refused_before_the_work(twins):
 
 def test_perturbed_versions_of_something_else_are_refused():
     with pytest.raises(BadInput, match="open: has no perturbed version of any problem of open"):
-        audit(model="random", settings=Settings(perturbed=("open",)))
+        audit(model="random", settings=AuditSettings(perturbed=("open",)))
 
 
 def test_perturbed_problems_whose_original_is_missing_are_counted(real_file):
     gender = real_file("perturbed-wsc/text_gender.jsonl")
-    settings = Settings(protocols=("stability",), perturbed=(str(gender),))
+    settings = AuditSettings(protocols=("stability",), perturbed=(str(gender),))
     run = audit(real_file("perturbed-wsc/text_original.jsonl"), "random", limit=60, settings=settings)
     (left,) = run.left_out
     assert left.n == len(load(gender)) - run.find("stability", "gender", "accuracy").n > 0

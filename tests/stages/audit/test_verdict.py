@@ -8,9 +8,9 @@ import pytest
 from winokit.drawing.decision import GOOD, DecisionTable
 from winokit.methods.metrics import Comparison, Interval
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.audit.findings import GENDER, WITHOUT, Rows
+from winokit.stages.audit.findings import GENDER, WITHOUT, MetricRows
 from winokit.stages.audit.verdict import HEADLINE, headline_state, verdict
-from winokit.stages.compare.page import COMPARED, Pair, comparison_of
+from winokit.stages.compare.page import COMPARED, ScorerPair, comparison_of
 
 SURE, UNSURE = 1e-9, 0.6
 
@@ -107,7 +107,7 @@ def test_every_state_has_one_deciding_case_and_every_case_decides_some_state(tab
 @every_state
 def test_rows_give_their_state_back_and_the_word_means_it(state):
     rows = headline_rows(state)
-    found = headline_state(Rows(rows))
+    found = headline_state(MetricRows(rows))
     assert {fact: found[fact] for fact in HEADLINE.facts} == state
     word = verdict(rows).word
     assert all(state[fact] == value for fact, value in MEANING[word].items())
@@ -118,7 +118,7 @@ def test_rows_give_their_state_back_and_the_word_means_it(state):
 @every_state
 def test_every_point_claims_what_is_so_and_says_no_more(state):
     rows = headline_rows(state)
-    found, whole = verdict(rows), headline_state(Rows(rows))
+    found, whole = verdict(rows), headline_state(MetricRows(rows))
     for point in found.points:
         assert all(whole[fact] == value for fact, value in point.claims.items()), point
         assert point.claims or "in every version" in point.text, point
@@ -197,7 +197,7 @@ SAYINGS = [
 
 
 def test_every_tested_row_is_among_those_enumerated():
-    assert set(Rows([]).tested) == set(FACTS)
+    assert set(MetricRows([]).tested) == set(FACTS)
 
 
 @pytest.mark.parametrize("single", [ABOVE, AT, BELOW])
@@ -205,7 +205,7 @@ def test_every_tested_row_is_among_those_enumerated():
 def test_a_finding_says_where_its_row_stands_and_nothing_else(single, fact, where):
     level = 0.5 if fact.split()[0] in ("artifacts", "consistency") else 0.0
     rows = [*standing("accuracy/all/accuracy", single), *BESIDE, *standing(FACTS[fact], where, level)]
-    state = headline_state(Rows(rows))
+    state = headline_state(MetricRows(rows))
     assert state == {**dict.fromkeys(FACTS, UNKNOWN), fact: where} | {
         "single": single, "group": UNKNOWN, "luck": UNKNOWN, "abstained": "none"
     }  # fmt: skip
@@ -393,5 +393,5 @@ def test_of_two_scorers_only_that_is_said_which_their_tests_say(state):
 
 def test_a_pair_is_ahead_only_with_a_corrected_p_value():
     found = pair_of("accuracy", ABOVE)["one", "two", "accuracy"]
-    assert Pair("one", "two", "accuracy", found, 0.049).ahead == "one"
-    assert Pair("one", "two", "accuracy", found, 0.05).ahead is None
+    assert ScorerPair("one", "two", "accuracy", found, 0.049).ahead == "one"
+    assert ScorerPair("one", "two", "accuracy", found, 0.05).ahead is None

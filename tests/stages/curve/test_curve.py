@@ -12,27 +12,29 @@ torch = pytest.importorskip("torch")
 from winokit.errors import BadInput
 from winokit.methods.metrics import PUBLISHED, leaderboard_auc
 from winokit.methods.metrics.crossed import crossed_share
-from winokit.methods.training.arms import Arm
-from winokit.methods.training.data import Data
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.arms import VariantArm
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
-from winokit.stages.curve.fit import Goal, reach_of, series_of
-from winokit.stages.curve.nested import Growth
+from winokit.stages.curve.fit import CurveGoal, reach_of, series_of
+from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.page import write_curve_page
-from winokit.stages.curve.points import ACCURACY, GROUP, Point, Score, read_points
+from winokit.stages.curve.points import ACCURACY, GROUP, CurvePoint, PointScore, read_points
 from winokit.stages.curve.run import learning_curve
-from winokit.stages.curve.trainings import Design, planned_jobs, restart_seed
+from winokit.stages.curve.trainings import CurveDesign, planned_jobs, restart_seed
 from winokit.stages.curve.wording import amount, of_reach, published
 
-QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
+QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
 SIZES = (0, 8, 64)
 
 
 @pytest.fixture(scope="module")
 def made(bert, planted, unseen, tmp_path_factory):
     folder = tmp_path_factory.mktemp("curve")
-    data = Data(planted, None, (unseen,))
-    found = learning_curve(Growth(SIZES, planted), data, folder, bert, QUICK, Design(("mc-sent",), restarts=2))
+    data = TrainingData(planted, None, (unseen,))
+    found = learning_curve(
+        NestedGrowth(SIZES, planted), data, folder, bert, QUICK, CurveDesign(("mc-sent",), restarts=2)
+    )
     found.save(folder)
     return found, folder
 
@@ -64,7 +66,7 @@ def test_the_rows_are_flat_and_json(made):
 
 def test_restarts_draw_other_subsets_other_seeds_and_other_weights(made, planted):
     _found, folder = made
-    jobs = list(planned_jobs(Growth((8,), planted), Design(("mc-sent",), restarts=3), QUICK, folder))
+    jobs = list(planned_jobs(NestedGrowth((8,), planted), CurveDesign(("mc-sent",), restarts=3), QUICK, folder))
     assert len({job.seed for job in jobs}) == 3
     assert len({job.train.content_hash for job in jobs}) == 3
     losses = [
@@ -80,7 +82,12 @@ def test_the_untrained_head_is_another_in_each_restart_and_the_models_own_is_the
     first, second = (point for point in found.points if point.size == 0)
     assert (first.right != second.right).any()
     own = learning_curve(
-        Growth((0, 8), planted), Data(planted, None, (unseen,)), tmp_path, bert, QUICK, Design(("mc-mlm",), 2)
+        NestedGrowth((0, 8), planted),
+        TrainingData(planted, None, (unseen,)),
+        tmp_path,
+        bert,
+        QUICK,
+        CurveDesign(("mc-mlm",), 2),
     )
     first, second = (point for point in own.points if point.size == 0)
     assert (first.right == second.right).all()
@@ -95,8 +102,8 @@ def test_a_killed_curve_goes_on_with_the_point_it_was_at(made, bert, planted, un
     told = []
 
     def curve(out, progress):
-        data, design = Data(planted, None, (unseen,)), Design(("mc-sent",), restarts=2)
-        return learning_curve(Growth(SIZES, planted), data, out, bert, QUICK, design, progress=progress)
+        data, design = TrainingData(planted, None, (unseen,)), CurveDesign(("mc-sent",), restarts=2)
+        return learning_curve(NestedGrowth(SIZES, planted), data, out, bert, QUICK, design, progress=progress)
 
     def kill(done, total):
         if done / total > 0.5:
@@ -114,49 +121,56 @@ def test_a_killed_curve_goes_on_with_the_point_it_was_at(made, bert, planted, un
 
 
 def test_equal_steps_are_equal_at_every_size(bert, planted, unseen, tmp_path):
-    design = Design(("mc-sent",), restarts=1, equal_steps=9)
-    learning_curve(Growth((8, 64), planted), Data(planted, unseen[:4], (unseen[4:],)), tmp_path, bert, QUICK, design)
+    design = CurveDesign(("mc-sent",), restarts=1, equal_steps=9)
+    learning_curve(
+        NestedGrowth((8, 64), planted), TrainingData(planted, unseen[:4], (unseen[4:],)), tmp_path, bert, QUICK, design
+    )
     curves = [json.loads(path.read_text()) for path in tmp_path.rglob("curve.json")]
     assert [curve["steps"] for curve in curves] == [9, 9]
     assert all(len(curve["dev"]) == 9 for curve in curves)
 
 
 def test_without_a_test_set_the_dev_set_is_scored_and_nothing_chosen_on_it(bert, planted, unseen, tmp_path):
-    found = learning_curve(Growth((8,), planted), Data(planted, unseen), tmp_path, bert, QUICK, Design(("mc-sent",), 1))
+    found = learning_curve(
+        NestedGrowth((8,), planted), TrainingData(planted, unseen), tmp_path, bert, QUICK, CurveDesign(("mc-sent",), 1)
+    )
     assert any("scored on unseen with the last weights" in note for note in found.notes)
     (path,) = tmp_path.rglob("curve.json")
     assert json.loads(path.read_text())["dev"] == []
     assert found.series[0].fit is None
     with pytest.raises(BadInput, match="needs a set to score"):
-        learning_curve(Growth((8,), planted), Data(planted), tmp_path, bert, QUICK)
+        learning_curve(NestedGrowth((8,), planted), TrainingData(planted), tmp_path, bert, QUICK)
 
 
 def test_overlap_and_hidden_answers_are_refused_before_anything_is_trained(bert, planted, unseen, tmp_path):
     for data, said in (
-        (Data(planted, None, (planted,)), "planted, to train on, overlaps planted: 64 same"),
-        (Data(planted, unseen, (unseen,)), "unseen, to choose on, overlaps unseen: 40 same"),
-        (Data(planted, None, (Dataset([p.replace(answer=None) for p in unseen], Card("u")),)), "answers are hidden"),
-        (Data(planted, None, (unseen, unseen)), "unseen: given twice"),
+        (TrainingData(planted, None, (planted,)), "planted, to train on, overlaps planted: 64 same"),
+        (TrainingData(planted, unseen, (unseen,)), "unseen, to choose on, overlaps unseen: 40 same"),
+        (
+            TrainingData(planted, None, (Dataset([p.replace(answer=None) for p in unseen], Card("u")),)),
+            "answers are hidden",
+        ),
+        (TrainingData(planted, None, (unseen, unseen)), "unseen: given twice"),
     ):
         with pytest.raises(BadInput, match=said):
-            learning_curve(Growth(SIZES, planted), data, tmp_path / "out", bert, QUICK)
+            learning_curve(NestedGrowth(SIZES, planted), data, tmp_path / "out", bert, QUICK)
     assert not (tmp_path / "out").exists()
     with pytest.raises(BadInput, match="restarts: 1 or more"):
-        Design(restarts=0)
+        CurveDesign(restarts=0)
 
 
 def test_sizes_of_a_variant_count_what_is_trained_on(bert, tmp_path):
     from winokit.data.loading import load
 
     data = load("open")
-    arm = Arm.of("special-word", "variant->variant")
+    arm = VariantArm.of("special-word", "variant->variant")
     found = learning_curve(
-        Growth((8,), data[:120]),
-        Data(data[:120], None, (data[120:160],), arm),
+        NestedGrowth((8,), data[:120]),
+        TrainingData(data[:120], None, (data[120:160],), arm),
         tmp_path,
         bert,
         QUICK,
-        Design(("mc-sent",), 1),
+        CurveDesign(("mc-sent",), 1),
     )
     assert found.points[0].size == 8
     (path,) = tmp_path.rglob("curve.json")
@@ -164,18 +178,18 @@ def test_sizes_of_a_variant_count_what_is_trained_on(bert, tmp_path):
 
 
 def point(size, value, restart=1, group=None, right=None):
-    together = None if group is None else Score(group)
-    return Point("test", "mc", size, size, restart, None, Score(value, chance=0.5), together, right=right)
+    together = None if group is None else PointScore(group)
+    return CurvePoint("test", "mc", size, size, restart, None, PointScore(value, chance=0.5), together, right=right)
 
 
 def test_the_line_is_that_of_the_points_and_nought_has_no_logarithm():
     points = [point(0, 0.5)] + [point(size, (10 * math.log(size)) / 100) for size in (100, 1000, 10_000)]
-    (series,) = series_of(points, Goal(human=94.0))
+    (series,) = series_of(points, CurveGoal(human=94.0))
     assert series.fitted == (100, 1000, 10_000)
     assert series.fit.slope == pytest.approx(10)
     assert series.fit.intercept == pytest.approx(0, abs=1e-9)
     assert series.reach.size == pytest.approx(math.exp(9.4))
-    (later,) = series_of(points, Goal(fit_from=1000))
+    (later,) = series_of(points, CurveGoal(fit_from=1000))
     assert later.fitted == (1000, 10_000)
 
 
@@ -186,7 +200,7 @@ def test_the_area_is_the_leaderboards_and_its_interval_is_of_restarts_and_proble
         for size, share in ((160, 0.5), (640, 0.7), (2558, 0.9)):
             right = rng.random(len(unseen)) < share
             points.append(point(size, float(right.mean()), restart, right=right))
-    (series,) = series_of(points, Goal(), [Dataset(unseen, Card("test"))])
+    (series,) = series_of(points, CurveGoal(), [Dataset(unseen, Card("test"))])
     means = [np.mean([p.accuracy.value for p in points if p.size == size]) for size in (160, 640, 2558)]
     assert series.auc.value == pytest.approx(leaderboard_auc(means, (160, 640, 2558)))
     assert series.auc.low < series.auc.value < series.auc.high
@@ -215,8 +229,11 @@ def test_a_single_restart_leaves_a_line_as_sure_as_its_points_lie_on_it(unseen):
     rng = np.random.default_rng(2)
     shares = {160: 0.5, 640: 0.7, 2558: 0.6}
     points = [point(size, 0, right=rng.random(len(unseen)) < share) for size, share in shares.items()]
-    points = [replace(one, accuracy=Score(float(one.right.mean()))) for one in points]
-    (alone,), (with_test,) = series_of(points, Goal()), series_of(points, Goal(), [Dataset(unseen, Card("test"))])
+    points = [replace(one, accuracy=PointScore(float(one.right.mean()))) for one in points]
+    (alone,), (with_test,) = (
+        series_of(points, CurveGoal()),
+        series_of(points, CurveGoal(), [Dataset(unseen, Card("test"))]),
+    )
     widths = [one.fit.slope_interval().high - one.fit.slope for one in (alone, with_test)]
     assert math.isfinite(widths[1])
     assert with_test.fit.variance[2] > alone.fit.variance[2]
@@ -246,7 +263,7 @@ def test_where_a_line_leads_is_said_as_it_is(values, said):
         for size, value in zip((100, 1000, 10_000), values, strict=True)
         for restart, more in enumerate(wobble, 1)
     ]
-    (series,) = series_of(points, Goal())
+    (series,) = series_of(points, CurveGoal())
     assert re.search(said, of_reach(series, 10_000).replace("\u00a0", " "))
 
 
@@ -263,7 +280,7 @@ def test_square_ones_albert_rises_by_six_points_of_group_accuracy_for_twice_as_m
     # Elazar et al. (2021), Table 4.
     rows = "100,19.89 500,32.35 1000,42.89 2000,53.27 4000,55.72 6000,52.16 8000,55.43 10000,59.98 16000,64.21"
     (tmp_path / "albert.csv").write_text("size,group\n" + rows.replace(" ", "\n") + "\n")
-    (series,) = series_of(read_points(tmp_path / "albert.csv"), Goal())
+    (series,) = series_of(read_points(tmp_path / "albert.csv"), CurveGoal())
     assert series.measure == GROUP
     assert 5 < series.fit.slope * math.log(2) < 7
     assert series.rises
@@ -293,7 +310,7 @@ def test_what_was_written_is_read_back(made):
     assert [(one.size, one.restart, one.accuracy.value) for one in again] == [
         (one.size, one.restart, one.accuracy.value) for one in found.points
     ]
-    (single, _) = series_of(again, Goal())
+    (single, _) = series_of(again, CurveGoal())
     assert single.fit.slope == pytest.approx(found.series[0].fit.slope)
 
 

@@ -6,7 +6,7 @@ import itertools
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
-from winokit.stages.curve.nested import Growth, nested, parse_sizes, usual_sizes, wants_untrained
+from winokit.stages.curve.nested import NestedGrowth, nested, parse_sizes, usual_sizes, wants_untrained
 
 
 def ids(dataset):
@@ -63,7 +63,7 @@ def test_sizes_are_written_with_commas_and_all():
 
 def test_files_are_sizes_as_they_are_and_nought_can_be_added():
     data = load("open")
-    growth = Growth.of_files([data[:40], data[:80]], untrained=wants_untrained("0,files"))
+    growth = NestedGrowth.of_files([data[:40], data[:80]], untrained=wants_untrained("0,files"))
     assert growth.sizes == (0, 40, 80)
     assert [len(part) for part in growth.sets(5)] == [0, 40, 80]
     assert growth.notes == [
@@ -72,19 +72,19 @@ def test_files_are_sizes_as_they_are_and_nought_can_be_added():
     with pytest.raises(BadInput, match="the files are the sizes"):
         wants_untrained("0,160")
     with pytest.raises(BadInput, match="from small to large"):
-        Growth.of_files([data[:80], data[:40]])
+        NestedGrowth.of_files([data[:80], data[:40]])
 
 
 def test_files_that_are_not_nested_or_tear_twins_are_noted():
     data = load("open")
-    apart = Growth.of_files([data[100:141], data[:120]])
+    apart = NestedGrowth.of_files([data[100:141], data[:120]])
     assert any(
         "problems of open, 41 of 428 are not in open, 120 of 428: these sizes are not nested" in one
         for one in apart.notes
     )
-    assert any("1 groups have lost a member" in one for one in Growth.of_files([data[:41], data[:80]]).notes)
+    assert any("1 groups have lost a member" in one for one in NestedGrowth.of_files([data[:41], data[:80]]).notes)
 
 
 def test_winograndes_own_sizes_are_nested_and_whole(real_file):
     files = [load(real_file(f"winogrande/train_{size}.jsonl")) for size in ("xs", "s", "m")]
-    assert len(Growth.of_files(files).notes) == 1
+    assert len(NestedGrowth.of_files(files).notes) == 1

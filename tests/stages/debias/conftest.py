@@ -8,15 +8,15 @@ import pytest
 from winokit.data.synthetic import synthetic
 from winokit.methods.aflite.aflite import AFLite
 from winokit.problem import Dataset
-from winokit.stages.debias.arms import Choices
-from winokit.stages.debias.features import Features
-from winokit.stages.debias.run import Filtering, filter_problems
+from winokit.stages.debias.arms import DebiasChoices
+from winokit.stages.debias.features import DebiasFeatures
+from winokit.stages.debias.run import Debiased, filter_problems
 
 
 @dataclass
 class Planted:
     data: Dataset
-    features: Features
+    features: DebiasFeatures
     biased: np.ndarray
 
 
@@ -34,11 +34,11 @@ def planted() -> Planted:
     biased[2 * more] = biased[2 * more + 1] = True
     x = 0.4 * rng.normal(size=(2 * pairs, 60))
     x[:, 0] = 0.05 * rng.normal(size=2 * pairs) + (2 * y - 1) * biased
-    return Planted(data, Features(x.astype(np.float32), "planted", "difference"), biased)
+    return Planted(data, DebiasFeatures(x.astype(np.float32), "planted", "difference"), biased)
 
 
 @pytest.fixture(scope="session")
-def filtering(planted: Planted) -> Filtering:
+def filtering(planted: Planted) -> Debiased:
     """AFLite on them with two seeds, its baselines and relabelled runs."""
-    choices = Choices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=19, seeds=2)
+    choices = DebiasChoices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=19, seeds=2)
     return filter_problems(planted.data, "aflite", features=planted.features, choices=choices)

@@ -5,9 +5,9 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.divergence import bins_for
 from winokit.problem import Dataset, Problem
-from winokit.stages.debias.arms import Choices, Watch
+from winokit.stages.debias.arms import DebiasChoices, DebiasWatch
 from winokit.stages.debias.assessment import Assessment
-from winokit.stages.debias.features import Features
+from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.run import filter_problems
 
 
@@ -72,13 +72,13 @@ def test_removals_beyond_chance_are_counted(filtering):
 
 def test_noise_is_said_to_lose_no_more_than_chance(planted):
     noise = np.random.default_rng(5).normal(size=planted.features.rows.shape).astype(np.float32)
-    choices = Choices(aflite=AFLite(ensemble_size=32, cutoff=100), null_runs=19, compare=())
-    found = filter_problems(planted.data, "aflite", features=Features(noise, "noise", "single"), choices=choices)
+    choices = DebiasChoices(aflite=AFLite(ensemble_size=32, cutoff=100), null_runs=19, compare=())
+    found = filter_problems(planted.data, "aflite", features=DebiasFeatures(noise, "noise", "single"), choices=choices)
     assert any(warning.startswith("no more than chance") for warning in found.warnings)
 
 
 def test_too_few_relabelled_runs_are_said_to_decide_nothing(planted):
-    choices = Choices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=2, compare=())
+    choices = DebiasChoices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=2, compare=())
     found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, assessment=None)
     assert found.warnings == (
         "undecided: 2 relabelled runs are too few to tell what was removed from chance; 19 are enough (--null-runs)",
@@ -95,13 +95,15 @@ def test_the_probe_of_what_is_kept_is_ranked_among_as_many_at_random(filtering):
 def test_a_filter_that_does_no_better_than_random_removal_is_seen_through(planted):
     """Words say nothing of these features, so that PMI is as good as drawing pairs."""
     noise = np.random.default_rng(5).normal(size=(len(planted.data), 20)).astype(np.float32)
-    features, choices = Features(noise, "noise", "single"), Choices(size=1500, compare=())
+    features, choices = DebiasFeatures(noise, "noise", "single"), DebiasChoices(size=1500, compare=())
     found = filter_problems(planted.data, "pmi", features=features, choices=choices)
     assert found.find("pmi", "p_random_removal").value > 0.05
 
 
 def test_random_reduction_is_not_compared_with_itself(planted):
-    found = filter_problems(planted.data, "random", features=planted.features, choices=Choices(size=1500, compare=()))
+    found = filter_problems(
+        planted.data, "random", features=planted.features, choices=DebiasChoices(size=1500, compare=())
+    )
     assert found.find("random", "probe_accuracy") is not None
     assert found.find("random", "p_random_removal") is None
 
@@ -138,7 +140,9 @@ def test_problems_say_how_many_seeds_keep_them(filtering):
 
 
 def test_a_majority_keeps_what_more_than_half_of_the_seeds_keep(planted):
-    choices = Choices(aflite=AFLite(ensemble_size=8, cutoff=100), seeds=3, majority=True, null_runs=19, compare=())
+    choices = DebiasChoices(
+        aflite=AFLite(ensemble_size=8, cutoff=100), seeds=3, majority=True, null_runs=19, compare=()
+    )
     found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, assessment=None)
     votes = np.sum([arm.keep for arm in found.seeds], axis=0)
     assert (found.chosen.keep == (votes >= 2)).all()
@@ -192,14 +196,14 @@ def test_everything_is_recorded(filtering):
 
 
 def test_the_same_call_gives_the_same_rows(planted):
-    choices = Choices(size=800, compare=())
+    choices = DebiasChoices(size=800, compare=())
     rows = [filter_problems(planted.data, "pmi", features=planted.features, choices=choices).metrics for _ in (1, 2)]
     assert rows[0] == rows[1]
 
 
 def test_pmi_and_random_need_no_features(planted):
     for method in ("pmi", "random"):
-        found = filter_problems(planted.data, method, choices=Choices(size=400))
+        found = filter_problems(planted.data, method, choices=DebiasChoices(size=400))
         assert found.kept.problems
         assert found.pictures is None
         assert found.find(method, "probe_accuracy") is None
@@ -207,14 +211,14 @@ def test_pmi_and_random_need_no_features(planted):
 
 
 def test_features_can_go_unassessed(planted):
-    choices = Choices(aflite=AFLite(ensemble_size=8), compare=())
+    choices = DebiasChoices(aflite=AFLite(ensemble_size=8), compare=())
     found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, assessment=None)
     assert found.find("aflite", "probe_accuracy") is None
     assert found.settings["assessment"] is None
 
 
 def test_aflite_beside_a_baseline_gives_back_what_left_last(planted):
-    choices = Choices(size=1500, compare=("aflite",), aflite=AFLite(ensemble_size=16, cutoff=40))
+    choices = DebiasChoices(size=1500, compare=("aflite",), aflite=AFLite(ensemble_size=16, cutoff=40))
     found = filter_problems(planted.data, "random", features=planted.features, choices=choices, assessment=None)
     arm = next(arm for arm in found.arms if arm.name == "aflite")
     assert arm.keep.sum() == 1500
@@ -222,14 +226,14 @@ def test_aflite_beside_a_baseline_gives_back_what_left_last(planted):
 
 
 def test_twins_can_stay_together_at_random(planted):
-    found = filter_problems(planted.data, "random", choices=Choices(size=400, twins="together", compare=()))
+    found = filter_problems(planted.data, "random", choices=DebiasChoices(size=400, twins="together", compare=()))
     assert found.find("random", "n_groups_split").value == 0
-    apart = filter_problems(planted.data, "random", choices=Choices(size=400, compare=()))
+    apart = filter_problems(planted.data, "random", choices=DebiasChoices(size=400, compare=()))
     assert apart.find("random", "n_groups_split").value > 50
 
 
 def test_where_nothing_is_removed_nothing_is_compared(planted):
-    choices = Choices(aflite=AFLite(ensemble_size=8, stop_below=0.999), compare=("random", "pmi"))
+    choices = DebiasChoices(aflite=AFLite(ensemble_size=8, stop_below=0.999), compare=("random", "pmi"))
     found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices)
     assert found.chosen.keep.all()
     assert [arm.name for arm in found.arms] == ["all", "aflite"]
@@ -238,8 +242,8 @@ def test_where_nothing_is_removed_nothing_is_compared(planted):
 
 def test_what_begins_is_told(planted):
     steps, phases = [], []
-    choices = Choices(aflite=AFLite(ensemble_size=8), compare=("random",))
-    watch = Watch(step=steps.append, phase=phases.append)
+    choices = DebiasChoices(aflite=AFLite(ensemble_size=8), compare=("random",))
+    watch = DebiasWatch(step=steps.append, phase=phases.append)
     found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, watch=watch)
     assert steps == ["aflite", "random", "probe", "removals", "divergence", "words"]
     assert len(phases) == len(found.chosen.history)
@@ -255,11 +259,11 @@ def twin(answer, candidates=("Ann", "Bea"), word="one"):
         (lambda p: filter_problems(p.data, "aflight"), UnknownName, "Did you mean 'aflite'"),
         (lambda p: filter_problems(p.data, "aflite"), BadInput, "AFLite needs features"),
         (lambda p: filter_problems(p.data, "pmi"), BadInput, "how many problems should pmi keep"),
-        (lambda p: filter_problems(p.data, "pmi", choices=Choices(size=9999)), BadInput, "a size from 1 to 1600"),
-        (lambda p: Choices(compare=("al",)), UnknownName, "No method of debiasing named 'al'"),
-        (lambda p: Choices(twins="apartt"), UnknownName, "Did you mean 'apart'"),
-        (lambda p: Choices(seeds=0), BadInput, "1 seed or more expected"),
-        (lambda p: Choices(majority=True), BadInput, "2 seeds or more expected for a majority"),
+        (lambda p: filter_problems(p.data, "pmi", choices=DebiasChoices(size=9999)), BadInput, "a size from 1 to 1600"),
+        (lambda p: DebiasChoices(compare=("al",)), UnknownName, "No method of debiasing named 'al'"),
+        (lambda p: DebiasChoices(twins="apartt"), UnknownName, "Did you mean 'apart'"),
+        (lambda p: DebiasChoices(seeds=0), BadInput, "1 seed or more expected"),
+        (lambda p: DebiasChoices(majority=True), BadInput, "2 seeds or more expected for a majority"),
         (
             lambda p: filter_problems(Dataset([twin(0), twin(None, word="b")]), "random"),
             BadInput,
@@ -273,7 +277,7 @@ def twin(answer, candidates=("Ann", "Bea"), word="one"):
         ),
         (
             lambda p: filter_problems(
-                p.data, "random", features=p.features, choices=Choices(size=5), assessment=Assessment(folds=20)
+                p.data, "random", features=p.features, choices=DebiasChoices(size=5), assessment=Assessment(folds=20)
             ),
             BadInput,
             "folds",
@@ -289,7 +293,7 @@ def test_pmi_keeps_whole_pairs_of_winogrande_and_removes_comparatives(real_file)
     import winokit
 
     data = winokit.load(real_file("winogrande/train_l.jsonl"))
-    found = filter_problems(data, "pmi", choices=Choices(size=6000, compare=()))
+    found = filter_problems(data, "pmi", choices=DebiasChoices(size=6000, compare=()))
     assert len(found.kept) == 6000
     assert found.find("pmi", "n_groups_split").value == 0
     assert {"more", "less"} & {one.trait for one in found.overused.words[:5]}

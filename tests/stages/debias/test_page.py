@@ -14,11 +14,11 @@ from winokit.data.synthetic import synthetic
 from winokit.drawing.charts import Chart
 from winokit.methods.aflite.aflite import AFLite
 from winokit.results import AT
-from winokit.stages.debias.arms import Choices
-from winokit.stages.debias.features import Features
+from winokit.stages.debias.arms import DebiasChoices
+from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.page import debias_page, write_debias_page
 from winokit.stages.debias.plots import panels, phase_charts
-from winokit.stages.debias.run import Filtering, filter_problems
+from winokit.stages.debias.run import Debiased, filter_problems
 
 CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 STRANGE = '"Tom & Jerry" <script>alert(1)</script> '
@@ -31,13 +31,13 @@ def planted(strength: float) -> tuple:
     y, biased = (np.array([f(p) for p in data]) for f in (lambda p: p.answer, lambda p: p.labels["planted"]))
     x = 0.4 * np.random.default_rng(0).normal(size=(600, 20))
     x[:, 0] += strength * (2 * y - 1) * biased
-    return data, Features(x.astype(np.float32), "planted <model>", "difference")
+    return data, DebiasFeatures(x.astype(np.float32), "planted <model>", "difference")
 
 
 @pytest.fixture(scope="module")
-def found() -> Filtering:
+def found() -> Debiased:
     data, features = planted(1.5)
-    choices = Choices(aflite=AFLite(ensemble_size=16), null_runs=19, seeds=2)
+    choices = DebiasChoices(aflite=AFLite(ensemble_size=16), null_runs=19, seeds=2)
     return filter_problems(data, "aflite", features=features, choices=choices)
 
 
@@ -129,7 +129,7 @@ def test_a_probe_that_includes_chance_has_a_hollow_dot(found):
     assert {line.marks[0].stands for line in lines if line.title in ("All problems", "AFLite")} == {AT}
 
 
-def probed(found: Filtering, before: tuple[float, float], after: tuple[float, float]) -> Filtering:
+def probed(found: Debiased, before: tuple[float, float], after: tuple[float, float]) -> Debiased:
     """The same filtering, were the intervals of its probe these."""
     ends = {"all": before, found.method: after}
     metrics = [
@@ -158,7 +158,7 @@ def test_with_one_seed_nothing_is_said_of_others(untouched, tmp_path):
 
 def test_a_filter_without_features_has_a_page_too(tmp_path):
     data, _ = planted(1.5)
-    found = filter_problems(data, "random", choices=Choices(size=300))
+    found = filter_problems(data, "random", choices=DebiasChoices(size=300))
     html = write_debias_page(found, tmp_path).read_text("utf-8")
     assert "Reduced, and not assessed" in html
     assert 'id="components"' not in html
@@ -166,10 +166,10 @@ def test_a_filter_without_features_has_a_page_too(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def untouched() -> Filtering:
+def untouched() -> Debiased:
     """A filtering that removed nothing."""
     data, features = planted(0.0)
-    choices = Choices(aflite=AFLite(ensemble_size=8, stop_below=0.99))
+    choices = DebiasChoices(aflite=AFLite(ensemble_size=8, stop_below=0.99))
     return filter_problems(data, "aflite", features=features, choices=choices)
 
 

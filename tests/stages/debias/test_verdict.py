@@ -10,9 +10,9 @@ from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import GOOD
 from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.debias.arms import Choices
-from winokit.stages.debias.features import Features
-from winokit.stages.debias.run import Filtering, filter_problems
+from winokit.stages.debias.arms import DebiasChoices
+from winokit.stages.debias.features import DebiasFeatures
+from winokit.stages.debias.run import Debiased, filter_problems
 from winokit.stages.debias.verdict import (
     AGREE,
     DIFFER,
@@ -33,12 +33,12 @@ P_VALUES = {BEYOND: (1 / 20, 19), WITHIN: (1 / 3, 3), UNDECIDED: (1 / 6, 5)}
 
 
 @pytest.fixture(scope="module")
-def small() -> Filtering:
+def small() -> Debiased:
     """A small filtering whose rows are replaced below."""
     data = synthetic(20, bias=0.0, seed=1)
     x = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
-    choices = Choices(null_runs=1, seeds=2, compare=())
-    return filter_problems(data, "aflite", features=Features(x, "noise", "single"), choices=choices)
+    choices = DebiasChoices(null_runs=1, seeds=2, compare=())
+    return filter_problems(data, "aflite", features=DebiasFeatures(x, "noise", "single"), choices=choices)
 
 
 def rows_of(subset: str, facts: dict[str, str], seed: str = "") -> list[Metric]:
@@ -58,7 +58,7 @@ def rows_of(subset: str, facts: dict[str, str], seed: str = "") -> list[Metric]:
     return made
 
 
-def with_facts(small: Filtering, facts: dict[str, str], other: dict[str, str] | None = None) -> Filtering:
+def with_facts(small: Debiased, facts: dict[str, str], other: dict[str, str] | None = None) -> Debiased:
     """The filtering with these facts, and with those of a second seed."""
     arms = []
     for arm, its in zip(small.seeds, (facts, other or facts), strict=True):

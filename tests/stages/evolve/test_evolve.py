@@ -14,12 +14,12 @@ from winokit.cli.release import release as cli_release
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
-from winokit.stages.debias.features import Features
-from winokit.stages.evolve.answers import Answers, answers_of
+from winokit.stages.debias.features import DebiasFeatures
+from winokit.stages.evolve.answers import EvolveAnswers, answers_of
 from winokit.stages.evolve.next_version import Predecessor
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
-from winokit.stages.evolve.preparing import Models, evolved
+from winokit.stages.evolve.preparing import EvolveModels, evolved
 from winokit.stages.evolve.run import EvolveSettings, evolve
 from winokit.stages.evolve.solved import is_solved, solved_beyond_chance
 from winokit.stages.release.draws import Draws
@@ -28,7 +28,7 @@ from winokit.stages.release.lineage import read_lineage, write_lineage
 from winokit.stages.release.manifest import verify
 from winokit.stages.release.reading import read_release
 from winokit.stages.release.run import release as write_release
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.settings import ReleaseSettings
 
 NEXT = EvolveSettings("2.0")
 
@@ -43,7 +43,7 @@ def new() -> Dataset:
     return Dataset([problem for number in range(200, 240) for problem in small.twins(number)], Card("small"))
 
 
-def knows(problems: Dataset, name: str, skill: float, *, switched: bool = True) -> Answers:
+def knows(problems: Dataset, name: str, skill: float, *, switched: bool = True) -> EvolveAnswers:
     """A model that knows a share of the groups and guesses the rest."""
     chance = random.Random(name)
     known = {group: chance.random() < skill for group in sorted(problems.groups)}
@@ -51,7 +51,7 @@ def knows(problems: Dataset, name: str, skill: float, *, switched: bool = True) 
     def asked() -> dict[str, bool]:
         return {p.id: known.get(p.group, False) or chance.random() < 0.5 for p in problems}
 
-    return Answers(name, asked(), asked() if switched else {})
+    return EvolveAnswers(name, asked(), asked() if switched else {})
 
 
 def test_the_pool_knows_answers_places_and_what_is_new(release, new):
@@ -83,7 +83,7 @@ def test_guessers_get_nothing_retired(release, new):
 def test_a_model_that_answers_one_side_gets_nothing_retired(release, new):
     asked = pool_of(release, new).asked
     first = {p.id: p.answer == 0 for p in asked}
-    assert solved_beyond_chance(asked, [Answers("first", first, first)]).retire == frozenset()
+    assert solved_beyond_chance(asked, [EvolveAnswers("first", first, first)]).retire == frozenset()
 
 
 def test_whole_groups_go_and_as_many_stay_as_guessing_would_solve(release, new):
@@ -126,7 +126,7 @@ def test_a_majority_must_be_one_and_all_means_all(release, new):
 def test_every_door_has_the_same_alpha():
     command = inspect.signature(cli_release).parameters["alpha"].default
     library = inspect.signature(solved_beyond_chance).parameters["alpha"].default
-    assert command == library == EvolveSettings("2.0").alpha == Predecessor(Path("v1"), Models([])).alpha
+    assert command == library == EvolveSettings("2.0").alpha == Predecessor(Path("v1"), EvolveModels([])).alpha
 
 
 def test_models_that_guess_as_one_are_not_taken_for_several(release, new):
@@ -275,7 +275,7 @@ def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_l
     model = knows(pool.asked, "strong", 0.6)
     some = {p.id for number, members in enumerate(pool.asked.groups.values()) for p in members[: number % 3]}
     switched = {name: right for name, right in model.switched.items() if name in some}
-    evolution = evolve(pool, [Answers("strong", model.right, switched)], NEXT)
+    evolution = evolve(pool, [EvolveAnswers("strong", model.right, switched)], NEXT)
     ways = ["", " (1 of 2 switched too)", " (switched too)"]
     kinds = [f"{pairs}{way}" for pairs in ("pairs of dev", "new pairs", "pairs of test") for way in ways]
     assert [one.kind for one in evolution.solved.strata] == kinds
@@ -318,7 +318,7 @@ def test_aflite_retires_what_features_give_away_and_nothing_else(release, plante
     x = rng.normal(size=(len(asked), 8)).astype(np.float32)
     known = np.array([planted and hash_free(p.group) < 0.4 for p in asked])
     x[:, 0] += known * (6 * np.array([p.answer for p in asked]) - 3)
-    evolution = evolve(pool, [], NEXT, embeddings=[Features(x, "bert", "concat")])
+    evolution = evolve(pool, [], NEXT, embeddings=[DebiasFeatures(x, "bert", "concat")])
     gone = {row["id"] for row in evolution.lineage if row["why"].find("AFLite") >= 0}
     assert bool(gone) == some
     if some:
@@ -357,21 +357,21 @@ def answers(release, tmp_path) -> tuple[Dataset, Path]:
 
 def test_one_call_asks_models_and_files(release, answers):
     offered, path = answers
-    evolution = evolved(release, offered, Models([str(path)], watched=["random"]), NEXT)
+    evolution = evolved(release, offered, EvolveModels([str(path)], watched=["random"]), NEXT)
     assert len(evolution.solved.retire) > 50
     assert {fare.model: fare.against for fare in evolution.fares if fare.version == "2.0"} == {
         "able": True,
         "random": False,
     }
     with pytest.raises(BadInput, match="random is named twice"):
-        evolved(release, offered, Models(["random", "random"]), NEXT)
+        evolved(release, offered, EvolveModels(["random", "random"]), NEXT)
 
 
 def test_a_version_becomes_a_release_that_verifies_and_evolves_again(release, answers, tmp_path):
     offered, path = answers
-    evolution = evolved(release, offered, Models([str(path)]), NEXT)
+    evolution = evolved(release, offered, EvolveModels([str(path)]), NEXT)
     kept, removed, _, fixed = evolution.outcome
-    made = Settings(name="small", version="2.0", singles=True)
+    made = ReleaseSettings(name="small", version="2.0", singles=True)
     out = write_release(
         kept, tmp_path / "v2", removed=removed, settings=made, fixed=fixed, lineage=evolution.placed
     ).folder

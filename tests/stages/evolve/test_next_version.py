@@ -5,10 +5,10 @@ import pytest
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.stages.evolve.next_version import Predecessor, release_next
-from winokit.stages.evolve.preparing import Models
+from winokit.stages.evolve.preparing import EvolveModels
 from winokit.stages.release.manifest import verify
 from winokit.stages.release.run import release
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.settings import ReleaseSettings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
@@ -18,10 +18,10 @@ pytest.importorskip("mlcroissant")
 def two_versions(tmp_path_factory):
     folder, data = tmp_path_factory.mktemp("versions"), load("open")
     early = set(list(data.groups)[:150])
-    first = release(data.filter(lambda p: p.group in early), folder / "v1", settings=Settings(name="open-wino"))
-    before = Predecessor(first.folder, Models(["random"]))
+    first = release(data.filter(lambda p: p.group in early), folder / "v1", settings=ReleaseSettings(name="open-wino"))
+    before = Predecessor(first.folder, EvolveModels(["random"]))
     more = data.filter(lambda p: p.group not in early)
-    return first, release_next(before, folder / "v2", kept=more, settings=Settings(version="2.0", seed=4))
+    return first, release_next(before, folder / "v2", kept=more, settings=ReleaseSettings(version="2.0", seed=4))
 
 
 def test_what_was_in_a_split_stays_there_and_new_problems_join(two_versions):
@@ -56,14 +56,14 @@ def test_the_new_folder_is_a_release_with_a_page_on_what_changed(two_versions):
 
 def test_a_version_does_not_overwrite_the_one_before(two_versions):
     first, _ = two_versions
-    before = Predecessor(first.folder, Models(["random"]))
+    before = Predecessor(first.folder, EvolveModels(["random"]))
     with pytest.raises(BadInput, match="a folder of its own"):
-        release_next(before, first.folder, settings=Settings(version="3.0"))
+        release_next(before, first.folder, settings=ReleaseSettings(version="3.0"))
     with pytest.raises(BadInput, match="must not be called"):
         release_next(before, first.folder.with_name("v3"))
 
 
 def test_removed_problems_need_those_they_were_removed_from(two_versions, tmp_path):
-    before = Predecessor(two_versions[0].folder, Models(["random"]))
+    before = Predecessor(two_versions[0].folder, EvolveModels(["random"]))
     with pytest.raises(BadInput, match=r"--removed: .* name those too"):
-        release_next(before, tmp_path / "v3", removed="open", settings=Settings(version="3.0"))
+        release_next(before, tmp_path / "v3", removed="open", settings=ReleaseSettings(version="3.0"))

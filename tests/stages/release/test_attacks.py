@@ -18,9 +18,9 @@ from winokit.data.checks.groups import possible_twins
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.evolve.answers import Answers
+from winokit.stages.evolve.answers import EvolveAnswers
 from winokit.stages.evolve.next_version import Predecessor, release_next
-from winokit.stages.evolve.preparing import Models
+from winokit.stages.evolve.preparing import EvolveModels
 from winokit.stages.evolve.solved import solved_beyond_chance
 from winokit.stages.grade.ladder import rules_of, to_step
 from winokit.stages.grade.run import grade
@@ -29,12 +29,12 @@ from winokit.stages.release.contents import fill
 from winokit.stages.release.draws import Draws, read_secret
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 from winokit.stages.release.inputs import read_inputs
-from winokit.stages.release.run import Extras, release
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.run import ReleaseExtras, release
+from winokit.stages.release.settings import ReleaseSettings
 from winokit.stages.release.units import twin_keys, units_of
 
 KEY = b"k" * 32
-NAMED = Settings(name="open-wino", licence="CC0-1.0", test=32)
+NAMED = ReleaseSettings(name="open-wino", licence="CC0-1.0", test=32)
 
 
 def some_alone() -> Dataset:
@@ -56,9 +56,11 @@ def two_versions(data: Dataset, folder: Path) -> tuple[Path, Path]:
     """A release and its next version with nothing new."""
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
-    first = release(data, folder / "v1", settings=NAMED, extras=Extras(secret=KEY))
+    first = release(data, folder / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
     second = release_next(
-        Predecessor(first.folder, Models(["random"])), folder / "v2", settings=Settings(version="2.0", test=32)
+        Predecessor(first.folder, EvolveModels(["random"])),
+        folder / "v2",
+        settings=ReleaseSettings(version="2.0", test=32),
     )
     return first.folder, second.release.folder
 
@@ -107,7 +109,7 @@ def test_the_order_of_the_input_leaves_no_trace_in_a_release(versions, tmp_path)
     mixed = list(some_alone())
     random.Random(3).shuffle(mixed)
     data = Dataset([p if random.Random(p.id).random() < 0.5 else p.with_order((1, 0)) for p in mixed], Card("open"))
-    again = release(data, tmp_path / "v1", settings=NAMED, extras=Extras(secret=KEY))
+    again = release(data, tmp_path / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
     name = "winogrande/test.jsonl"
     assert (again.folder / name).read_bytes() == (versions[0] / name).read_bytes()
 
@@ -116,7 +118,7 @@ def test_the_side_of_an_answer_is_a_coin_whatever_the_answer_is():
     data = Dataset([p.replace(group=None) for p in list(load("open"))[::2]], Card("singles"))
     sides = []
     for number in range(12):
-        test = fill(read_inputs(data), Settings(test=0.4), None, Draws(bytes([number]) * 32)).files["test"]
+        test = fill(read_inputs(data), ReleaseSettings(test=0.4), None, Draws(bytes([number]) * 32)).files["test"]
         sides += [(p.answer, p.candidates == tuple(sorted(p.candidates))) for p in test]
     first = np.mean([answer == 0 for answer, _ in sides])
     assert abs(first - 0.5) < 4 * 0.5 / np.sqrt(len(sides))
@@ -180,9 +182,9 @@ def test_a_lost_secret_ends_the_next_version_and_grading_and_is_not_replaced(ver
     first = shutil.copytree(versions[0], tmp_path / "v1")
     shutil.copytree(hidden_folder(versions[0]), hidden_folder(first))
     (hidden_folder(first) / "secret").unlink()
-    before = Predecessor(first, Models(["random"]))
+    before = Predecessor(first, EvolveModels(["random"]))
     with pytest.raises(BadInput, match="a lost secret cannot be made again"):
-        release_next(before, tmp_path / "v2", settings=Settings(version="2.0", test=32))
+        release_next(before, tmp_path / "v2", settings=ReleaseSettings(version="2.0", test=32))
     with pytest.raises(BadInput, match="a lost secret"):
         read_hidden(first)
     with pytest.raises(BadInput, match="a lost secret"):
@@ -192,7 +194,7 @@ def test_a_lost_secret_ends_the_next_version_and_grading_and_is_not_replaced(ver
 
 def test_another_secret_never_replaces_the_one_that_is_there(versions):
     with pytest.raises(BadInput, match="another secret than the one given"):
-        release(some_alone(), versions[0], settings=NAMED, extras=Extras(secret=b"j" * 32))
+        release(some_alone(), versions[0], settings=NAMED, extras=ReleaseExtras(secret=b"j" * 32))
     assert read_secret(hidden_folder(versions[0]) / "secret") == KEY
 
 
@@ -205,7 +207,7 @@ def test_a_release_from_before_secrets_is_redrawn_and_the_next_card_says_so(vers
         del content["commitment"]
         path.write_text(json.dumps(content))
     made = release_next(
-        Predecessor(first, Models(["random"])), tmp_path / "v2", settings=Settings(version="2.0", test=32)
+        Predecessor(first, EvolveModels(["random"])), tmp_path / "v2", settings=ReleaseSettings(version="2.0", test=32)
     ).release
     card = (made.folder / "README.md").read_text()
     assert "Version 1.0 was drawn without a secret" in card
@@ -231,7 +233,9 @@ def test_the_card_says_of_the_tests_leaks_only_that_there_are_some(tmp_path):
         )
         for n in range(200)
     ]
-    made = release(Dataset(problems, Card("balls")), tmp_path / "balls", settings=NAMED, extras=Extras(secret=KEY))
+    made = release(
+        Dataset(problems, Card("balls")), tmp_path / "balls", settings=NAMED, extras=ReleaseExtras(secret=KEY)
+    )
     text = b"".join(public_files(made.folder).values()).decode("utf-8", "replace")
     card = (made.folder / "README.md").read_text()
     assert "- `test`: something was found; what it is, would tell answers." in card
@@ -251,7 +255,7 @@ def test_unnamed_twins_in_any_order_stand_on_one_side(real_file):
     mixed = [p.replace(group=None) for p in data]
     random.Random(0).shuffle(mixed)
     for singles in (False, True):
-        where = fill(read_inputs(Dataset(mixed, Card("dpr"))), Settings(singles=singles)).where
+        where = fill(read_inputs(Dataset(mixed, Card("dpr"))), ReleaseSettings(singles=singles)).where
         splits: dict[str, set[str]] = {}
         for name, group in twins.items():
             splits.setdefault(group, set()).add(where.get(name, "out"))
@@ -384,7 +388,7 @@ def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():
         kind = chance.random()  # decided and right, decided and wrong, or one candidate for both twins
         for place, problem in enumerate(members):
             right[problem.id] = kind < 0.6 or (kind >= 0.75 and place == 0)
-    solved = solved_beyond_chance(problems, [Answers("strong", right)], secret=Draws(KEY))
+    solved = solved_beyond_chance(problems, [EvolveAnswers("strong", right)], secret=Draws(KEY))
     left = [members for members in problems.groups.values() if members[0].id not in solved.retire]
     decided = [right[a.id] for a, b in left if right[a.id] == right[b.id]]
     assert len(solved.retire) > 250
@@ -394,12 +398,14 @@ def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():
 def test_a_new_twin_of_a_tested_problem_stands_on_its_side_whoever_wrote_it(tmp_path):
     """Once a new twin kept its author's order: 29 of 29 answers first, of an author who writes the right one first."""
     right_first = [p if p.answer == 0 else p.with_order((1, 0)) for p in load("open")]
-    first = release(Dataset(right_first[::2], Card("open")), tmp_path / "v1", settings=NAMED, extras=Extras(secret=KEY))
+    first = release(
+        Dataset(right_first[::2], Card("open")), tmp_path / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY)
+    )
     before = {p.id: p for p in first.contents.files["test"]}
-    settings = Settings(version="2.0", test=70)
+    settings = ReleaseSettings(version="2.0", test=70)
     test = (
         release_next(
-            Predecessor(first.folder, Models(["random"])),
+            Predecessor(first.folder, EvolveModels(["random"])),
             tmp_path / "v2",
             kept=Dataset(right_first, Card("open")),
             settings=settings,
@@ -507,10 +513,10 @@ def test_one_hidden_answer_of_unnamed_twins_in_any_order_changes_no_public_byte(
     mixed = [p.replace(group=None) for p in load("open")]
     random.Random(0).shuffle(mixed)
     data = Dataset(mixed, Card("open"))
-    first = release(data, tmp_path / "0", settings=NAMED, extras=Extras(secret=KEY)).folder
+    first = release(data, tmp_path / "0", settings=NAMED, extras=ReleaseExtras(secret=KEY)).folder
     assert None not in read_hidden(first).groups
     for name in read_hidden(first).ids[:3]:
-        other = release(turned(data, {name}), tmp_path / name, settings=NAMED, extras=Extras(secret=KEY)).folder
+        other = release(turned(data, {name}), tmp_path / name, settings=NAMED, extras=ReleaseExtras(secret=KEY)).folder
         assert public_files(other) == public_files(first)
 
 
@@ -545,7 +551,7 @@ def test_the_balance_of_dev_and_of_new_training_tells_nothing_of_the_test():
                 if number < 200:
                     where[problem.id] = "test" if number < 120 else "dev"
         gone = solved_beyond_chance(
-            problems, [Answers("m", right)], secret=Draws(bytes([run]) * 32), where=where
+            problems, [EvolveAnswers("m", right)], secret=Draws(bytes([run]) * 32), where=where
         ).retire
         left = [members for members in groups if members[0].id not in gone]
         decided = {split: [] for split in ("test", "dev", "new")}

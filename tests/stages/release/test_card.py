@@ -7,15 +7,15 @@ from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
 from winokit.stages.audit.run import audit
-from winokit.stages.release.run import Extras, release
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.run import ReleaseExtras, release
+from winokit.stages.release.settings import ReleaseSettings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
 
 
 def card_of(tmp_path, data="open", **extras):
-    made = release(data, tmp_path / "out", settings=Settings(name="open-wino"), extras=Extras(**extras))
+    made = release(data, tmp_path / "out", settings=ReleaseSettings(name="open-wino"), extras=ReleaseExtras(**extras))
     return (made.folder / "README.md").read_text("utf-8")
 
 

@@ -11,7 +11,7 @@ from winokit.problem import Dataset
 from winokit.stages.release.licences import hub_licence, licence_url
 from winokit.stages.release.parquet import parquet_bytes, parquet_path
 from winokit.stages.release.run import release
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.settings import ReleaseSettings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
@@ -19,7 +19,7 @@ pytest.importorskip("mlcroissant")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return release("open", tmp_path_factory.mktemp("made") / "open", settings=Settings(name="open-wino"))
+    return release("open", tmp_path_factory.mktemp("made") / "open", settings=ReleaseSettings(name="open-wino"))
 
 
 def told(problem):

@@ -16,7 +16,7 @@ from winokit.problem import Dataset, Problem
 from winokit.stages.audit.run import audit
 from winokit.stages.release.harness import harness_rows
 from winokit.stages.release.run import release
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.settings import ReleaseSettings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
@@ -24,7 +24,9 @@ pytest.importorskip("mlcroissant")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return release("open", tmp_path_factory.mktemp("made") / "open", settings=Settings(name="open-wino", version="2.5"))
+    return release(
+        "open", tmp_path_factory.mktemp("made") / "open", settings=ReleaseSettings(name="open-wino", version="2.5")
+    )
 
 
 def module_at(path):

@@ -12,7 +12,7 @@ from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.aflite.pmi import PMIFilter
 from winokit.problem import Card, Dataset
-from winokit.stages.debias.arms import Choices
+from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.run import filter_problems
 from winokit.stages.debias.save import save
 from winokit.stages.release.draws import read_secret
@@ -21,13 +21,13 @@ from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import read_manifest, verify
 from winokit.stages.release.reading import read_release
 from winokit.stages.release.rows import problem_of, row_of
-from winokit.stages.release.run import Extras, release
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.run import ReleaseExtras, release
+from winokit.stages.release.settings import ReleaseSettings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
 
-NAMED = Settings(name="open-wino", licence="CC0-1.0")
+NAMED = ReleaseSettings(name="open-wino", licence="CC0-1.0")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_the_folder_has_every_format_and_the_answers_are_beside_it(made):
 
 def test_two_runs_with_one_secret_give_the_same_bytes(made, tmp_path):
     again = release(
-        "open", tmp_path / "open", settings=NAMED, extras=Extras(secret=read_secret(made.hidden / "secret"))
+        "open", tmp_path / "open", settings=NAMED, extras=ReleaseExtras(secret=read_secret(made.hidden / "secret"))
     )
     assert contents_of(again.folder) == contents_of(made.folder)
     assert contents_of(again.hidden) == contents_of(made.hidden)
@@ -71,9 +71,9 @@ def test_without_a_secret_given_every_release_is_another(made, tmp_path):
 
 
 def test_the_seed_orders_only_what_is_public(made, tmp_path):
-    secret = Extras(secret=read_secret(made.hidden / "secret"))
+    secret = ReleaseExtras(secret=read_secret(made.hidden / "secret"))
     other = release(
-        "open", tmp_path / "open", settings=Settings(name="open-wino", licence="CC0-1.0", seed=1), extras=secret
+        "open", tmp_path / "open", settings=ReleaseSettings(name="open-wino", licence="CC0-1.0", seed=1), extras=secret
     )
     assert other.contents.where == made.contents.where
     assert other.contents.files["test"] == made.contents.files["test"]
@@ -82,7 +82,7 @@ def test_the_seed_orders_only_what_is_public(made, tmp_path):
 
 
 def test_without_a_hidden_test_the_seed_draws_everything(tmp_path):
-    one, two = (release("open", tmp_path / name, settings=Settings(name="o", test=0)) for name in ("one", "two"))
+    one, two = (release("open", tmp_path / name, settings=ReleaseSettings(name="o", test=0)) for name in ("one", "two"))
     assert one.hidden is None
     assert contents_of(one.folder) == contents_of(two.folder)
 
@@ -196,7 +196,7 @@ def test_an_earlier_release_gives_way_and_what_others_put_there_stays(made, tmp_
     shutil.copytree(made.folder, folder)
     (folder / ".git").mkdir()
     (folder / ".git" / "HEAD").write_text("ref")
-    release("open", folder, settings=Settings(name="renamed", licence="CC0-1.0"))
+    release("open", folder, settings=ReleaseSettings(name="renamed", licence="CC0-1.0"))
     names = set(contents_of(folder))
     assert "lm_eval/renamed.yaml" in names
     assert "lm_eval/open_wino.yaml" not in names
@@ -206,7 +206,7 @@ def test_an_earlier_release_gives_way_and_what_others_put_there_stays(made, tmp_
 
 def test_hidden_answers_never_go_into_the_release(tmp_path):
     with pytest.raises(BadInput, match="would be published"):
-        release("open", tmp_path / "out", settings=NAMED, extras=Extras(hidden=tmp_path / "out" / "labels"))
+        release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=tmp_path / "out" / "labels"))
     assert not (tmp_path / "out").exists()
 
 
@@ -214,18 +214,18 @@ def test_hidden_answers_of_another_release_are_not_lost(made, tmp_path):
     hidden = tmp_path / "safe"
     shutil.copytree(made.hidden, hidden)
     before = contents_of(hidden)
-    other = Settings(name="open-wino", licence="CC0-1.0", seed=7, version="1.1")
+    other = ReleaseSettings(name="open-wino", licence="CC0-1.0", seed=7, version="1.1")
     with pytest.raises(BadInput, match=r"has the answers of another release \(open-wino 1.0\)"):
-        release("open", tmp_path / "out", settings=other, extras=Extras(hidden=hidden))
+        release("open", tmp_path / "out", settings=other, extras=ReleaseExtras(hidden=hidden))
     assert contents_of(hidden) == before
     assert not (tmp_path / "out").exists()
-    release("open", tmp_path / "out", settings=NAMED, extras=Extras(hidden=hidden))
+    release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=hidden))
     assert contents_of(hidden) == before
 
 
 def test_hidden_answers_go_with_the_release_that_is_replaced(tmp_path):
     for seed in (1, 2):
-        release("open", tmp_path / "out", settings=Settings(name="open-wino", seed=seed))
+        release("open", tmp_path / "out", settings=ReleaseSettings(name="open-wino", seed=seed))
     assert not any(finding.warns for finding in verify(tmp_path / "out"))
 
 
@@ -234,12 +234,12 @@ def test_hidden_answers_do_not_mix_with_other_files(tmp_path):
     (tmp_path / "notes" / "labels.jsonl").write_text("mine")
     for place, said in (("notes", "not empty, and no hidden labels"), ("notes/labels.jsonl", "a file; hidden")):
         with pytest.raises(BadInput, match=said):
-            release("open", tmp_path / "out", settings=NAMED, extras=Extras(hidden=tmp_path / place))
+            release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=tmp_path / place))
     assert (tmp_path / "notes" / "labels.jsonl").read_text() == "mine"
 
 
 def test_a_release_without_a_test_is_as_it_should_be(tmp_path):
-    made = release("open", tmp_path / "out", settings=Settings(name="open-wino", test=0))
+    made = release("open", tmp_path / "out", settings=ReleaseSettings(name="open-wino", test=0))
     assert not any(finding.warns for finding in verify(made.folder))
 
 
@@ -261,7 +261,7 @@ def test_an_unnamed_dataset_needs_a_name(twins, tmp_path):
 def filtered(tmp_path):
     """A folder of winokit debias, twins apart."""
     found = filter_problems(
-        load("open"), "random", choices=Choices(size=300, seed=3, compare=(), pmi=PMIFilter(300)), assessment=None
+        load("open"), "random", choices=DebiasChoices(size=300, seed=3, compare=(), pmi=PMIFilter(300)), assessment=None
     )
     save(found, tmp_path / "debias")
     return tmp_path / "debias"
@@ -288,7 +288,7 @@ def test_a_folder_of_debias_gives_kept_and_removed_with_twins_found_again(filter
 def test_kept_and_removed_may_be_named_one_by_one(filtered, tmp_path):
     one = release(filtered, tmp_path / "one", settings=NAMED)
     files = filtered / "kept.jsonl", filtered / "removed.jsonl"
-    secret = Extras(secret=read_secret(one.hidden / "secret"))
+    secret = ReleaseExtras(secret=read_secret(one.hidden / "secret"))
     two = release(files[0], tmp_path / "two", removed=files[1], settings=NAMED, extras=secret)
     assert one.contents.files == two.contents.files
 
@@ -318,7 +318,7 @@ def test_removed_may_be_everything_there_was_before_filtering(tmp_path):
 def test_source_ids_that_tell_the_answer_are_left_behind(tmp_path):
     told = [p.replace(provenance={"qID": f"{p.id}-{p.answer + 1}"}) for p in load("open")]
     # A secret is given: with a fresh one, one order in a hundred or so looks like a leak by chance.
-    secret = Extras(secret=bytes(range(32)))
+    secret = ReleaseExtras(secret=bytes(range(32)))
     made = release(Dataset(told, Card("told")), tmp_path / "out", settings=NAMED, extras=secret)
     assert not any(made.leaks.values())
     assert not any(p.provenance for data in made.contents.files.values() for p in data)
@@ -339,7 +339,7 @@ def test_winogrande_goes_through_and_comes_back(real_file, tmp_path):
     train, dev = (real_file(f"winogrande/{name}.jsonl") for name in ("train_xl", "dev"))
     both = tmp_path / "both.jsonl"
     both.write_bytes(train.read_bytes() + dev.read_bytes())
-    made = release(f"winogrande:{both}", tmp_path / "out", settings=Settings(name="wg", licence="CC BY"))
+    made = release(f"winogrande:{both}", tmp_path / "out", settings=ReleaseSettings(name="wg", licence="CC BY"))
     known = {p.id: p for p in load(f"winogrande:{both}")}
     released = {p.id: p for data in made.contents.files.values() for p in data}
     assert released.keys() == known.keys()

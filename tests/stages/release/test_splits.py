@@ -11,10 +11,10 @@ from winokit.problem import Dataset, Problem
 from winokit.stages.release.balance import balanced
 from winokit.stages.release.contents import TWIN_EVALUATED, fill
 from winokit.stages.release.draws import Draws
-from winokit.stages.release.inputs import Inputs, read_inputs
-from winokit.stages.release.settings import FORMALIZATIONS, Settings, amount_of
+from winokit.stages.release.inputs import ReleaseInputs, read_inputs
+from winokit.stages.release.settings import FORMALIZATIONS, ReleaseSettings, amount_of
 from winokit.stages.release.sizes import size_targets
-from winokit.stages.release.units import Unit, blocks_of, units_of
+from winokit.stages.release.units import ReleaseUnit, blocks_of, units_of
 
 WORDS = "oak ash elm fir yew box bay fig ivy hop oat rye pea nut gum rue tea fen moss reed sage mint dill kale".split()
 
@@ -37,7 +37,7 @@ def pairs(count):
 
 def inputs_of(kept, removed=()):
     data = Dataset([*kept, *removed])
-    return Inputs(data, frozenset(p.id for p in data.problems[: len(kept)]))
+    return ReleaseInputs(data, frozenset(p.id for p in data.problems[: len(kept)]))
 
 
 def half_filtered(count=60):
@@ -56,7 +56,7 @@ def sides(contents):
 
 def test_no_group_crosses_splits_even_when_a_filter_put_its_members_apart():
     inputs = half_filtered()
-    where = fill(inputs, Settings()).where
+    where = fill(inputs, ReleaseSettings()).where
     by_group = {}
     for problem in inputs.problems:
         if problem.id in where:
@@ -67,7 +67,7 @@ def test_no_group_crosses_splits_even_when_a_filter_put_its_members_apart():
 
 def test_dev_and_test_have_kept_problems_only_and_the_removed_twin_stays_out():
     inputs = half_filtered()
-    contents = fill(inputs, Settings(dev=20, test=20))
+    contents = fill(inputs, ReleaseSettings(dev=20, test=20))
     evaluated = [*contents.files["dev"], *contents.files["test"]]
     assert {p.id for p in evaluated} <= inputs.kept
     groups = {problem.group for problem in inputs.problems if problem.id in {p.id for p in evaluated}}
@@ -79,13 +79,13 @@ def test_dev_and_test_have_kept_problems_only_and_the_removed_twin_stays_out():
 
 def test_train_debiased_is_every_kept_problem_that_is_not_evaluated():
     inputs = half_filtered()
-    contents = fill(inputs, Settings())
+    contents = fill(inputs, ReleaseSettings())
     evaluated = {p.id for name in ("dev", "test") for p in contents.files[name]}
     assert {p.id for p in contents.files["train_debiased"]} == inputs.kept - evaluated
 
 
 def test_sizes_are_beginnings_of_each_other_with_whole_groups_of_kept_and_removed():
-    contents = fill(half_filtered(200), Settings())
+    contents = fill(half_filtered(200), ReleaseSettings())
     sizes = list(contents.sizes.values())
     assert list(contents.sizes) == ["train_m", "train_l", "train_xl"]
     for small, large in pairwise(sizes):
@@ -105,14 +105,14 @@ def test_sizes_of_winogrande_are_a_quarter_of_each_other_and_small_data_has_fewe
 
 
 def test_a_size_never_has_more_problems_than_asked_for():
-    contents = fill(inputs_of(pairs(40)), Settings(sizes=(5, 21)))
+    contents = fill(inputs_of(pairs(40)), ReleaseSettings(sizes=(5, 21)))
     assert {name: len(data) for name, data in contents.sizes.items()} == {"train_l": 4, "train_xl": 20}
 
 
 def test_problems_without_a_twin_stay_out_of_the_sizes_unless_asked_for():
     single = [pair(1000 + number)[0].replace(group=None) for number in range(40)]
     inputs = inputs_of([*pairs(40), *single])
-    without, with_them = fill(inputs, Settings()), fill(inputs, Settings(singles=True))
+    without, with_them = fill(inputs, ReleaseSettings()), fill(inputs, ReleaseSettings(singles=True))
     assert all(p.group for p in without.files["train_xl"])
     assert any(p.group is None for p in without.files["train_debiased"])
     assert "--singles" in " ".join(without.notes)
@@ -121,22 +121,22 @@ def test_problems_without_a_twin_stay_out_of_the_sizes_unless_asked_for():
 
 def test_data_without_any_twins_still_has_sizes():
     single = [pair(number)[number % 2].replace(group=None) for number in range(100)]
-    assert len(fill(inputs_of(single), Settings()).files["train_xl"]) == 75
+    assert len(fill(inputs_of(single), ReleaseSettings()).files["train_xl"]) == 75
 
 
 @pytest.mark.parametrize(("dev", "test"), [(10, 20), (0.1, 0.2), (30, 0.05)])
 def test_splits_have_the_size_that_was_asked_for(dev, test):
-    contents = fill(inputs_of(pairs(100)), Settings(dev=dev, test=test))
+    contents = fill(inputs_of(pairs(100)), ReleaseSettings(dev=dev, test=test))
     wanted = [int(part) if part >= 1 else round(part * 200) for part in (dev, test)]
     assert [len(contents.files[name]) for name in ("dev", "test")] == wanted
 
 
 def test_a_test_of_zero_is_none():
-    assert "test" not in fill(inputs_of(pairs(20)), Settings(test=0)).files
+    assert "test" not in fill(inputs_of(pairs(20)), ReleaseSettings(test=0)).files
 
 
 def test_complete_takes_only_groups_that_were_kept_as_a_whole():
-    contents = fill(half_filtered(100), Settings(complete=True))
+    contents = fill(half_filtered(100), ReleaseSettings(complete=True))
     for name in ("dev", "test"):
         assert all(len(members) == 2 for members in contents.files[name].groups.values())
         assert all(p.group for p in contents.files[name])
@@ -146,7 +146,7 @@ def test_near_duplicates_stand_on_one_side():
     problems = pairs(40)
     for number in range(0, 40, 4):
         problems += [p.replace(before=p.before.replace("we", "they"), group=f"again{number}") for p in pair(number)]
-    where = fill(inputs_of(problems), Settings(dev=0.2, test=0.2)).where
+    where = fill(inputs_of(problems), ReleaseSettings(dev=0.2, test=0.2)).where
     ids = {(p.group, p.answer): p.id for p in problems}
     together = [(where[ids[f"g{n}", 0]], where[ids[f"again{n}", 0]]) for n in range(0, 40, 4)]
     assert all(one == other for one, other in together)
@@ -165,7 +165,7 @@ def sharing(count=60):
 
 
 def test_a_knowledge_split_shares_no_special_word_with_a_candidate():
-    contents = fill(inputs_of(sharing()), Settings(split="knowledge", dev=0.2, test=0.2))
+    contents = fill(inputs_of(sharing()), ReleaseSettings(split="knowledge", dev=0.2, test=0.2))
     facts = {
         name: set().union(*(fact_pairs(members) for members in data.groups.values()))
         for name, data in sides(contents).items()
@@ -177,7 +177,7 @@ def test_a_knowledge_split_shares_no_special_word_with_a_candidate():
 
 
 def test_a_random_split_of_the_same_problems_does_share_some():
-    contents = fill(inputs_of(sharing()), Settings(dev=0.2, test=0.2))
+    contents = fill(inputs_of(sharing()), ReleaseSettings(dev=0.2, test=0.2))
     train, test = ([fact_pairs(m) for m in sides(contents)[name].groups.values()] for name in ("train", "test"))
     assert set().union(*train) & set().union(*test)
 
@@ -188,7 +188,7 @@ def test_when_one_block_is_everything_what_shares_a_fact_stays_out_and_is_counte
         for number in range(60)
         for p in pair(number, special=(f"w{number}", f"w{number + 1}"), things=("the same", "the other"))
     ]
-    contents = fill(inputs_of(problems), Settings(split="knowledge", dev=10, test=10))
+    contents = fill(inputs_of(problems), ReleaseSettings(split="knowledge", dev=10, test=10))
     facts = {
         name: set().union(*(fact_pairs(members) for members in data.groups.values()))
         for name, data in sides(contents).items()
@@ -204,7 +204,7 @@ def test_when_one_block_is_everything_what_shares_a_fact_stays_out_and_is_counte
 def test_answers_stand_first_and_second_equally_often_where_twins_are_apart():
     single = [pair(number)[0].replace(group=None) for number in range(200)]
     assert all(p.answer == 0 for p in single)
-    contents = fill(inputs_of(single), Settings())
+    contents = fill(inputs_of(single), ReleaseSettings())
     for name, data in contents.files.items():
         if name in ("train_debiased", "dev"):
             assert abs(sum(1 if p.answer == 0 else -1 for p in data)) <= 1
@@ -229,7 +229,7 @@ def test_turning_candidates_round_says_nothing_of_the_answer():
 def test_whole_pairs_keep_their_authors_order_of_candidates():
     inputs = inputs_of(pairs(40))
     order = {p.id: p.candidates for p in inputs.problems}
-    files = fill(inputs, Settings()).files
+    files = fill(inputs, ReleaseSettings()).files
     assert all(p.candidates == order[p.id] for name, data in files.items() if name != "test" for p in data)
     test = files["test"]
     assert all(len({p.candidates for p in members}) == 1 for members in test.groups.values())
@@ -238,8 +238,8 @@ def test_whole_pairs_keep_their_authors_order_of_candidates():
 
 def test_members_of_a_group_are_turned_together():
     first, second = pair(1)
-    unit = Unit((first, second), frozenset({first.id}))
-    other = Unit(tuple(pair(2)), frozenset({pair(2)[0].id}))
+    unit = ReleaseUnit((first, second), frozenset({first.id}))
+    other = ReleaseUnit(tuple(pair(2)), frozenset({pair(2)[0].id}))
     turned = balanced([unit, other], Draws.public(0))
     assert Counter(u.kept[0].answer for u in turned) == {0: 1, 1: 1}
     for u in turned:
@@ -256,7 +256,7 @@ def test_draws_depend_on_names_and_key_and_not_on_the_order_of_things():
 
 
 def test_the_order_of_the_test_tells_no_pairing_and_no_answer():
-    contents = fill(inputs_of(pairs(600)), Settings(test=0.5))
+    contents = fill(inputs_of(pairs(600)), ReleaseSettings(test=0.5))
     test = contents.files["test"]
     neighbours = sum(a.group == b.group for a, b in pairwise(test))
     assert neighbours < 8
@@ -265,20 +265,20 @@ def test_the_order_of_the_test_tells_no_pairing_and_no_answer():
 
 
 def test_the_first_of_twins_in_training_may_have_either_answer():
-    contents = fill(inputs_of(pairs(600)), Settings())
+    contents = fill(inputs_of(pairs(600)), ReleaseSettings())
     first = Counter(members[0].answer for members in contents.files["train_xl"].groups.values())
     assert min(first.values()) > 0.4 * sum(first.values())
 
 
 def test_settled_splits_stay_and_what_is_nearly_the_same_as_a_test_problem_stays_out():
     problems = pairs(60)
-    first = fill(inputs_of(problems), Settings())
+    first = fill(inputs_of(problems), ReleaseSettings())
     copied = next(p for p in first.files["test"])
     again = [
         p.replace(before=p.before.replace("we", "they"), group="again") for p in problems if p.group == copied.group
     ]
     more = [p for number in range(100, 130) for p in pair(number)]
-    second = fill(inputs_of([*problems, *again, *more]), Settings(seed=5), first.where)
+    second = fill(inputs_of([*problems, *again, *more]), ReleaseSettings(seed=5), first.where)
     assert all(second.where[name] == split for name, split in first.where.items())
     assert not {p.id for p in again} & set(second.where)
     assert sum(second.left_out.values()) == 2
@@ -286,16 +286,16 @@ def test_settled_splits_stay_and_what_is_nearly_the_same_as_a_test_problem_stays
 
 
 def test_the_same_input_gives_the_same_files_and_another_seed_others():
-    one, again, other = (fill(half_filtered(), Settings(seed=seed)) for seed in (0, 0, 1))
+    one, again, other = (fill(half_filtered(), ReleaseSettings(seed=seed)) for seed in (0, 0, 1))
     assert one.files == again.files
     assert one.where != other.where
 
 
 def test_too_few_problems_are_refused():
     with pytest.raises(BadInput, match="leave nothing of 4 kept problems"):
-        fill(inputs_of(pairs(2)), Settings())
+        fill(inputs_of(pairs(2)), ReleaseSettings())
     with pytest.raises(BadInput, match="nothing is left for"):
-        fill(inputs_of([p.replace(group=None) for n in range(20) for p in pair(n)[:1]]), Settings(complete=True))
+        fill(inputs_of([p.replace(group=None) for n in range(20) for p in pair(n)[:1]]), ReleaseSettings(complete=True))
 
 
 def test_blocks_hang_together_over_others():
@@ -315,10 +315,10 @@ def test_problems_without_answers_or_with_three_candidates_are_refused():
 def test_settings_are_checked_when_made():
     for wrong in ({"dev": 0}, {"test": 1.5}, {"name": "1 2"}, {"date": "today"}, {"sizes": (4, 2)}, {"version": " "}):
         with pytest.raises(BadInput):
-            Settings(**wrong)
+            ReleaseSettings(**wrong)
     for wrong in ({"split": "luck"}, {"formalization": "mc"}):
         with pytest.raises(UnknownName):
-            Settings(**wrong)
+            ReleaseSettings(**wrong)
     with pytest.raises(BadInput, match="--dev some"):
         amount_of("some", "dev")
 
@@ -332,7 +332,7 @@ def test_the_names_of_formalizations_are_those_that_can_be_trained():
 
 def test_winogrande_s_own_twins_stay_together(real_file):
     inputs = read_inputs(real_file("winogrande/dev.jsonl"))
-    contents = fill(inputs, Settings())
+    contents = fill(inputs, ReleaseSettings())
     where = contents.where
     assert len(where) == 1267
     assert all(len({where[p.id] for p in members}) == 1 for members in inputs.problems.groups.values())

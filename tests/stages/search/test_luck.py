@@ -9,7 +9,7 @@ from winokit.problem import Card, Dataset, Problem
 from winokit.stages.search.ensemble import ranked, voted
 from winokit.stages.search.luck import best_guesser, best_of, luck
 from winokit.stages.search.spread import spread
-from winokit.stages.search.trials import DIVERGED, DONE, Ended, Trial
+from winokit.stages.search.trials import DIVERGED, DONE, EndedTrial, Trial
 
 
 def test_the_spread_is_that_of_the_papers_code():
@@ -91,7 +91,7 @@ def test_trials_that_find_the_same_problems_hard_are_told_apart_at_the_level_tha
 
 
 def trial(number, accuracy=0.5, state=DONE):
-    return Trial("mc-mlm", number, {}, Ended(state, None if state == DIVERGED else accuracy))
+    return Trial("mc-mlm", number, {}, EndedTrial(state, None if state == DIVERGED else accuracy))
 
 
 def test_the_best_come_first_and_of_equals_the_lower_number():

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-from winokit.methods.training.data import Data
-from winokit.stages.search.findings import Findings, Sets, finding, overall_luck
+from winokit.methods.training.data import TrainingData
+from winokit.stages.search.findings import SearchFindings, SearchSets, finding, overall_luck
 from winokit.stages.search.page import search_page, write_search_page
 from winokit.stages.search.plots import axis, strips
-from winokit.stages.search.space import Space
-from winokit.stages.search.trials import Ended, Trial
+from winokit.stages.search.space import SearchSpace
+from winokit.stages.search.trials import EndedTrial, Trial
 
-SPACE = Space.of(learning_rate="1e-6..1e-4", batch_size="8", epochs="3")
+SPACE = SearchSpace.of(learning_rate="1e-6..1e-4", batch_size="8", epochs="3")
 CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -24,7 +24,7 @@ def made_up(out, data, name, share, count=8):
     """Trials that are right about a share of the problems, more and more of them."""
     rng, some = np.random.default_rng(len(name)), []
     for number in range(count):
-        trial = Trial(name, number, SPACE.draw(0, number), Ended("done", 0.0))
+        trial = Trial(name, number, SPACE.draw(0, number), EndedTrial("done", 0.0))
         shares = {}
         for which, dataset in (("dev", data.dev), ("tested", data.tests[0])):
             folder = out / trial.folder / "predictions"
@@ -38,21 +38,21 @@ def made_up(out, data, name, share, count=8):
             (folder / f"{which}.jsonl").write_text("".join(rows))
             shares[which] = float(right.mean())
         warned = ("nothing <was> learned",) if number == 0 else ()
-        some.append(replace(trial, ended=Ended("done", shares["dev"], 0.2, 9, 9, False, 0.1, warned)))
-    return [*some, Trial(name, count, SPACE.draw(0, count), Ended("diverged", why="not a number"))]
+        some.append(replace(trial, ended=EndedTrial("done", shares["dev"], 0.2, 9, 9, False, 0.1, warned)))
+    return [*some, Trial(name, count, SPACE.draw(0, count), EndedTrial("diverged", why="not a number"))]
 
 
 @pytest.fixture(scope="module")
-def found(planted, unseen, tmp_path_factory) -> Findings:
+def found(planted, unseen, tmp_path_factory) -> SearchFindings:
     from winokit.problem import Card, Dataset
 
-    data = Data(planted, unseen[:20], (Dataset(unseen[20:], Card("tested")),))
+    data = TrainingData(planted, unseen[:20], (Dataset(unseen[20:], Card("tested")),))
     out = tmp_path_factory.mktemp("made-up")
-    sets = Sets(data, out)
+    sets = SearchSets(data, out)
     names = {"mc-mlm": 0.75, "mc-sent-no-pair-loss": 0.6, "p-sent": 0.45}
     some = tuple(finding(name, made_up(out, data, name, share), sets, "m", 0) for name, share in names.items())
     run = {"model": "hf:" + "long/" * 30, "train": "planted", "trials": 9, "seed": 0}
-    return Findings(
+    return SearchFindings(
         *(out, run, SPACE, data.dev, sets.tests, some, sets.chance, 0.6, 0.94, overall_luck(some, sets, 0), ("a note",))
     )
 

@@ -13,24 +13,24 @@ import pytest
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
 from winokit.errors import BadInput, MissingExtra, WinokitError
-from winokit.methods.training.data import Data
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged
 from winokit.problem import Card, Dataset
 from winokit.results import rows_to_json
 from winokit.stages.search import local, trials
-from winokit.stages.search.local import Crew, side_by_side
+from winokit.stages.search.local import TrialCrew, side_by_side
 from winokit.stages.search.run import search
-from winokit.stages.search.space import Space
-from winokit.stages.search.trials import FAILED, Ended, Job, Task
+from winokit.stages.search.space import SearchSpace
+from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask
 
-SPACE = Space.of(learning_rate="1e-5,3e-3", batch_size="8,16", epochs="1,2")
+SPACE = SearchSpace.of(learning_rate="1e-5,3e-3", batch_size="8,16", epochs="1,2")
 NAMES = ("mc-sent", "p-sent")
 
 
 @pytest.fixture(scope="module")
 def data(planted, unseen):
-    return Data(planted, unseen[:20], (Dataset(unseen[20:], Card("tested")),))
+    return TrainingData(planted, unseen[:20], (Dataset(unseen[20:], Card("tested")),))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def stub(monkeypatch, ends):
 
 
 def done(accuracy=0.5, **more):
-    return Ended("done", accuracy, 0.0, 4, 4, False, 0.1, **more)
+    return EndedTrial("done", accuracy, 0.0, 4, 4, False, 0.1, **more)
 
 
 def test_trials_have_their_settings_and_scores_in_one_table(found):
@@ -137,7 +137,7 @@ def test_two_workers_find_what_one_finds(bert, data, found, tmp_path):
 VICTIM = """
 import pickle, sys
 from pathlib import Path
-from winokit.training.searching import search
+from winokit.stages.search.run import search
 data, out, model, space, names, settings = pickle.loads(Path(sys.argv[1]).read_bytes())
 search(data, out, model, space, names, 2, settings=settings, workers=2, threads=1)
 """
@@ -158,8 +158,8 @@ def alive(pid: int) -> bool:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes where Linux has them")
 def test_a_killed_search_takes_its_workers_along_and_goes_on_to_the_same_table(bert, data, tmp_path):
     # 64 steps with a checkpoint after every fifth: long enough to be killed in the middle.
-    space = Space.of(learning_rate="1e-5,3e-3", batch_size="8", epochs="8")
-    settings = Settings(checkpoint_every=5, evaluate_every=100)
+    space = SearchSpace.of(learning_rate="1e-5,3e-3", batch_size="8", epochs="8")
+    settings = TrainSettings(checkpoint_every=5, evaluate_every=100)
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     asked = tmp_path / "asked"
     asked.write_bytes(pickle.dumps((data, broken, bert, space, NAMES[:1], settings)))
@@ -200,7 +200,7 @@ def test_what_is_done_is_not_done_again_and_more_can_be_asked_for(data, bert, tm
 
 
 def test_a_trial_that_failed_is_told_and_tried_again_and_one_that_diverged_is_not(data, bert, tmp_path, monkeypatch):
-    endings = {0: done(), 1: Ended(FAILED, why="memory ran out"), 2: Ended("diverged", why="not a number")}
+    endings = {0: done(), 1: EndedTrial(FAILED, why="memory ran out"), 2: EndedTrial("diverged", why="not a number")}
     begun = stub(monkeypatch, lambda task: endings[task.number])
     found = search(data, tmp_path, bert, SPACE, ["mc-sent"], 3)
     assert found.notes == ("1 trials failed; the same command tries them again (the first, mc-sent 1: memory ran out)",)
@@ -227,8 +227,8 @@ def attempted(monkeypatch, bert, data, tmp_path, error):
         raise error
 
     monkeypatch.setattr(trials, "finetune", fail)
-    job = Job(data, tmp_path, bert, Settings())
-    return trials.attempt(job, Task("mc-sent", 0, SPACE.draw(0, 0)))
+    job = SearchJob(data, tmp_path, bert, TrainSettings())
+    return trials.attempt(job, SearchTask("mc-sent", 0, SPACE.draw(0, 0)))
 
 
 def test_what_concerns_one_trial_ends_that_trial(monkeypatch, bert, data, tmp_path):
@@ -249,14 +249,14 @@ def test_what_concerns_all_trials_is_raised(monkeypatch, bert, data, tmp_path):
 
 
 def tasks(count):
-    waiting = [Task("mc-sent", number, {}) for number in range(count)]
+    waiting = [SearchTask("mc-sent", number, {}) for number in range(count)]
     return lambda: waiting.pop(0) if waiting else None
 
 
 def test_a_worker_that_dies_fails_its_trial_and_is_replaced(monkeypatch, data, tmp_path):
     monkeypatch.setattr(local, "WORKER", ("-c", "raise SystemExit(3)"))
-    job = Job(data, tmp_path, "builtin", Settings())
-    ended = list(side_by_side(job, tasks(3), Crew(2), lambda *_: None))
+    job = SearchJob(data, tmp_path, "builtin", TrainSettings())
+    ended = list(side_by_side(job, tasks(3), TrialCrew(2), lambda *_: None))
     assert sorted(task.number for task, _ in ended) == [0, 1, 2]
     assert {answer.state for _, answer in ended} == {FAILED}
     assert "ended with code 3" in ended[0][1].why
@@ -265,15 +265,15 @@ def test_a_worker_that_dies_fails_its_trial_and_is_replaced(monkeypatch, data, t
 def test_what_a_worker_refuses_is_raised_here(monkeypatch, data, tmp_path):
     say = "pickle.dump(('refused', 'no head'), sys.stdout.buffer); sys.stdout.flush(); time.sleep(9)"
     monkeypatch.setattr(local, "WORKER", ("-c", f"import pickle, sys, time; {say}"))
-    job = Job(data, tmp_path, "builtin", Settings())
+    job = SearchJob(data, tmp_path, "builtin", TrainSettings())
     with pytest.raises(WinokitError, match="no head"):
-        list(side_by_side(job, tasks(2), Crew(2), lambda *_: None))
+        list(side_by_side(job, tasks(2), TrialCrew(2), lambda *_: None))
 
 
 def test_devices_are_given_in_turn():
-    crew = Crew(4, ("cuda:0", "cuda:1"))
+    crew = TrialCrew(4, ("cuda:0", "cuda:1"))
     assert [crew.device(worker) for worker in range(4)] == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
-    assert Crew(2).device(1) is None
+    assert TrialCrew(2).device(1) is None
 
 
 def test_a_folder_of_another_search_is_not_written_over(data, bert, tmp_path, monkeypatch):
@@ -281,10 +281,10 @@ def test_a_folder_of_another_search_is_not_written_over(data, bert, tmp_path, mo
     asked = {"data": data, "out": tmp_path, "model": bert, "space": SPACE, "formalizations": NAMES[:1], "trials": 1}
     search(**asked)
     for change, said in (
-        ({"space": Space.of(learning_rate="1e-4")}, "another learning_rate"),
+        ({"space": SearchSpace.of(learning_rate="1e-4")}, "another learning_rate"),
         ({"seed": 5}, r"another seed \(0, here 5\)"),
-        ({"settings": Settings(steps=3, patience=20)}, "another steps"),
-        ({"data": Data(data.train, data.dev)}, "another tests"),
+        ({"settings": TrainSettings(steps=3, patience=20)}, "another steps"),
+        ({"data": TrainingData(data.train, data.dev)}, "another tests"),
     ):
         with pytest.raises(BadInput, match=f"holds a run with {said}"):
             search(**{**asked, **change})
@@ -313,7 +313,7 @@ def test_an_interrupted_search_lets_go_of_its_folder(data, bert, tmp_path, monke
 
 
 def test_nothing_but_failures_is_an_error(data, bert, tmp_path, monkeypatch):
-    stub(monkeypatch, lambda task: Ended(FAILED, why="memory ran out"))
+    stub(monkeypatch, lambda task: EndedTrial(FAILED, why="memory ran out"))
     with pytest.raises(BadInput, match=r"not one trial came to its end \(the first: memory ran out\)"):
         search(data, tmp_path, bert, SPACE, NAMES, 1)
 
@@ -340,9 +340,9 @@ def test_bad_input_is_one_clear_line(data, bert, tmp_path, change, said):
 
 def test_a_search_needs_a_dev_set_and_never_chooses_on_a_test_set(data, bert, tmp_path):
     with pytest.raises(BadInput, match="a search needs a dev set"):
-        search(Data(data.train), tmp_path, bert)
+        search(TrainingData(data.train), tmp_path, bert)
     with pytest.raises(BadInput, match=r"to choose on, overlaps .* same, 0 near, 0 twin"):
-        search(Data(data.train, data.dev, (data.dev,)), tmp_path, bert)
+        search(TrainingData(data.train, data.dev, (data.dev,)), tmp_path, bert)
 
 
 def test_a_file_that_is_no_study_is_refused(data, bert, tmp_path):

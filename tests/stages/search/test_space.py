@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from winokit.errors import WinokitError
-from winokit.stages.search.space import Range, Space, Values, parse
+from winokit.stages.search.space import SearchRange, SearchSpace, SearchValues, parse
 
 
 def test_the_default_is_the_papers_space():
-    space = Space()
+    space = SearchSpace()
     assert space.size == 3 * 4 * 3
     assert space.varied == ("learning_rate", "batch_size", "epochs")
     assert space.told() == {
@@ -23,7 +23,7 @@ def test_the_default_is_the_papers_space():
 
 @pytest.mark.parametrize("sampler", ["random", "grid"])
 def test_a_trial_depends_on_seed_and_number_alone(sampler):
-    space = Space(sampler=sampler)
+    space = SearchSpace(sampler=sampler)
     forwards = [space.draw(3, number) for number in range(40)]
     backwards = [space.draw(3, number) for number in reversed(range(40))]
     assert forwards == backwards[::-1]
@@ -32,7 +32,7 @@ def test_a_trial_depends_on_seed_and_number_alone(sampler):
 
 
 def test_to_hold_one_setting_still_leaves_the_others_as_they_were():
-    free, held = Space(), Space.of(learning_rate="5e-6")
+    free, held = SearchSpace(), SearchSpace.of(learning_rate="5e-6")
     for number in range(10):
         one, other = free.draw(0, number), held.draw(0, number)
         assert other.pop("learning_rate") == 5e-6
@@ -41,7 +41,7 @@ def test_to_hold_one_setting_still_leaves_the_others_as_they_were():
 
 
 def test_random_draws_have_every_value_about_equally_often():
-    drawn = [Space().draw(0, number) for number in range(1200)]
+    drawn = [SearchSpace().draw(0, number) for number in range(1200)]
     for name, values in (("learning_rate", 3), ("batch_size", 4), ("epochs", 3)):
         counts = Counter(trial[name] for trial in drawn)
         assert len(counts) == values
@@ -49,7 +49,7 @@ def test_random_draws_have_every_value_about_equally_often():
 
 
 def test_a_grid_has_each_combination_once_then_all_again_with_other_seeds():
-    space = Space.of("grid", learning_rate="1e-5,2e-5", batch_size="8,16", epochs="3")
+    space = SearchSpace.of("grid", learning_rate="1e-5,2e-5", batch_size="8,16", epochs="3")
     drawn = [space.draw(0, number) for number in range(8)]
     keys = [(trial["learning_rate"], trial["batch_size"], trial["epochs"]) for trial in drawn]
     assert Counter(keys[:4]) == Counter(keys[4:]) == Counter((a, b, 3) for a in (1e-5, 2e-5) for b in (8, 16))
@@ -57,21 +57,21 @@ def test_a_grid_has_each_combination_once_then_all_again_with_other_seeds():
 
 
 def test_a_range_is_drawn_by_logarithms():
-    drawn = [Space.of(learning_rate="1e-6..1e-4").draw(0, number)["learning_rate"] for number in range(2000)]
+    drawn = [SearchSpace.of(learning_rate="1e-6..1e-4").draw(0, number)["learning_rate"] for number in range(2000)]
     assert min(drawn) >= 1e-6
     assert max(drawn) <= 1e-4
     assert np.median(drawn) == pytest.approx(1e-5, rel=0.15)
 
 
 def test_a_range_of_counts_has_both_its_ends_and_nothing_else():
-    drawn = [Space.of(batch_size="2..4").draw(0, number)["batch_size"] for number in range(300)]
+    drawn = [SearchSpace.of(batch_size="2..4").draw(0, number)["batch_size"] for number in range(300)]
     assert set(drawn) == {2, 3, 4}
 
 
 def test_lists_and_ranges_are_read_as_written():
-    assert parse("learning_rate", " 1e-5, 2e-5") == Values((1e-5, 2e-5))
-    assert parse("epochs", "3") == Values((3,))
-    assert parse("batch_size", "8..64") == Range(8, 64)
+    assert parse("learning_rate", " 1e-5, 2e-5") == SearchValues((1e-5, 2e-5))
+    assert parse("epochs", "3") == SearchValues((3,))
+    assert parse("batch_size", "8..64") == SearchRange(8, 64)
 
 
 @pytest.mark.parametrize(
@@ -93,5 +93,5 @@ def test_lists_and_ranges_are_read_as_written():
 )
 def test_what_makes_no_space_is_one_clear_line(how, said):
     with pytest.raises(WinokitError, match=said) as refused:
-        Space.of(**how)
+        SearchSpace.of(**how)
     assert "\n" not in str(refused.value)

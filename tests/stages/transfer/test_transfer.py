@@ -6,21 +6,21 @@ import pytest
 torch = pytest.importorskip("torch")
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.methods.metrics.measuring import Columns, Head, clusters_by_id, gender_rows
-from winokit.methods.training.settings import Settings
+from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_by_id, gender_rows
+from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.stages.transfer.page import write_transfer_page
-from winokit.stages.transfer.plan import Plan, TrainingArm, grid_of
+from winokit.stages.transfer.plan import TrainingArm, TransferPlan, grid_of
 from winokit.stages.transfer.run import transfer
-from winokit.stages.transfer.selection import Named, Target, with_choices
+from winokit.stages.transfer.selection import NamedData, TransferTarget, with_choices
 from winokit.stages.transfer.tables import markdown, tables_of
 
-QUICK = Settings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
+QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
 TRAINED_ON_IT = "trained on what overlaps 20 of its 20 problems: 20 same, 0 near, 0 twin"
 
 
 def named(name, dataset, card=None):
-    return Named(name, Dataset(dataset, Card(card or name)))
+    return NamedData(name, Dataset(dataset, Card(card or name)))
 
 
 def turned(dataset):
@@ -52,7 +52,7 @@ def made(bert, planted, parts, tmp_path_factory):
     grid = grid_of(QUICK, learning_rate=(1e-9, 3e-3))
     folder = tmp_path_factory.mktemp("transfer")
     asked = with_choices([target], own={}, pool=[choice])
-    found = transfer(arms, asked, folder, Plan(bert, grid), drop_overlap=True)
+    found = transfer(arms, asked, folder, TransferPlan(bert, grid), drop_overlap=True)
     found.save(folder)
     return found, folder
 
@@ -107,13 +107,13 @@ def test_a_transfer_that_is_done_is_not_done_again(made, bert, parts):
     found, folder = made
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("curve.json")}
     asked = with_choices([parts[0]], own={}, pool=[parts[1]])
-    again = transfer(found.arms, asked, folder, Plan(bert, _grid(found)), drop_overlap=True)
+    again = transfer(found.arms, asked, folder, TransferPlan(bert, _grid(found)), drop_overlap=True)
     assert again.metrics == found.metrics
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
 def _grid(found):
-    return tuple(Settings(**{**one, "formalization": "mc-sent"}) for one in found.run["settings"])
+    return tuple(TrainSettings(**{**one, "formalization": "mc-sent"}) for one in found.run["settings"])
 
 
 def test_tables_have_the_shape_of_the_papers(made):
@@ -141,12 +141,12 @@ def test_the_page_has_tables_and_escapes_names(made, tmp_path):
 
 def test_weights_can_be_chosen_too_and_each_choice_has_its_own_run(bert, planted, unseen, tmp_path):
     easy, odd = named("easy", unseen[:20]), named("odd", turned(unseen[20:]))
-    tests = [Target("one", easy.data, odd), Target("other", odd.data, easy)]
+    tests = [TransferTarget("one", easy.data, odd), TransferTarget("other", odd.data, easy)]
     found = transfer(
         [TrainingArm("planted", (planted,))],
         tests,
         tmp_path,
-        Plan(bert, (replace(QUICK, keep="best", evaluate_every=1),)),
+        TransferPlan(bert, (replace(QUICK, keep="best", evaluate_every=1),)),
     )
     best = found.cell("planted", "other"), found.cell("planted", "one")
     assert best[0].folder.endswith("chosen-on-easy")
@@ -161,11 +161,14 @@ def test_weights_can_be_chosen_too_and_each_choice_has_its_own_run(bert, planted
 
 def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unseen, tmp_path):
     tests = with_choices([named("unseen", unseen)], own={})
-    found = transfer([TrainingArm("planted", (planted,))], tests, tmp_path, Plan(bert, (QUICK,)))
+    found = transfer([TrainingArm("planted", (planted,))], tests, tmp_path, TransferPlan(bert, (QUICK,)))
     assert found.cell("planted", "unseen").row("accuracy").details["chosen_on"] is None
     for plan, said in (
-        (Plan(bert, grid_of(QUICK, seed=(1, 2))), "2 settings to choose from and nothing to choose on for unseen"),
-        (Plan(bert, (replace(QUICK, keep="best"),)), "weights to choose from and nothing to choose on"),
+        (
+            TransferPlan(bert, grid_of(QUICK, seed=(1, 2))),
+            "2 settings to choose from and nothing to choose on for unseen",
+        ),
+        (TransferPlan(bert, (replace(QUICK, keep="best"),)), "weights to choose from and nothing to choose on"),
     ):
         with pytest.raises(BadInput, match=said):
             transfer([TrainingArm("planted", (planted,))], tests, tmp_path, plan)
@@ -214,8 +217,8 @@ def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
         "winogender": load(real_file("winogender/all_sentences.tsv")),
     }
     pool = [load(real_file(name)) for name in ("dpr/train.c.txt", "copa/copa-dev.xml", "winogrande/dev.jsonl")]
-    named_sets = [Named(name, data) for name, data in sets.items()]
-    known = [Named(data.card.name, data) for data in pool]
+    named_sets = [NamedData(name, data) for name, data in sets.items()]
+    known = [NamedData(data.card.name, data) for data in pool]
     with pytest.raises(BadInput, match="dpr/train, to choose on, overlaps dpr/test: 0 same, 1 near, 0 twin"):
         with_choices(named_sets, own={}, pool=known, by_rule=True)
     found = with_choices(named_sets, own={}, pool=known, by_rule=True, drop_overlap=True)
@@ -229,11 +232,11 @@ def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
     }
     assert found[2].dropped == {"same": 0, "near": 1, "twin": 0}
     assert len(found[2].chosen_on.data) == 1321
-    superglue = Named("sg", load(real_file("superglue-wsc/train.jsonl")))
+    superglue = NamedData("sg", load(real_file("superglue-wsc/train.jsonl")))
     with pytest.raises(
         BadInput, match="superglue-wsc/train, to choose on, overlaps wsc273: 215 same, 5 near, 9 twin of its 273"
     ):
-        with_choices([Named("wsc", sets["wsc"])], own={}, pool=[superglue])
+        with_choices([NamedData("wsc", sets["wsc"])], own={}, pool=[superglue])
 
 
 def test_training_problems_of_a_test_set_are_left_out_where_asked(bert, planted, unseen, tmp_path):
@@ -241,8 +244,10 @@ def test_training_problems_of_a_test_set_are_left_out_where_asked(bert, planted,
     tests = with_choices([named("unseen", unseen)], own={})
     refused = "mixed on unseen: trained on what overlaps 4 of its 40 problems: 4 same, 0 near, 0 twin"
     with pytest.raises(BadInput, match=refused):
-        transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", Plan(bert, (QUICK,)))
-    found = transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "b", Plan(bert, (QUICK,)), drop_overlap=True)
+        transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", TransferPlan(bert, (QUICK,)))
+    found = transfer(
+        [TrainingArm("mixed", (mixed,))], tests, tmp_path / "b", TransferPlan(bert, (QUICK,)), drop_overlap=True
+    )
     assert found.cell("mixed", "unseen").row("accuracy") is not None
     assert "mixed: left out for unseen: 4 same, 0 near, 0 twin" in found.notes
     assert found.run["dropped"] == {"mixed": {"mixed for unseen": {"same": 4, "near": 0, "twin": 0}}}
@@ -257,7 +262,7 @@ def test_an_arm_that_is_a_test_set_keeps_its_problems_and_is_not_tested_on_it(pl
 def test_hidden_answers_are_predicted_and_not_scored(bert, planted, unseen, tmp_path):
     hidden = named("hidden", [problem.replace(answer=None) for problem in unseen])
     found = transfer(
-        [TrainingArm("planted", (planted,))], with_choices([hidden], own={}), tmp_path, Plan(bert, (QUICK,))
+        [TrainingArm("planted", (planted,))], with_choices([hidden], own={}), tmp_path, TransferPlan(bert, (QUICK,))
     )
     assert found.cell("planted", "hidden").why == "its answers are hidden; predictions are in the run's folder"
     assert len((tmp_path / "runs/planted/setting-1/predictions/hidden.jsonl").read_text().splitlines()) == 40
@@ -269,14 +274,14 @@ def test_names_must_tell_arms_and_sets_apart(bert, planted, unseen, tmp_path):
         ([arm, arm], tests, "two arms named a"),
         ([arm], [*tests, *tests], "two test sets named t"),
         ([], tests, "no arms"),
-        ([arm], [Target("t", unseen, named("t", planted[:4]))], "two sets named t"),
+        ([arm], [TransferTarget("t", unseen, named("t", planted[:4]))], "two sets named t"),
     ):
         with pytest.raises(BadInput, match=said):
-            transfer(arms, some, tmp_path, Plan(bert, (QUICK,)))
+            transfer(arms, some, tmp_path, TransferPlan(bert, (QUICK,)))
 
 
 def of_gender(data, choices):
-    rows = gender_rows(Head("w", "m", "p-span"), Columns(data, choices, clusters_by_id(data)), None)
+    rows = gender_rows(RowHead("w", "m", "p-span"), MetricColumns(data, choices, clusters_by_id(data)), None)
     return {(row.subset, row.metric): row for row in rows}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from winokit.collect.platforms.base import Departure, PlatformError, Uncertain, Visitor
-from winokit.collect.study.config import Platform as Settings
+from winokit.collect.study.config import PlatformConfig as Settings
 from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import MissingExtra
 

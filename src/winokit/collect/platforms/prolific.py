@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import httpx
 
 from winokit.collect.platforms.base import Departure, PlatformError, Uncertain, Visitor
-from winokit.collect.study.config import Platform as Settings
+from winokit.collect.study.config import PlatformConfig as Settings
 from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import BadInput
 

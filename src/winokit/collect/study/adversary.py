@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from winokit.collect.study.forms import Twins, read_twins
 from winokit.data.checks.rules import one_blank
 from winokit.errors import WinokitError
-from winokit.methods.scoring import Plan, Prediction, score_variants
+from winokit.methods.scoring import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms import part_sent
 from winokit.models.base import Model
 from winokit.models.registry import load_model
@@ -38,7 +38,7 @@ MESSAGES = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AdversaryVerdict:
     """What the model made of a pair. `right` is by problem; None where it could not answer."""
 
     model: str
@@ -67,30 +67,30 @@ class Adversary:
         # Threads may share it, and what raises is asked again.
         self._remembered = lru_cache(REMEMBERED)(self._judge)
 
-    def judge(self, pair: tuple[Problem, Problem]) -> Verdict:
+    def judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
         """Solve the two problems, whole and from the clause alone; what was asked lately is not asked again."""
         try:
             return self._remembered(pair)
         except WinokitError as error:
             said = f"the model did not answer: {error}"
-            return Verdict(self.spec, "", self.scoring, (None, None), False, False, said)
+            return AdversaryVerdict(self.spec, "", self.scoring, (None, None), False, False, said)
 
-    def _judge(self, pair: tuple[Problem, Problem]) -> Verdict:
+    def _judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
         asked = {"original": Dataset([p.replace(group="twins") for p in pair])}
         clauses = [made for made in map(part_sent, pair) if not isinstance(made, str)]
         if len(clauses) == len(pair):
             asked["part-sent"] = Dataset([p.replace(group="twins") for p in clauses])
         with self._lock:
             self._model = self._model or load_model(self.spec)
-            made = score_variants(asked, self._model, Plan(self.scoring or None))
+            made = score_variants(asked, self._model, ScoringPlan(self.scoring or None))
             return _verdict(self.spec, self._model.fingerprint, made)
 
 
-def _verdict(spec: str, revision: str, made: list[Prediction]) -> Verdict:
+def _verdict(spec: str, revision: str, made: list[Prediction]) -> AdversaryVerdict:
     whole = [_is_right(p) for p in made if p.variant == "original"]
     clause = [_is_right(p) for p in made if p.variant == "part-sent"]
     fooled, gives_away = not all(whole), len(clause) == 2 and all(clause)
-    return Verdict(
+    return AdversaryVerdict(
         spec, revision, made[0].scoring, (whole[0], whole[1]), fooled, gives_away, MESSAGES[fooled, gives_away]
     )
 
@@ -99,12 +99,12 @@ def _is_right(prediction: Prediction) -> bool | None:
     return None if prediction.prediction is None else prediction.prediction == prediction.answer
 
 
-def ask(study: Study, fields: Mapping[str, Any]) -> Verdict | None:
+def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:
     """What the study's model makes of a form; None without a model, or while the form is not whole."""
     return ask_about(study, read_twins(fields))
 
 
-def ask_about(study: Study, twins: Twins) -> Verdict | None:
+def ask_about(study: Study, twins: Twins) -> AdversaryVerdict | None:
     """The same, for a form that has been read."""
     if not study.adversary.spec or not twins.filled_in or any(one_blank(text) for text in twins.texts):
         return None

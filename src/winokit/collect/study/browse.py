@@ -34,7 +34,7 @@ STATUSES = ("valid", "invalid", "open", "withdrawn", UNANIMOUS_YES, UNANIMOUS_NO
 
 
 @dataclass(frozen=True)
-class Filter:
+class BrowseFilter:
     """What to look for; empty fields do not count."""
 
     status: str = ""
@@ -46,7 +46,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Page(Generic[T]):
+class BrowsePage(Generic[T]):
     """Some of what was found."""
 
     rows: tuple[T, ...]
@@ -101,11 +101,11 @@ class ProblemDetail:
     problem: ProblemInfo
     twins: tuple[ProblemInfo, ...]
     submission: SubmissionInfo | None
-    adjudications: tuple[Decision, ...]
+    adjudications: tuple[QualityDecision, ...]
 
 
 @dataclass(frozen=True)
-class Decision:
+class QualityDecision:
     """What a requester decided over the votes."""
 
     requester: str
@@ -131,12 +131,14 @@ class SubmissionInfo:
     submitted_at: datetime
 
 
-def problems(study: Study, wanted: Filter | None = None, page: int = 1, per_page: int = PER_PAGE) -> Page[ProblemInfo]:
+def problems(
+    study: Study, wanted: BrowseFilter | None = None, page: int = 1, per_page: int = PER_PAGE
+) -> BrowsePage[ProblemInfo]:
     """The problems a filter lets through, newest first."""
-    query = select(ProblemRow).where(*_where(wanted or Filter())).order_by(ProblemRow.id.desc())
+    query = select(ProblemRow).where(*_where(wanted or BrowseFilter())).order_by(ProblemRow.id.desc())
     with study.store.read() as session:
         rows, total, number, pages = _page(session, query, page, per_page)
-        return Page(tuple(_infos(session, rows)), total, number, pages)
+        return BrowsePage(tuple(_infos(session, rows)), total, number, pages)
 
 
 def problem(study: Study, problem_id: int) -> ProblemDetail:
@@ -153,7 +155,7 @@ def problem(study: Study, problem_id: int) -> ProblemDetail:
         decided = session.scalars(
             select(Adjudication).where(Adjudication.problem_id == row.id).order_by(Adjudication.id.desc())
         )
-        decisions = tuple(Decision(one.requester, one.valid, one.note, one.at) for one in decided)
+        decisions = tuple(QualityDecision(one.requester, one.valid, one.note, one.at) for one in decided)
         own, *others = _infos(session, [row, *twins])
         submission = session.get(Submission, row.submission_id) if row.submission_id else None
         told = _submission(submission, _code(session, submission.worker_id)) if submission else None
@@ -168,7 +170,7 @@ def submissions(
     counted: bool | None = None,
     page: int = 1,
     per_page: int = PER_PAGE,
-) -> Page[SubmissionInfo]:
+) -> BrowsePage[SubmissionInfo]:
     """Submissions, newest first."""
     query = select(Submission).join(Worker, Worker.id == Submission.worker_id).order_by(Submission.id.desc())
     if worker:
@@ -179,10 +181,10 @@ def submissions(
         query = query.where(Submission.counted == counted)
     with study.store.read() as session:
         rows, total, number, pages = _page(session, query, page, per_page)
-        return Page(tuple(_submission(row, _code(session, row.worker_id)) for row in rows), total, number, pages)
+        return BrowsePage(tuple(_submission(row, _code(session, row.worker_id)) for row in rows), total, number, pages)
 
 
-def _where(wanted: Filter) -> list[ColumnElement[bool]]:
+def _where(wanted: BrowseFilter) -> list[ColumnElement[bool]]:
     rules: list[ColumnElement[bool]] = []
     if wanted.origin:
         rules.append(ProblemRow.origin == wanted.origin)

@@ -49,7 +49,7 @@ BEFORE_ALL = -1
 
 
 @dataclass(frozen=True)
-class Situation:
+class WorkerSituation:
     """What a worker has done so far of a kind, as far as it decides what they get next."""
 
     under_way: str | None
@@ -62,7 +62,7 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenTask:
     """A task to be given; and the worker's own lease on it, where they had one and it expired."""
 
     task_id: int
@@ -70,13 +70,13 @@ class Chosen:
     """Its token."""
 
 
-def situation(session: Session, worker_id: int, kind: str) -> Situation:
+def situation(session: Session, worker_id: int, kind: str) -> WorkerSituation:
     """Where a worker stands, in one query."""
     under_way, paused, last, had = session.execute(_SITUATION, {"me": worker_id, "kind": kind}).one()
-    return Situation(under_way, bool((paused or {}).get(PAUSED)), BEFORE_ALL if last is None else last, had)
+    return WorkerSituation(under_way, bool((paused or {}).get(PAUSED)), BEFORE_ALL if last is None else last, had)
 
 
-def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int) -> Chosen | None:
+def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int) -> ChosenTask | None:
     """The next task with a free place that a worker may have, locked."""
     places = dict.fromkeys((last_rank, BEFORE_ALL))
     # A task that another transaction is looking at is passed over, and waited for only if there is no other.
@@ -85,7 +85,7 @@ def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, 
             for after in places:
                 found = session.execute(query, {"me": worker_id, "after": after}).one_or_none()
                 if found is not None:
-                    return Chosen(*found)
+                    return ChosenTask(*found)
     return None
 
 
@@ -94,7 +94,7 @@ def how_many(session: Session, config: StudyConfig, worker_id: int, kind: str, m
     return session.scalar(_count(*_asked(config, kind), most), {"me": worker_id, "after": BEFORE_ALL}) or 0
 
 
-def gold_task(session: Session, config: StudyConfig, worker: Row[Any], kind: str, had: int) -> Chosen | None:
+def gold_task(session: Session, config: StudyConfig, worker: Row[Any], kind: str, had: int) -> ChosenTask | None:
     """A gold question the worker has not seen, as often as the config says."""
     if kind not in VOTES or not config.quality.gold_share:
         return None
@@ -102,7 +102,7 @@ def gold_task(session: Session, config: StudyConfig, worker: Row[Any], kind: str
     if chance.random() >= config.quality.gold_share:
         return None
     unseen = session.scalars(_gold_query(), {"me": worker.id, "kind": kind}).all()
-    return Chosen(chance.choice(unseen)) if unseen else None
+    return ChosenTask(chance.choice(unseen)) if unseen else None
 
 
 _OWN = (LEASES.c.worker_id == ME, LEASES.c.kind == KIND)

@@ -28,13 +28,13 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Minutes = Annotated[float, Field(gt=0, le=7 * 24 * 60)]
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """A table of the file. A key nobody knows is an error, not a setting that quietly does nothing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Tasks(Section):
+class TasksConfig(ConfigSection):
     """What is collected, and how much of it."""
 
     kinds: list[Kind] = Field(
@@ -55,7 +55,7 @@ class Tasks(Section):
     )
 
 
-class Rules(Section):
+class RulesConfig(ConfigSection):
     """The rules of writing, shown as the worker types; a submission that breaks one is not taken."""
 
     fewest_words: int = Field(default=15, ge=1, description="Words between spaces, the blank among them.")
@@ -71,7 +71,7 @@ class Rules(Section):
         return Limits(self.fewest_words, self.most_words, self.least_overlap)
 
 
-class Validity(Section):
+class ValidityConfig(ConfigSection):
     """When a problem is valid, from its votes."""
 
     rule: Literal["unanimous", "majority"] = Field(
@@ -81,14 +81,14 @@ class Validity(Section):
     )
 
 
-class Leases(Section):
+class LeasesConfig(ConfigSection):
     """How long a place is kept for a worker, in minutes."""
 
     write_minutes: Minutes = Field(default=45, description="For a pair of twins; saving a draft starts the time again.")
     vote_minutes: Minutes = Field(default=10, description="For a judgement.")
 
 
-class Quality(Section):
+class QualityConfig(ConfigSection):
     """Who may work, and how that is watched."""
 
     native_speaker: bool = Field(default=True, description="Ask for native speakers of English.")
@@ -109,7 +109,7 @@ class Quality(Section):
     fast_write_seconds: float = Field(default=60, ge=0, description="Twins written faster than this are marked.")
 
 
-class Pay(Section):
+class PayConfig(ConfigSection):
     """What a submission is worth."""
 
     currency: str = Field(default="USD", min_length=3, max_length=3, description="Shown beside every amount.")
@@ -128,14 +128,14 @@ class Pay(Section):
         return int(amount * 100)
 
 
-class Adversary(Section):
+class AdversaryConfig(ConfigSection):
     """A model that twins should fool; its answer is shown to the writer and stored."""
 
     model: str = Field(default="", description="Any model SPEC, e.g. builtin or hf:roberta-large; empty: none.")
     scoring: str = Field(default="", description="How it is scored; empty: the default of its kind.")
 
 
-class Evaluate(Section):
+class EvaluateConfig(ConfigSection):
     """People as if they were a model, on an existing dataset."""
 
     data: str = Field(
@@ -150,7 +150,7 @@ class Evaluate(Section):
     abstain: bool = Field(default=False, description="Let people say that they cannot tell.")
 
 
-class Platform(Section):
+class PlatformConfig(ConfigSection):
     """Where workers come from."""
 
     name: Literal["links", "prolific", "mturk"] = Field(
@@ -175,7 +175,7 @@ class Platform(Section):
     countries: list[str] = Field(default=["US", "CA", "GB", "AU", "NZ"], description="MTurk: where workers live.")
 
 
-class StudyConfig(Section):
+class StudyConfig(ConfigSection):
     """One study."""
 
     title: str = Field(default="Twins", min_length=1, max_length=200, description="Shown on every page.")
@@ -187,15 +187,15 @@ class StudyConfig(Section):
     gold: str = Field(default="", description="A file of problems with known answers; empty: the bundled ones.")
     database: str = Field(default="", description="postgresql://…; empty: study.db in this folder.")
     seed: int = Field(default=0, description="Of every random choice.")
-    tasks: Tasks = Tasks()
-    rules: Rules = Rules()
-    validity: Validity = Validity()
-    leases: Leases = Leases()
-    quality: Quality = Quality()
-    pay: Pay = Pay()
-    adversary: Adversary = Adversary()
-    evaluate: Evaluate = Evaluate()
-    platform: Platform = Platform()
+    tasks: TasksConfig = TasksConfig()
+    rules: RulesConfig = RulesConfig()
+    validity: ValidityConfig = ValidityConfig()
+    leases: LeasesConfig = LeasesConfig()
+    quality: QualityConfig = QualityConfig()
+    pay: PayConfig = PayConfig()
+    adversary: AdversaryConfig = AdversaryConfig()
+    evaluate: EvaluateConfig = EvaluateConfig()
+    platform: PlatformConfig = PlatformConfig()
 
     @model_validator(mode="after")
     def _fits_together(self) -> StudyConfig:
@@ -250,17 +250,17 @@ def render_config(config: StudyConfig) -> str:
     >>> render_config(StudyConfig(title="Gates")).splitlines()[:2]
     ['# Shown on every page.', 'title = "Gates"']
     """
-    top = [name for name in StudyConfig.model_fields if not isinstance(getattr(config, name), Section)]
+    top = [name for name in StudyConfig.model_fields if not isinstance(getattr(config, name), ConfigSection)]
     parts = [_keys(config, top)]
     for name in StudyConfig.model_fields:
         section = getattr(config, name)
-        if isinstance(section, Section):
+        if isinstance(section, ConfigSection):
             about = (type(section).__doc__ or "").strip().splitlines()[0]
             parts.append(f"# {about}\n[{name}]\n\n" + _keys(section, list(type(section).model_fields)))
     return "\n".join(parts)
 
 
-def _keys(section: Section, names: list[str]) -> str:
+def _keys(section: ConfigSection, names: list[str]) -> str:
     lines = []
     for name in names:
         field = type(section).model_fields[name]

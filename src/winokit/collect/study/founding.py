@@ -16,7 +16,7 @@ from winokit.errors import BadInput
 
 
 @dataclass(frozen=True)
-class Wishes:
+class StudyWishes:
     """What can be said on the command line."""
 
     title: str | None = None
@@ -30,7 +30,7 @@ class Wishes:
     adversary: str = ""
 
 
-def found(folder: Path, wishes: Wishes, db: str | None = None) -> tuple[StudyConfig, list[str]]:
+def found(folder: Path, wishes: StudyWishes, db: str | None = None) -> tuple[StudyConfig, list[str]]:
     """Make a study's folder; its config, and notes on what could not be made of the dataset it is about."""
     refuse_existing(folder)
     config = config_of(wishes)
@@ -44,7 +44,7 @@ def found(folder: Path, wishes: Wishes, db: str | None = None) -> tuple[StudyCon
     return config, notes
 
 
-def config_of(wishes: Wishes) -> StudyConfig:
+def config_of(wishes: StudyWishes) -> StudyConfig:
     """The config that some wishes come to."""
     if wishes.variants and not wishes.evaluate:
         raise BadInput("--variant distorts a dataset: name it with --evaluate DATA")

@@ -41,7 +41,7 @@ _OWN_LOCKED = _OWN.with_for_update(key_share=True, of=[WORKERS, LEASES])
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldProblem:
     """A task in a worker's hand."""
 
     worker_id: int
@@ -65,7 +65,7 @@ class Held:
     """How much of the kind the worker has handed in; None where that was not asked."""
 
 
-def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Held:
+def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> HeldProblem:
     """What a worker has, or had, under a token; another's looks as if there were none.
 
     For an update, worker and lease are kept from other transactions.
@@ -74,7 +74,7 @@ def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = 
     row: Any = session.execute(query, {"me": worker_id, "token": token}).one_or_none()
     if row is None:
         raise NotFound("no such task of yours")
-    return Held(
+    return HeldProblem(
         worker_id,
         row.worker_state,
         row.lease_id,

@@ -22,7 +22,7 @@ _LINE = insert(PAYMENTS)  # made once: it is written with every submission
 
 
 @dataclass(frozen=True)
-class Balance:
+class WorkerBalance:
     """What one worker is owed, what of it was paid, and what is left."""
 
     code: str
@@ -37,7 +37,7 @@ class Balance:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """A line of the ledger."""
 
     id: int
@@ -75,7 +75,7 @@ def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
         study.log(session, actor, reason, code, cents=cents)
 
 
-def balances(study: Study) -> list[Balance]:
+def balances(study: Study) -> list[WorkerBalance]:
     """What each worker is owed, in the order in which they joined."""
     settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
     query = (
@@ -86,17 +86,18 @@ def balances(study: Study) -> list[Balance]:
     )
     with study.store.read() as session:
         return [
-            Balance(code, platform, int(all_), int(paid or 0)) for code, platform, all_, paid in session.execute(query)
+            WorkerBalance(code, platform, int(all_), int(paid or 0))
+            for code, platform, all_, paid in session.execute(query)
         ]
 
 
-def entries(study: Study, worker: str | None = None) -> list[Entry]:
+def entries(study: Study, worker: str | None = None) -> list[LedgerEntry]:
     """The lines of the ledger, oldest first."""
     query = select(Payment, Worker.code).join(Worker, Worker.id == Payment.worker_id).order_by(Payment.id)
     if worker is not None:
         query = query.where(Worker.code == worker)
     with study.store.read() as session:
         return [
-            Entry(p.id, code, p.submission_id, p.reason, p.cents, p.note, p.at, p.settled_at, p.settlement)
+            LedgerEntry(p.id, code, p.submission_id, p.reason, p.cents, p.note, p.at, p.settled_at, p.settlement)
             for p, code in session.execute(query)
         ]

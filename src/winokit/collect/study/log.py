@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """One thing that was done."""
 
     id: int
@@ -32,7 +32,7 @@ def write(study: Study, actor: str, action: str, target: str = "", **detail: Any
         study.log(session, actor, action, target, **detail)
 
 
-def entries(study: Study, limit: int = 100, *, before: int | None = None, action: str | None = None) -> list[Line]:
+def entries(study: Study, limit: int = 100, *, before: int | None = None, action: str | None = None) -> list[LogLine]:
     """The newest lines, or the newest before one."""
     query = select(LogEntry).order_by(LogEntry.id.desc()).limit(limit)
     if before is not None:
@@ -40,4 +40,6 @@ def entries(study: Study, limit: int = 100, *, before: int | None = None, action
     if action is not None:
         query = query.where(LogEntry.action == action)
     with study.store.read() as session:
-        return [Line(row.id, row.at, row.actor, row.action, row.target, row.detail) for row in session.scalars(query)]
+        return [
+            LogLine(row.id, row.at, row.actor, row.action, row.target, row.detail) for row in session.scalars(query)
+        ]

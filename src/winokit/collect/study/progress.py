@@ -52,7 +52,7 @@ class KindProgress:
 
 
 @dataclass(frozen=True)
-class Day:
+class StudyDay:
     """What came in on one day (UTC), by kind."""
 
     date: str
@@ -61,7 +61,7 @@ class Day:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class StudySnapshot:
     """The study at one moment."""
 
     title: str
@@ -82,7 +82,7 @@ class Snapshot:
     settled_cents: int
     expected_cents: int
     """What it will have cost when everything asked for is in."""
-    days: tuple[Day, ...]
+    days: tuple[StudyDay, ...]
     agreement: tuple[QuestionAgreement, ...]
 
     @property
@@ -96,7 +96,7 @@ class Snapshot:
         return {**asdict(self), "done": self.done}
 
 
-def snapshot(study: Study) -> Snapshot:
+def snapshot(study: Study) -> StudySnapshot:
     """Where the study stands now."""
     expire(study)
     with study.store.read(steady=True) as session:
@@ -108,7 +108,7 @@ def snapshot(study: Study) -> Snapshot:
             select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(Vote.gold)
         ).one()
         asked_adversary, fooled = _fooled(session)
-        return Snapshot(
+        return StudySnapshot(
             study.config.title,
             is_paused(session),
             study.config.pay.currency,
@@ -200,7 +200,7 @@ def _still_to_come(study: Study, kinds: tuple[KindProgress, ...]) -> int:
     return cents + open_.get(WRITE, 0) * per_pair
 
 
-def _days(session: Session) -> tuple[Day, ...]:
+def _days(session: Session) -> tuple[StudyDay, ...]:
     postgresql = session.get_bind().dialect.name == "postgresql"
 
     def day(column: Any) -> Any:
@@ -215,4 +215,4 @@ def _days(session: Session) -> tuple[Day, ...]:
         str(date): int(cents)
         for date, cents in session.execute(select(paid_at, func.sum(Payment.cents)).group_by(paid_at))
     }
-    return tuple(Day(date, counts.get(date, {}), paid.get(date, 0)) for date in sorted({*counts, *paid}))
+    return tuple(StudyDay(date, counts.get(date, {}), paid.get(date, 0)) for date in sorted({*counts, *paid}))

@@ -31,7 +31,7 @@ _NEW = _TEXTS.where(PROBLEMS.c.id > bindparam("last"))
 _MISSING = _TEXTS.where(PROBLEMS.c.id.in_(bindparam("missing", expanding=True)))
 
 
-class Earlier:
+class EarlierText:
     """The texts of a study's problems, kept in memory and brought up to date by what is new since the last look."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from winokit.collect.study.adversary import Adversary
 from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
 from winokit.collect.study.preparing import prepare
 from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
-from winokit.collect.study.similar import Earlier
+from winokit.collect.study.similar import EarlierText
 from winokit.collect.study.store import Store, without_password
 from winokit.collect.study.tokens import Signer, read_secret
 from winokit.errors import BadInput
@@ -47,7 +47,7 @@ class Study:
     ) -> None:
         self.folder, self.config, self.store, self.now = folder, config, store, clock
         self.signer = Signer(read_secret(folder))
-        self.earlier = Earlier()
+        self.earlier = EarlierText()
         self.last_expired: datetime | None = None
         self.adversary = Adversary(config.adversary.model, config.adversary.scoring)
         self._guidelines: dict[str, str] = {}

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import adversary, ledger, quality, writing
 from winokit.collect.study.forms import Ballot, Twins, read_ballot, read_twins
-from winokit.collect.study.holding import Held, held_by
+from winokit.collect.study.holding import HeldProblem, held_by
 from winokit.collect.study.preparing import add_judgements, gold_answer
 from winokit.collect.study.problems import Origin, to_row
 from winokit.collect.study.refusals import Incomplete
@@ -59,7 +59,7 @@ _TAKE_FREE = (
 
 
 @dataclass(frozen=True)
-class Receipt:
+class SubmissionReceipt:
     """What became of a submission."""
 
     submission_id: int
@@ -71,7 +71,7 @@ class Receipt:
     replayed: bool = False
 
 
-def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) -> Receipt:
+def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) -> SubmissionReceipt:
     """Hand in a task. A form that cannot be taken raises Incomplete, and nothing is stored."""
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
@@ -98,8 +98,12 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
 
 
 def _handed_in(
-    study: Study, session: Session, held: Held, content: Ballot | Twins, verdict: adversary.Verdict | None = None
-) -> Receipt:
+    study: Study,
+    session: Session,
+    held: HeldProblem,
+    content: Ballot | Twins,
+    verdict: adversary.AdversaryVerdict | None = None,
+) -> SubmissionReceipt:
     now = study.now()
     place = _take_place(session, held)
     session.execute(_END_LEASE, {"ended": held.lease_id})
@@ -126,23 +130,23 @@ def _handed_in(
             _add_twins(study, session, held, content, number)
     cents = ledger.pay(session, study, submission, number)
     message = _message(place.why_not)
-    return Receipt(number, held.kind, place.why_not is None, bool(submission["late"]), cents, message)
+    return SubmissionReceipt(number, held.kind, place.why_not is None, bool(submission["late"]), cents, message)
 
 
-def _already_in(study: Study, worker_id: int, token: str) -> Receipt | None:
+def _already_in(study: Study, worker_id: int, token: str) -> SubmissionReceipt | None:
     """The receipt of a task that was handed in by now; None for one that was not."""
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
         return _receipt_of(session, held) if held.state == SUBMITTED else None
 
 
-def _receipt_of(session: Session, held: Held) -> Receipt:
+def _receipt_of(session: Session, held: HeldProblem) -> SubmissionReceipt:
     """The receipt of what was handed in before."""
     submission = session.scalars(select(Submission).where(Submission.lease_id == held.lease_id)).one()
     paid = select(func.sum(Payment.cents)).where(Payment.submission_id == submission.id)
     cents = int(session.scalar(paid) or 0)
     told = (submission.counted, submission.late, cents, _message(submission.why_not))
-    return Receipt(submission.id, submission.kind, *told, replayed=True)
+    return SubmissionReceipt(submission.id, submission.kind, *told, replayed=True)
 
 
 def _message(why_not: str | None) -> str:
@@ -161,7 +165,7 @@ class _Place:
     is_last: bool = False
 
 
-def _take_place(session: Session, held: Held) -> _Place:
+def _take_place(session: Session, held: HeldProblem) -> _Place:
     """Take the place that a submission counts in, or say why it has none."""
     holds = held.state == LIVE  # also after its time, as long as nobody has ended it: then nobody else has the place
     if held.worker_state != ACTIVE:
@@ -180,7 +184,9 @@ def _pasted(session: Session, lease_id: int) -> int:
     return session.scalar(select(func.sum(Event.amount)).where(Event.lease_id == lease_id, Event.kind == "paste")) or 0
 
 
-def _add_vote(study: Study, session: Session, held: Held, ballot: Ballot, submission_id: int, place: _Place) -> None:
+def _add_vote(
+    study: Study, session: Session, held: HeldProblem, ballot: Ballot, submission_id: int, place: _Place
+) -> None:
     known = gold_answer(held.problem, held.kind) if held.gold and held.problem else None
     vote = {
         "submission_id": submission_id,
@@ -203,7 +209,7 @@ def _add_vote(study: Study, session: Session, held: Held, ballot: Ballot, submis
         settle_problem(session, study.config, session.get_one(ProblemRow, held.problem_id))
 
 
-def _add_twins(study: Study, session: Session, held: Held, twins: Twins, submission_id: int) -> None:
+def _add_twins(study: Study, session: Session, held: HeldProblem, twins: Twins, submission_id: int) -> None:
     """Store the two problems and ask others about them."""
     group = Group(origin=WRITTEN)
     session.add(group)

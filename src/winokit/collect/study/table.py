@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from winokit.collect.study.progress import Snapshot
+from winokit.collect.study.progress import StudySnapshot
 from winokit.collect.study.quality import WorkerQuality
 
 
-def status_tables(now: Snapshot, people: Sequence[WorkerQuality]) -> Iterator[Table | str]:
+def status_tables(now: StudySnapshot, people: Sequence[WorkerQuality]) -> Iterator[Table | str]:
     """A headline, what is in, what of it is valid, agreement, and the workers if asked for."""
     paused = " [yellow](paused)[/yellow]" if now.paused else ""
     yield f"[bold]{escape(now.title)}[/bold]{paused}  {now.done:.0%} done"
@@ -32,7 +32,7 @@ def status_tables(now: Snapshot, people: Sequence[WorkerQuality]) -> Iterator[Ta
         yield _people(people, now)
 
 
-def _kinds(now: Snapshot) -> Table:
+def _kinds(now: StudySnapshot) -> Table:
     table = _table("task", "asked", "in", "under way", "not counted", "workers", "usual time")
     for row in now.kinds:
         seconds = "" if row.median_seconds is None else _time(row.median_seconds)
@@ -41,7 +41,7 @@ def _kinds(now: Snapshot) -> Table:
     return table
 
 
-def _agreement(now: Snapshot) -> Table:
+def _agreement(now: StudySnapshot) -> Table:
     table = _table("question", "problems", "unanimous", "Fleiss' kappa")
     for row in now.agreement:
         share = f"{row.unanimous / row.problems:.0%}" if row.problems else ""
@@ -50,7 +50,7 @@ def _agreement(now: Snapshot) -> Table:
     return table
 
 
-def _people(people: Sequence[WorkerQuality], now: Snapshot) -> Table:
+def _people(people: Sequence[WorkerQuality], now: StudySnapshot) -> Table:
     table = _table("worker", "state", "in", "agrees", "gold", "usual time", "earned", "look at")
     for one in people:
         agrees = "" if one.agreement is None else f"{one.agreement:.0%}"
@@ -73,5 +73,5 @@ def _time(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _money(cents: int, now: Snapshot) -> str:
+def _money(cents: int, now: StudySnapshot) -> str:
     return f"{cents / 100:,.2f} {now.currency}"

@@ -19,7 +19,7 @@ from sqlalchemy import BindParameter, Row, bindparam, func, insert, select, upda
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import forms
-from winokit.collect.study.choosing import Chosen, Situation, free_task, gold_task, how_many, situation
+from winokit.collect.study.choosing import ChosenTask, WorkerSituation, free_task, gold_task, how_many, situation
 from winokit.collect.study.holding import held_by
 from winokit.collect.study.refusals import NotFound, NotNow
 from winokit.collect.study.schema import (
@@ -71,7 +71,7 @@ _RELEASE = update(LEASES).where(LEASES.c.id == bindparam("released")).values(sta
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenTask:
     """A task that a worker has now: what kind, and the token under which it is theirs."""
 
     kind: str
@@ -89,7 +89,7 @@ def available(study: Study, worker_id: int) -> dict[str, int]:
     return {kind: max(count, kind in held) for kind, count in counts.items() if count or kind in held}
 
 
-def take(study: Study, worker_id: int, kind: str) -> Taken:
+def take(study: Study, worker_id: int, kind: str) -> TakenTask:
     """Give the worker a task of a kind: the one they have under way, else a new one."""
     if kind not in study.config.tasks.kinds:
         raise NotFound(f"this study has no tasks of the kind {kind!r}")
@@ -98,14 +98,14 @@ def take(study: Study, worker_id: int, kind: str) -> Taken:
         worker = working(study, session, worker_id)
         now = situation(session, worker_id, kind)
         if now.under_way is not None:
-            return Taken(kind, now.under_way)
+            return TakenTask(kind, now.under_way)
         _refuse_when_over(study, session, worker_id, kind, now)
         free = free_task(session, study.config, worker_id, kind, now.last_rank)
         if free is None:
             raise NotNow("there is nothing left to do here at the moment; thank you")
         chosen = gold_task(session, study.config, worker, kind, now.had) or free
         count_places(session, chosen.task_id, held=1)
-        return Taken(kind, _give(study, session, worker_id, kind, chosen))
+        return TakenTask(kind, _give(study, session, worker_id, kind, chosen))
 
 
 def look(study: Study, worker_id: int, token: str) -> TaskView:
@@ -202,7 +202,7 @@ def own_lease(session: Session, worker_id: int, token: str, *, for_update: bool 
     return found
 
 
-def _refuse_when_over(study: Study, session: Session, worker_id: int, kind: str, now: Situation) -> None:
+def _refuse_when_over(study: Study, session: Session, worker_id: int, kind: str, now: WorkerSituation) -> None:
     if now.paused:
         raise NotNow("the study is paused; please come back later")
     most = study.config.tasks.most_per_worker
@@ -212,7 +212,7 @@ def _refuse_when_over(study: Study, session: Session, worker_id: int, kind: str,
             raise NotNow("you have done as many of these as one person may; thank you")
 
 
-def _give(study: Study, session: Session, worker_id: int, kind: str, chosen: Chosen) -> str:
+def _give(study: Study, session: Session, worker_id: int, kind: str, chosen: ChosenTask) -> str:
     """Lease a task, and say under which token; the worker's own expired lease is taken up again, with its draft."""
     now = study.now()
     until = now + timedelta(minutes=study.config.minutes(kind))

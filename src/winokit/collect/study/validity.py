@@ -42,7 +42,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ValidityVerdict:
     """What the votes come to."""
 
     valid: bool
@@ -56,7 +56,7 @@ def judgement(choice: int | None, equally_plausible: bool | None, local_decides:
     return Judgement(choice == answer, not equally_plausible, not local_decides)
 
 
-def judge(votes: Sequence[Judgement], rule: str = "unanimous") -> Verdict:
+def judge(votes: Sequence[Judgement], rule: str = "unanimous") -> ValidityVerdict:
     """The verdict of some votes.
 
     >>> judge([Judgement(True, True, True)] * 3)
@@ -67,7 +67,7 @@ def judge(votes: Sequence[Judgement], rule: str = "unanimous") -> Verdict:
     True
     """
     failed = tuple(name for name in RULES if not _holds([getattr(vote, name) for vote in votes], rule))
-    return Verdict(not failed, agreement_of([vote.valid for vote in votes]), failed)
+    return ValidityVerdict(not failed, agreement_of([vote.valid for vote in votes]), failed)
 
 
 def agreement_of(votes: Sequence[bool]) -> str:

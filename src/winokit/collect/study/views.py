@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from winokit.collect.study.config import StudyConfig
-from winokit.collect.study.holding import Held
+from winokit.collect.study.holding import HeldProblem
 from winokit.collect.study.problems import clause, switched_text
 from winokit.collect.study.schema import ASSOCIATIVE, EVALUATE, SWITCHABLE, VALIDATE
 from winokit.data.checks.rules import Limits
@@ -61,12 +61,12 @@ class VoteTask:
 TaskView: TypeAlias = WriteTask | VoteTask
 
 
-def view(config: StudyConfig, held: Held) -> TaskView:
+def view(config: StudyConfig, held: HeldProblem) -> TaskView:
     """What the holder of a task is shown."""
     return _write_view(config, held) if held.problem is None else _vote_view(config, held, held.problem)
 
 
-def _write_view(config: StudyConfig, held: Held) -> WriteTask:
+def _write_view(config: StudyConfig, held: HeldProblem) -> WriteTask:
     return WriteTask(
         held.kind,
         held.token,
@@ -80,7 +80,7 @@ def _write_view(config: StudyConfig, held: Held) -> WriteTask:
     )
 
 
-def _vote_view(config: StudyConfig, held: Held, problem: Problem) -> VoteTask:
+def _vote_view(config: StudyConfig, held: HeldProblem, problem: Problem) -> VoteTask:
     options = list(enumerate(problem.candidates))
     # An order of the lease's own, the same on every reload: no place on the page is the right one more often.
     random.Random(held.token).shuffle(options)

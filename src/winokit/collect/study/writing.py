@@ -25,7 +25,7 @@ KIND_OF_CANDIDATES = {"social": "two people of one gender", "physical": "two thi
 
 
 @dataclass(frozen=True)
-class Check:
+class WritingCheck:
     """One rule: the field it is shown at, whether it is kept (None: cannot be told yet), and that in words."""
 
     name: str
@@ -35,7 +35,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Span:
+class WritingSpan:
     """A piece of a text, and whether the twin has something else there."""
 
     text: str
@@ -43,29 +43,31 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Feedback:
+class WritingFeedback:
     """What a writer is told."""
 
-    checks: tuple[Check, ...]
-    first: tuple[Span, ...]
-    second: tuple[Span, ...]
+    checks: tuple[WritingCheck, ...]
+    first: tuple[WritingSpan, ...]
+    second: tuple[WritingSpan, ...]
     words: tuple[int, int]
     overlap: float | None
     ready: bool
     """Everything is filled in and no rule is broken: it can be handed in."""
 
 
-def feedback(study: Study, fields: Mapping[str, Any], domain: str | None = None) -> Feedback:
+def feedback(study: Study, fields: Mapping[str, Any], domain: str | None = None) -> WritingFeedback:
     """What to tell somebody about their twins so far."""
     return judge(study, read_twins(fields), domain)
 
 
-def judge(study: Study, twins: Twins, domain: str | None = None) -> Feedback:
+def judge(study: Study, twins: Twins, domain: str | None = None) -> WritingFeedback:
     """The same, for a form that has been read."""
     one, other = twins.texts
     checks = tuple(_checks(study, twins, domain))
-    first, second = difference(one, other) if one and other else ((Span(one, False),), (Span(other, False),))
-    return Feedback(
+    first, second = (
+        difference(one, other) if one and other else ((WritingSpan(one, False),), (WritingSpan(other, False),))
+    )
+    return WritingFeedback(
         checks,
         first,
         second,
@@ -85,7 +87,7 @@ def refuse_broken(study: Study, twins: Twins, domain: str | None) -> None:
         raise Incomplete(broken)
 
 
-def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[Check]:
+def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[WritingCheck]:
     """Every rule, in the order in which a writer meets them. What is not filled in yet is not judged."""
     limits = study.config.rules.limits
     candidates, (one, other) = twins.candidates, twins.texts
@@ -109,8 +111,8 @@ def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[Check]:
     yield _check("new", "first", "nothing like it was handed in before", _repeats(study, twins) if both else None, both)
 
 
-def _check(name: str, field: str, good: str, broken: str | None, known: bool) -> Check:
-    return Check(name, field, broken is None, broken or good) if known else Check(name, field, None, good)
+def _check(name: str, field: str, good: str, broken: str | None, known: bool) -> WritingCheck:
+    return WritingCheck(name, field, broken is None, broken or good) if known else WritingCheck(name, field, None, good)
 
 
 def _same(candidates: tuple[str, str]) -> str | None:
@@ -125,7 +127,7 @@ def _repeats(study: Study, twins: Twins) -> str | None:
     return f"too similar to something that was handed in before: {nearest:.0%} of it is the same"
 
 
-def difference(one: str, other: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[WritingSpan, ...]]:
     """Two texts cut where they begin and cease to differ, word by word.
 
     >>> [span.text for span in difference("I poured until _ was empty.", "I poured until _ was full.")[0]]
@@ -135,8 +137,8 @@ def difference(one: str, other: str) -> tuple[tuple[Span, ...], tuple[Span, ...]
     matcher = SequenceMatcher(None, [w.strip() for w in words], [w.strip() for w in others], autojunk=False)
     first, second = [], []
     for tag, a, b, c, d in matcher.get_opcodes():
-        first.append(Span("".join(words[a:b]), tag != "equal"))
-        second.append(Span("".join(others[c:d]), tag != "equal"))
+        first.append(WritingSpan("".join(words[a:b]), tag != "equal"))
+        second.append(WritingSpan("".join(others[c:d]), tag != "equal"))
     return tuple(span for span in first if span.text), tuple(span for span in second if span.text)
 
 
@@ -146,5 +148,5 @@ def special_words(one: str, other: str) -> tuple[str, str]:
     return _differing(first), _differing(second)
 
 
-def _differing(spans: tuple[Span, ...]) -> str:
+def _differing(spans: tuple[WritingSpan, ...]) -> str:
     return " … ".join(filter(None, (span.text.strip().strip(EDGES) for span in spans if span.differs)))

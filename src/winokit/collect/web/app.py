@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from winokit.collect.study.study import Study
 from winokit.collect.web.error_pages import RefusalLog, add_error_pages
-from winokit.collect.web.limits import Limit
+from winokit.collect.web.limits import RateLimit
 from winokit.collect.web.rendering import STATIC
 from winokit.collect.web.requester import account as requester_account
 from winokit.collect.web.requester import dashboard as requester_dashboard
@@ -23,7 +23,7 @@ from winokit.collect.web.requester import problems as requester_problems
 from winokit.collect.web.requester import records as requester_records
 from winokit.collect.web.requester import workers as requester_workers
 from winokit.collect.web.sessions import Cookies
-from winokit.collect.web.shell import YEAR, Shell
+from winokit.collect.web.shell import YEAR, AsgiShell
 from winokit.collect.web.worker import consent, joining, quiz, voting, work, writing
 
 WORKER_PAGES = (voting, writing, work, joining, consent, quiz)  # those that are asked for most are found first
@@ -72,8 +72,8 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
     app.state.refusals = RefusalLog(study)
-    app.state.adversary_limit = Limit(study, ASKED_A_MINUTE, "the model was asked too often")
-    app.add_middleware(Shell, secure=secure)
+    app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE, "the model was asked too often")
+    app.add_middleware(AsgiShell, secure=secure)
     add_error_pages(app)
     for pages in (*WORKER_PAGES, *REQUESTER_PAGES):
         app.include_router(pages.router)

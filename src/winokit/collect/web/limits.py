@@ -17,7 +17,7 @@ MOST_REMEMBERED = 10_000
 MINUTE = timedelta(minutes=1)
 
 
-class Limit:
+class RateLimit:
     """So many of something in a minute for each worker; who asks for more is told how long to wait.
 
     Kept in memory: a server that is started anew begins to count anew, and several count by themselves.

@@ -43,7 +43,7 @@ def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-class Shell:
+class AsgiShell:
     """An ASGI layer around everything, static files and errors included."""
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:

@@ -37,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class CorpusCopy:
     """A row of a dataset that stands in a corpus: how, and in which sentence."""
 
     row: int
@@ -46,13 +46,13 @@ class Copy:
     source: str | None
 
 
-def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[Copy]:
+def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
     """The problems of a dataset that stand in a corpus, with the best sentence for each."""
     found = []
     for row, problem in enumerate(dataset):
         copy = _copy(problem, corpus)
         if copy is not None:
-            found.append(Copy(row, *copy))
+            found.append(CorpusCopy(row, *copy))
         if progress:
             progress(row + 1, len(dataset))
     return found

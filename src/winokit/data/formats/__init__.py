@@ -18,18 +18,18 @@ from winokit.data.formats import (  # noqa: F401  (importing a module registers 
 )
 
 # isort: on
-from winokit.data.formats.base import FORMATS, Format, Head, WriteOptions
-from winokit.data.formats.files import Written, read, recognise, write
+from winokit.data.formats.base import FORMATS, FileHead, Format, WriteOptions
+from winokit.data.formats.files import WrittenFile, read, recognise, write
 from winokit.data.formats.hub import load_hub
 from winokit.data.formats.trichelair import annotate
 from winokit.data.formats.winogender import instantiate
 
 __all__ = [
     "FORMATS",
+    "FileHead",
     "Format",
-    "Head",
     "WriteOptions",
-    "Written",
+    "WrittenFile",
     "annotate",
     "instantiate",
     "load_hub",

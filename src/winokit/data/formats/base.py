@@ -17,7 +17,7 @@ from winokit.problem import BLANK, Card, Problem
 from winokit.registry import Registry
 
 
-class Head:
+class FileHead:
     """The first bytes of a file, looked at from every side a format may be recognised by."""
 
     def __init__(self, path: Path) -> None:
@@ -82,7 +82,7 @@ class Format:
     name: str
     about: str
     suffix: str
-    recognise: Callable[[Head], bool]
+    recognise: Callable[[FileHead], bool]
     read: Callable[[Source], Iterable[Problem]]
     render: Callable[[Problem, WriteOptions], Any] | None = None
     assemble: Callable[[Sequence[Any]], str] | None = None

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import Format, Head, WriteOptions, json_rows, need_two, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, json_rows, need_two, register
 from winokit.data.formats.source import Source
-from winokit.data.formats.xml_tree import Node, element, elements
+from winokit.data.formats.xml_tree import XmlNode, element, elements
 from winokit.errors import Malformed
 from winokit.methods.hunting.causality import CONNECTIVES, premise_of
 from winokit.problem import Problem
@@ -28,7 +28,7 @@ def problem(premise: str, asks_for: str, alternatives: tuple[str, str], answer: 
     return Problem(before, "", alternatives, answer, labels={"premise": premise, "asks_for": asks_for}, **rest)
 
 
-def parse_item(item: Node) -> Problem:
+def parse_item(item: XmlNode) -> Problem:
     """A problem from an <item> of the XML."""
     parts = {tag: item.words(tag) for tag in ("p", "a1", "a2")}
     for tag in parts:
@@ -96,11 +96,11 @@ def _read_rows(source: Source) -> Iterable[Problem]:
     return source.each(source.json_lines(), parse_row)
 
 
-def _is_xml(head: Head) -> bool:
+def _is_xml(head: FileHead) -> bool:
     return "<copa-corpus" in head.text
 
 
-def _is_rows(head: Head) -> bool:
+def _is_rows(head: FileHead) -> bool:
     return head.json_keys >= {"premise", "choice1", "choice2", "question"}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import Format, Head, WriteOptions, need_no_query, need_one_blank, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, need_no_query, need_one_blank, register
 from winokit.data.formats.source import Source
 from winokit.errors import Malformed
 from winokit.problem import Problem
@@ -111,7 +111,7 @@ def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
                 yield start, row
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     return ("sentence" in head.columns or "text" in head.columns) and head.columns >= {"option1", "option2"}
 
 

@@ -13,7 +13,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 
-from winokit.data.formats.base import Format, Head, WriteOptions, need_answer, need_pronoun, need_two, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, need_answer, need_pronoun, need_two, register
 from winokit.data.formats.source import Source
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -106,7 +106,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     _, block = next(blocks(head.text), (0, []))
     return len(block) == 4 and "," in block[2] and block[1].strip() in block[0] and len(block[1].split()) == 1
 

@@ -11,7 +11,15 @@ from pathlib import Path
 
 from winokit.data.catalogue import CATALOGUE
 from winokit.data.formats import winogrande
-from winokit.data.formats.base import FORMATS, Format, Head, WriteOptions, lone_groups_dropped, need_answer, numbering
+from winokit.data.formats.base import (
+    FORMATS,
+    FileHead,
+    Format,
+    WriteOptions,
+    lone_groups_dropped,
+    need_answer,
+    numbering,
+)
 from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
 from winokit.errors import BadInput, CannotWrite, Malformed
@@ -23,7 +31,7 @@ MANIFEST = "manifest.json"
 
 
 @dataclass
-class Written:
+class WrittenFile:
     """What a conversion did: the files, how many problems, and those the format had no words for."""
 
     files: list[Path]
@@ -33,7 +41,7 @@ class Written:
 
 def recognise(path: Path) -> Format:
     """The format a file is in, told from its content."""
-    head = Head(path)
+    head = FileHead(path)
     if not head.text:
         raise BadInput(f"{path}: the file is empty")
     for known in FORMATS.values():
@@ -99,7 +107,7 @@ def write(
     options: WriteOptions | None = None,
     *,
     lenient: bool = False,
-) -> Written:
+) -> WrittenFile:
     """Write a dataset to a file, whole or not at all; `.gz` and `.xz` are compressed.
 
     A problem the format cannot express is an error, or skipped and counted when lenient.
@@ -129,7 +137,7 @@ def write(
         labels = "".join(f"{need_answer(p, 'a label list') + 1}\n" for p in kept)
         files.append(winogrande.labels_path(path))
         write_bytes(files[-1], labels.encode())
-    return Written(files, len(rows), skipped)
+    return WrittenFile(files, len(rows), skipped)
 
 
 def write_bytes(path: Path, data: bytes) -> None:

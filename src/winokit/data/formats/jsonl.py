@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import Format, Head, WriteOptions, json_rows, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, json_rows, register
 from winokit.data.formats.source import Source
 from winokit.errors import Malformed
 from winokit.problem import BLANK, Card, Problem
@@ -115,7 +115,7 @@ def _rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     return "candidates" in head.json_keys and ("text" in head.json_keys or "before" in head.json_keys)
 
 

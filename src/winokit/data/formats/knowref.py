@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import Format, Head, WriteOptions, json_list, need_pronoun, need_two, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, json_list, need_pronoun, need_two, register
 from winokit.data.formats.source import Source
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -109,7 +109,7 @@ def _is_broken(row: Mapping[str, Any]) -> bool:
     return row.get("candidate0") == row.get("candidate1") or str(row.get("sentence_with_pronoun")).count("[") > 1
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     return head.array_keys >= {"sentence_with_pronoun", "candidate0", "candidate1"}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import Format, Head, register
+from winokit.data.formats.base import FileHead, Format, register
 from winokit.data.formats.row import parse_row
 from winokit.data.formats.source import Source
 from winokit.errors import Malformed
@@ -28,7 +28,7 @@ def _read(source: Source) -> Iterable[Problem]:
     return source.each(source.json_lines(), parse)
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     return head.json_keys >= {"doc_id", "doc"}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import Format, Head, WriteOptions, json_rows, need_one_blank, need_two, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, json_rows, need_one_blank, need_two, register
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -85,7 +85,7 @@ def _original_ids(source: Source) -> dict[int, str]:
     return ids
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     return head.json_keys >= {"sentence", "option1", "option2", "pair_number", "qID"}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import Format, Head, WriteOptions, json_rows, need_pronoun, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, json_rows, need_pronoun, register
 from winokit.data.formats.source import Source
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -94,7 +94,7 @@ def _read(source: Source) -> Iterable[Problem]:
     return source.each(source.json_lines(), parse)
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     return head.json_keys >= {"text", "target"} or head.json_keys >= {"text", "span1_text", "span2_text"}
 
 

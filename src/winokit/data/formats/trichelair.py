@@ -15,8 +15,8 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import (
+    FileHead,
     Format,
-    Head,
     WriteOptions,
     json_list,
     need_answer,
@@ -121,7 +121,7 @@ def read_labels(path: Path, lenient: bool = False) -> Dataset:
     return Dataset(list(_read(source)), notes=source.notes)
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     return head.array_keys >= {"sentence", "answer0", "answer1", "correct_answer"}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from winokit.data.formats.base import Format, Head, WriteOptions, need_answer, need_pronoun, need_two, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, need_answer, need_pronoun, need_two, register
 from winokit.data.formats.source import Source
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -136,7 +136,7 @@ def _read(source: Source) -> Iterable[Problem]:
         yield problem.with_labels(**labels)
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     first = head.lines[0] if head.lines else ""
     marks = [mark.lower() for mark in BRACKETS.findall(first)]
     return first[:1] not in ("[", "{") and len(marks) >= 2 and any(mark in PRONOUNS for mark in marks)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from winokit.data.formats.base import Format, Head, WriteOptions, need_answer, need_no_query, need_pronoun, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, need_answer, need_no_query, need_pronoun, register
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Dataset, Problem
@@ -196,8 +196,8 @@ def _headed(header: str) -> Callable[[Sequence[str]], str]:
     return assemble
 
 
-def _starts(header: str) -> Callable[[Head], bool]:
-    def recognise(head: Head) -> bool:
+def _starts(header: str) -> Callable[[FileHead], bool]:
+    def recognise(head: FileHead) -> bool:
         return bool(head.lines) and head.lines[0].strip() == header
 
     return recognise

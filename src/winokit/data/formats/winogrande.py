@@ -13,8 +13,8 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import (
+    FileHead,
     Format,
-    Head,
     WriteOptions,
     json_rows,
     need_answer,
@@ -97,7 +97,7 @@ def _labelled(problems: list[Problem], path: Path) -> Iterator[Problem]:
             raise error.at(str(path), line) from None
 
 
-def _recognise(head: Head) -> bool:
+def _recognise(head: FileHead) -> bool:
     return head.json_keys >= KEYS and "pair_number" not in head.json_keys
 
 

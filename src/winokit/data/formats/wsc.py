@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from winokit.data.formats.base import Format, Head, WriteOptions, need_no_query, need_pronoun, register
+from winokit.data.formats.base import FileHead, Format, WriteOptions, need_no_query, need_pronoun, register
 from winokit.data.formats.source import Source
-from winokit.data.formats.xml_tree import Node, element, elements
+from winokit.data.formats.xml_tree import XmlNode, element, elements
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import BLANK, Problem
 
@@ -26,7 +26,7 @@ OPENING = tuple("(“‘")
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n'
 
 
-def parse(schema: Node) -> Problem:
+def parse(schema: XmlNode) -> Problem:
     """A problem from a <schema> element."""
     text, answers = schema.child("text"), schema.child("answers")
     if text is None:
@@ -109,11 +109,11 @@ def _read_wsc273(source: Source) -> Iterable[Problem]:
     return islice(_read(source), 273)
 
 
-def _is_collection(head: Head) -> bool:
+def _is_collection(head: FileHead) -> bool:
     return "<collection" in head.text and "<schema" in head.text
 
 
-def _is_pdp(head: Head) -> bool:
+def _is_pdp(head: FileHead) -> bool:
     return _is_collection(head) and "<humanSubjects>" in head.text
 
 

@@ -18,16 +18,16 @@ NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
-class Node:
+class XmlNode:
     """An element: tag, attributes, line, its own text and its children."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     text: str = ""
-    children: list[Node] = field(default_factory=list)
+    children: list[XmlNode] = field(default_factory=list)
 
-    def child(self, tag: str) -> Node | None:
+    def child(self, tag: str) -> XmlNode | None:
         """The first child with a tag."""
         return next((node for node in self.children if node.tag == tag), None)
 
@@ -49,16 +49,16 @@ class Node:
             raise Malformed(f"missing in <{self.tag}>", field=name) from None
 
 
-def elements(source: Source, tag: str) -> Iterator[tuple[int, Node]]:
+def elements(source: Source, tag: str) -> Iterator[tuple[int, XmlNode]]:
     """Line and tree of each `tag` element that stands directly below the root.
 
     When lenient, the elements before the place where the XML breaks are still given.
     """
-    found: list[Node] = []
-    stack: list[Node] = []
+    found: list[XmlNode] = []
+    stack: list[XmlNode] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        node = Node(name, attributes, parser.CurrentLineNumber)
+        node = XmlNode(name, attributes, parser.CurrentLineNumber)
         if stack:
             stack[-1].children.append(node)
         stack.append(node)

@@ -32,7 +32,7 @@ BROKEN = (
 )
 
 
-class Archive:
+class InspectArchive:
     """An .eval log, unpacked file by file."""
 
     def __init__(self, source: Source) -> None:

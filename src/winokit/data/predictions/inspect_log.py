@@ -15,9 +15,9 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
-from winokit.data.predictions.inspect_archive import Archive
+from winokit.data.predictions.inspect_archive import InspectArchive
 from winokit.data.predictions.match import Matcher, Unmatched, option_behind, which
-from winokit.data.predictions.row import Row
+from winokit.data.predictions.row import PredictionRow
 from winokit.errors import BadInput, Malformed
 from winokit.text.words import mention_places
 
@@ -30,7 +30,7 @@ NO_ANSWER = ("P", "N")
 ANSWER = re.compile(r"^[^\w\n]*answer[^\w\n]*:[^\w\n]*(\w[^\n]*?)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 
 
-def read(source: Source, matcher: Matcher) -> Iterator[Row]:
+def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of a log in either form."""
     header, samples = _in_archive(source) if source.raw().startswith(b"PK") else _in_one_object(source)
     about = header.get("eval")
@@ -50,7 +50,7 @@ def read(source: Source, matcher: Matcher) -> Iterator[Row]:
 
 def _in_archive(source: Source) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
     """Header and samples of an .eval log."""
-    archive = Archive(source)
+    archive = InspectArchive(source)
     return archive.header(), archive.samples()
 
 
@@ -70,7 +70,7 @@ def _in_one_object(source: Source) -> tuple[Mapping[str, Any], Iterator[tuple[st
 
 def _rows(
     source: Source, matcher: Matcher, model: str, samples: Sequence[tuple[str, Mapping[str, Any]]]
-) -> Iterator[Row]:
+) -> Iterator[PredictionRow]:
     scorers = list(dict.fromkeys(name for _, sample in samples for name in _scores(sample))) or [UNSCORED]
     epochs = {sample.get("epoch", 1) for _, sample in samples if isinstance(sample.get("epoch", 1), int)}
     for place, sample in samples:
@@ -79,7 +79,7 @@ def _rows(
             try:
                 yield _row(sample, scorer, matcher, (place, model, f"inspect:{scorer}{ending}"))
             except Unmatched as reason:
-                yield Row(place, model, f"inspect:{scorer}{ending}", reason=str(reason))
+                yield PredictionRow(place, model, f"inspect:{scorer}{ending}", reason=str(reason))
             except Malformed as error:
                 field = f"{place}: {error.field}" if error.field else place
                 source.reject(Malformed(error.expected, field=field))
@@ -90,7 +90,7 @@ def _scores(sample: Mapping[str, Any]) -> Mapping[str, Any]:
     return scores if isinstance(scores, dict) else {}
 
 
-def _row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, named: tuple[str, str, str]) -> Row:
+def _row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, named: tuple[str, str, str]) -> PredictionRow:
     text, choices = _input(sample), _choices(sample)
     hits = matcher.find_inside(text, choices)
     if sample.get("error"):
@@ -106,7 +106,7 @@ def _row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, named: tuple[
     prediction = _Reading(candidates, choices is not None, text).chosen(score, _completion(sample), gold, verdict)
     if prediction is None and score and verdict is not False and score.get("value") not in NO_ANSWER:
         raise Unmatched(f"{scorer} tells no answer: its value is {fields.shown(score.get('value'))}")
-    return Row(
+    return PredictionRow(
         *named,
         hits=hits,
         candidates=candidates,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
 from winokit.data.predictions.match import Matcher
-from winokit.data.predictions.row import Row
+from winokit.data.predictions.row import PredictionRow
 from winokit.errors import BadInput, Malformed
 
 SIZES = ("xs", "s", "m", "l", "xl")
@@ -19,7 +19,7 @@ NUMBERS = {1: "one label", len(SIZES): "five labels"}
 LINE = re.compile(r"\s*\d+\s*(?:,\s*\d+\s*)*$", re.ASCII)
 
 
-def read(source: Source, matcher: Matcher) -> Iterator[Row]:
+def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """One row a line, or five; a line that is no label keeps its place when lenient."""
     lines = source.text().rstrip().split("\n")
     if len(lines) != len(matcher.dataset):
@@ -38,7 +38,7 @@ def read(source: Source, matcher: Matcher) -> Iterator[Row]:
             source.reject(error, place + 1)
             continue
         for model, label in zip(models, labels, strict=True):
-            yield Row(f"line {place + 1}", model, "labels", hits=(place,), prediction=label)
+            yield PredictionRow(f"line {place + 1}", model, "labels", hits=(place,), prediction=label)
 
 
 def _labels(line: str, count: int, candidates: int) -> list[int]:

@@ -20,7 +20,7 @@ from winokit.data.formats import fields
 from winokit.data.formats.row import parse_row
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions.match import Matcher, Unmatched, align, align_difference, listed, option_behind, shown
-from winokit.data.predictions.row import Row
+from winokit.data.predictions.row import PredictionRow
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
 from winokit.results import decide
@@ -41,7 +41,7 @@ class _Stated:
     gold: int | None
 
 
-def read(source: Source, matcher: Matcher) -> Iterator[Row]:
+def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of the log, one scoring for each filter."""
     model, scoring = names(source.path)
     for line, row in source.json_lines():
@@ -65,7 +65,7 @@ def names(path: Path) -> tuple[str, str]:
     return named if isinstance(named, str) and named else folder, f"lmeval:{dated['task']}"
 
 
-def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scoring: str) -> Row:
+def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scoring: str) -> PredictionRow:
     doc, responses = row.get("doc"), row.get("filtered_resps")
     if not isinstance(doc, dict):
         raise Malformed(f"the evaluated document expected, found {fields.shown(doc)}", field="doc")
@@ -79,9 +79,9 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scorin
         scores = _scores(responses, len(stated.candidates))
         order = _order(texts, stated.candidates)
     except Unmatched as reason:
-        return Row(f"line {line}", model, scoring, reason=str(reason))
+        return PredictionRow(f"line {line}", model, scoring, reason=str(reason))
     prediction, why = decide(scores)
-    return Row(
+    return PredictionRow(
         f"line {line}",
         model,
         scoring,

@@ -12,12 +12,12 @@ from pathlib import Path
 from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
 from winokit.data.predictions import inspect_log, labels, lmeval_log, table, winokit_rows
 from winokit.data.predictions.match import Matcher, align
-from winokit.data.predictions.row import ORIGINAL, Row
+from winokit.data.predictions.row import ORIGINAL, PredictionRow
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset
 
-Reader = Callable[[Source, Matcher], Iterator[Row]]
+Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
     "winokit's predictions.jsonl, a list of labels, a csv with a prediction column, "
     "an lm-evaluation-harness samples_*.jsonl, or an Inspect log"
@@ -25,7 +25,7 @@ KINDS = (
 
 
 @dataclass(slots=True)
-class Read:
+class ReadPredictions:
     """What a file says about one model under one scoring on one variant of a dataset."""
 
     model: str
@@ -40,7 +40,7 @@ class Read:
     notes: list[str] = field(default_factory=list)
 
 
-def read_predictions(path: str | Path, dataset: Dataset, *, lenient: bool = False) -> list[Read]:
+def read_predictions(path: str | Path, dataset: Dataset, *, lenient: bool = False) -> list[ReadPredictions]:
     """Read a file of predictions: one Read for each model, scoring and variant in it, in order of appearance.
 
     A row that fits no problem, or more than one, is listed as unmatched; a malformed one is an error that names it, or
@@ -54,7 +54,7 @@ def read_predictions(path: str | Path, dataset: Dataset, *, lenient: bool = Fals
     for row in reader(source, matcher):
         key = (row.model, row.scoring, row.variant)
         if key not in gathered:
-            gathered[key] = _Gathering(matcher, Read(*key))
+            gathered[key] = _Gathering(matcher, ReadPredictions(*key))
         gathered[key].add(row)
     reads = [gathering.finish() for gathering in gathered.values()]
     return _told(reads, source, dataset)
@@ -108,7 +108,7 @@ def _columns(line: str) -> list[str]:
         return []
 
 
-def _told(reads: list[Read], source: Source, dataset: Dataset) -> list[Read]:
+def _told(reads: list[ReadPredictions], source: Source, dataset: Dataset) -> list[ReadPredictions]:
     """The reads that have something, with the file's notes; an error where none has."""
     useful = [read for read in reads if read.predictions]
     notes = list(source.notes)
@@ -129,13 +129,13 @@ def _told(reads: list[Read], source: Source, dataset: Dataset) -> list[Read]:
 class _Gathering:
     """The rows of one model, scoring and variant, turned into the dataset's terms as they come."""
 
-    def __init__(self, matcher: Matcher, read: Read) -> None:
+    def __init__(self, matcher: Matcher, read: ReadPredictions) -> None:
         self.dataset, self.ids, self.read = matcher.dataset, matcher.ids, read
         self.made: dict[int, Prediction] = {}
         self.other_gold: list[str] = []
         self.other_verdict: list[str] = []
 
-    def add(self, row: Row) -> None:
+    def add(self, row: PredictionRow) -> None:
         """Take one row: a prediction, or a reason why it is none."""
         free = next((hit for hit in row.hits if hit not in self.made), None)
         if row.hits and free is None:
@@ -145,7 +145,7 @@ class _Gathering:
         else:
             self._place(row, free)
 
-    def _place(self, row: Row, place: int) -> None:
+    def _place(self, row: PredictionRow, place: int) -> None:
         problem = self.dataset[place]
         order = None if row.candidates is None else align(row.candidates, problem.candidates)
         gold = _moved(row.gold, order)
@@ -174,7 +174,7 @@ class _Gathering:
             row.why,
         )
 
-    def finish(self) -> Read:
+    def finish(self) -> ReadPredictions:
         """The whole read, in the order of the dataset."""
         self.read.predictions = [self.made[place] for place in sorted(self.made)]
         self.read.missing = len(self.dataset) - len(self.made)

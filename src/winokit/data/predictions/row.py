@@ -8,7 +8,7 @@ ORIGINAL = "original"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PredictionRow:
     """One prediction as its file states it. Indices and scores follow the row's own order of candidates."""
 
     place: str

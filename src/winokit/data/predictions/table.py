@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
 from winokit.data.predictions.match import Matcher, Unmatched, which
-from winokit.data.predictions.row import Row
+from winokit.data.predictions.row import PredictionRow
 from winokit.errors import Malformed
 
 PREDICTION = "prediction"
@@ -28,7 +28,7 @@ def is_table(columns: Sequence[str]) -> bool:
     return PREDICTION in columns and any(name in columns for name in NAMES)
 
 
-def read(source: Source, matcher: Matcher) -> Iterator[Row]:
+def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of the table."""
     for line, cells in _cells(source):
         if not any(cells.get(name, "").strip() for name in NAMES):
@@ -61,16 +61,16 @@ def _cells(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
             source.reject(Malformed(f"{len(columns)} cells expected, found {len(cells)}"), line)
 
 
-def _row(cells: Mapping[str, str], line: int, matcher: Matcher, model: str) -> Row:
+def _row(cells: Mapping[str, str], line: int, matcher: Matcher, model: str) -> PredictionRow:
     options = tuple(cells[key] for key in sorted(filter(OPTION.match, cells), key=_number) if cells[key].strip())
     place, candidates = f"line {line}", options if len(options) > 1 else None
     try:
         hits = _hits(cells, candidates, matcher)
     except Unmatched as reason:
-        return Row(place, model, "csv", reason=str(reason))
+        return PredictionRow(place, model, "csv", reason=str(reason))
     names = candidates or matcher.dataset[hits[0]].candidates
     prediction = _choice(cells, PREDICTION, names)
-    return Row(
+    return PredictionRow(
         place,
         model,
         "csv",

@@ -12,13 +12,13 @@ from typing import Any
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
 from winokit.data.predictions.match import Matcher
-from winokit.data.predictions.row import ORIGINAL, Row
+from winokit.data.predictions.row import ORIGINAL, PredictionRow
 from winokit.errors import Malformed
 
 KEYS = frozenset({"id", "prediction"})
 
 
-def read(source: Source, matcher: Matcher) -> Iterator[Row]:
+def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of the file, every model, scoring and variant."""
     for line, row in source.json_lines():
         try:
@@ -27,14 +27,14 @@ def read(source: Source, matcher: Matcher) -> Iterator[Row]:
             source.reject(error, line)
 
 
-def _row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> Row:
+def _row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> PredictionRow:
     name = fields.string(row, "id")
     variant = fields.optional(row, "variant") or ORIGINAL
     hit = matcher.by_id.get(name)
     count = len(matcher.dataset[hit].candidates) if hit is not None and variant == ORIGINAL else None
     scores = _scores(row, count)
     places = len(scores) if scores is not None else count
-    return Row(
+    return PredictionRow(
         f"line {line}",
         fields.optional(row, "model") or stem,
         fields.optional(row, "scoring") or "unknown",

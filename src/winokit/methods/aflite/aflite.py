@@ -32,11 +32,11 @@ import numpy.typing as npt
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.aflite import checkpoint
 from winokit.methods.aflite.backends import chosen, hold, precision
-from winokit.methods.aflite.checkpoint import Run
-from winokit.methods.aflite.ensemble import TOLERANCES, Ensemble
+from winokit.methods.aflite.checkpoint import AfliteRun
+from winokit.methods.aflite.ensemble import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.inputs import checked_answers, checked_features, unit_numbers
 from winokit.methods.aflite.partitions import keys, salts
-from winokit.methods.aflite.rows import Ints, Plan, Rows, Votes
+from winokit.methods.aflite.rows import FeatureRows, FitPlan, Ints, Votes
 
 Progress = Callable[["Phase"], None]
 TWINS = ("apart", "together")
@@ -124,9 +124,9 @@ class AFLite:
         units = unit_numbers(groups if self.twins == "together" else None, len(X))
         run, save = self._begin(X, y, units)
         strata = y if self.stratified else np.zeros_like(y)
-        plan = Plan(self.seed, self.ensemble_size, self.settings_["train_size"], strata=2 if self.stratified else 1)
+        plan = FitPlan(self.seed, self.ensemble_size, self.settings_["train_size"], strata=2 if self.stratified else 1)
         rows = hold(X, y, units, strata, run.numbers, plan, self.settings_["backend"], **self.ray)
-        ensemble = Ensemble(rows, plan, self.regularisation, self.settings_["tolerance"], self.max_steps)
+        ensemble = ClassifierEnsemble(rows, plan, self.regularisation, self.settings_["tolerance"], self.max_steps)
         if run.ensemble:
             ensemble.restore(run.ensemble)
         while not run.over and rows.count > plan.train_size:
@@ -148,7 +148,7 @@ class AFLite:
         other.train_size, other.cutoff = self.settings_["train_size"], self.settings_["cutoff"]
         return other
 
-    def _phase(self, run: Run, rows: Rows, ensemble: Ensemble, units: Ints) -> Phase:
+    def _phase(self, run: AfliteRun, rows: FeatureRows, ensemble: ClassifierEnsemble, units: Ints) -> Phase:
         """Draw, fit, predict, and let the best-predicted rows go."""
         started, number, count = time.perf_counter(), len(run.history) + 1, rows.count
         rows.draw(number)
@@ -220,17 +220,19 @@ class AFLite:
             "backend": chosen(self.backend),
         }
 
-    def _begin(self, X: npt.NDArray[Any], y: Ints, units: Ints) -> tuple[Run, Callable[[Run, Ensemble], None]]:
+    def _begin(
+        self, X: npt.NDArray[Any], y: Ints, units: Ints
+    ) -> tuple[AfliteRun, Callable[[AfliteRun, ClassifierEnsemble], None]]:
         """The run where it stands, and how to keep it."""
         if self.checkpoint is None:
-            return Run.fresh(len(X)), lambda run, ensemble: None
+            return AfliteRun.fresh(len(X)), lambda run, ensemble: None
         path, whose = self.checkpoint, checkpoint.identity(X, y, units, self.settings_)
 
-        def save(run: Run, ensemble: Ensemble) -> None:
+        def save(run: AfliteRun, ensemble: ClassifierEnsemble) -> None:
             run.ensemble = ensemble.state()
             checkpoint.save(path, run, whose)
 
-        return checkpoint.resume(path, whose) or Run.fresh(len(X)), save
+        return checkpoint.resume(path, whose) or AfliteRun.fresh(len(X)), save
 
     def _check(self) -> None:
         """Refuse what no run can mean."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from winokit.errors import BadInput, MissingExtra, UnknownName
 from winokit.methods.aflite.algebra import Floats
-from winokit.methods.aflite.rows import Ints, NumpyRows, Plan, Rows
+from winokit.methods.aflite.rows import FeatureRows, FitPlan, Ints, NumpyRows
 
 BACKENDS = ("auto", "numpy", "torch", "torch:cpu", "torch:cuda", "ray")
 
@@ -36,8 +36,8 @@ def chosen(backend: str) -> str:
 
 
 def hold(
-    X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: Plan, backend: str, **options: Any
-) -> Rows:
+    X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, backend: str, **options: Any
+) -> FeatureRows:
     """The rows with these numbers, in this order, on the backend; `options` are Ray's workers and address."""
     if backend == "ray":
         from winokit.methods.aflite.ray_rows import RayRows

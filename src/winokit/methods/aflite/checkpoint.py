@@ -23,7 +23,7 @@ FREE = ("backend",)
 
 
 @dataclass
-class Run:
+class AfliteRun:
     """When each row left, its scores, and what the next phase starts from."""
 
     phase: Ints  # -1 while a row stays
@@ -35,7 +35,7 @@ class Run:
     over: bool = False
 
     @classmethod
-    def fresh(cls, count: int) -> Run:
+    def fresh(cls, count: int) -> AfliteRun:
         """A run before its first phase."""
         return cls(np.full(count, -1), np.full(count, np.nan), np.full(count, np.nan), np.arange(count))
 
@@ -52,7 +52,7 @@ def identity(X: npt.NDArray[Any], y: Ints, units: Ints, settings: dict[str, Any]
     return found.hexdigest()
 
 
-def save(path: Path, run: Run, whose: str) -> None:
+def save(path: Path, run: AfliteRun, whose: str) -> None:
     """Write the run whole, so that a kill leaves the phase before it."""
     out = io.BytesIO()
     about = {"version": VERSION, "identity": whose, "history": run.history, "over": run.over}
@@ -62,7 +62,7 @@ def save(path: Path, run: Run, whose: str) -> None:
     write_whole(path, out.getvalue())
 
 
-def resume(path: Path, whose: str) -> Run | None:
+def resume(path: Path, whose: str) -> AfliteRun | None:
     """The run in the file, None where there is no file yet."""
     if not path.exists():
         return None
@@ -78,4 +78,4 @@ def resume(path: Path, whose: str) -> Run | None:
         )
     prefix = "ensemble."
     ensemble = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
-    return Run(**arrays, history=about["history"], over=about["over"], ensemble=ensemble)
+    return AfliteRun(**arrays, history=about["history"], over=about["over"], ensemble=ensemble)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winokit.methods.aflite.logistic import Array, Fit, minimise
-from winokit.methods.aflite.rows import Plan, Rows
+from winokit.methods.aflite.logistic import Array, LogisticFit, minimise
+from winokit.methods.aflite.rows import FeatureRows, FitPlan
 
 ROUGH = 0.2  # log-odds, as the tolerances
 PATIENCE = 1  # steps more than with a fresh metric before it is made anew
@@ -22,10 +22,12 @@ PATIENCE = 1  # steps more than with a fresh metric before it is made anew
 TOLERANCES = {"float32": 2e-3, "float64": 1e-7}
 
 
-class Ensemble:
+class ClassifierEnsemble:
     """n logistic regressions on random subsets of shared rows, phase after phase."""
 
-    def __init__(self, rows: Rows, plan: Plan, regularisation: float, tolerance: float, max_steps: int) -> None:
+    def __init__(
+        self, rows: FeatureRows, plan: FitPlan, regularisation: float, tolerance: float, max_steps: int
+    ) -> None:
         self.rows = rows
         self.plan = plan
         self.tolerance = tolerance
@@ -38,7 +40,7 @@ class Ensemble:
         self._ridge = rows.zeros(rows.width + 1, 1) + 1 / regularisation
         self._ridge[-1] = 0
 
-    def fit(self) -> Fit:
+    def fit(self) -> LogisticFit:
         """Fit all classifiers to the partitions drawn last."""
         if self.gram is None:
             # Of classifiers that know nothing yet: good enough to come near the mean, and no further.
@@ -52,7 +54,7 @@ class Ensemble:
         self.mean = found.theta.mean(1)[:, None]
         return found
 
-    def _minimised(self, tolerance: float) -> Fit:
+    def _minimised(self, tolerance: float) -> LogisticFit:
         share = self.plan.train_size / self.rows.count
         inverse = self.rows.inverse(self.gram * share, self._ridge)
         return minimise(

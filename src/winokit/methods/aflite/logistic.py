@@ -24,7 +24,7 @@ MOST_TRIES = 30
 
 
 @dataclass(frozen=True)
-class Fit:
+class LogisticFit:
     """Solutions as columns, and how the work went."""
 
     theta: Array
@@ -51,7 +51,7 @@ def minimise(
     tolerance: float,
     size: float = 1.0,
     most: int = 500,
-) -> Fit:
+) -> LogisticFit:
     """Minimise every column from `start`, which may be one column for all; `solve` applies P⁻¹.
 
     A column is done when sqrt(g·P⁻¹g / size) is at most `tolerance`. With P close to the Hessian and `size` the sum of
@@ -75,7 +75,7 @@ def minimise(
         theta = theta + moved
         pairs = [*pairs[-MEMORY + 1 :], _remembered(moved, g_new - g, u_new - u)]
         g, u = g_new, u_new
-    return Fit(theta, iteration, evaluations, error)
+    return LogisticFit(theta, iteration, evaluations, error)
 
 
 def dots(a: Array, b: Array) -> Array:

@@ -26,18 +26,18 @@ from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.inputs import checked_answers, checked_features, unit_numbers
 from winokit.methods.aflite.rows import Ints
-from winokit.methods.aflite.sequential import Rank, rank
+from winokit.methods.aflite.sequential import SequentialRank, rank
 
 SEEDS_APART = 1_000_003
 """How far the seeds of relabelled runs are from those of real ones, which may be several in a row."""
 
 
 @dataclass(frozen=True)
-class Null:
+class NullModel:
     """Relabelled runs, and the real run beside them."""
 
     removed: int  # by the real run
-    ranks: tuple[Rank, ...]  # of the real run and of its other seeds, by how many they remove
+    ranks: tuple[SequentialRank, ...]  # of the real run and of its other seeds, by how many they remove
     null_removed: tuple[int, ...]
     at_threshold: int  # rows at or over the threshold in the real run's first phase
     null_at_threshold: tuple[int, ...]
@@ -64,7 +64,7 @@ def null_runs(
     runs: int = 39,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
-) -> Null:
+) -> NullModel:
     """Repeat a fitted run on relabelled rows, at most `runs` times.
 
     `others`, fitted with other seeds, are ranked among the same relabelled runs: those differ in their seeds too.
@@ -90,7 +90,7 @@ def null_runs(
             yield removed[number]
 
     ranks = [rank((drawn >= _removals(fitted) for drawn in relabelled_removals()), runs) for fitted in (real, *others)]
-    return Null(
+    return NullModel(
         removed=_removals(real),
         ranks=tuple(ranks),
         null_removed=tuple(removed),

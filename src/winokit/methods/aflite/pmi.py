@@ -35,7 +35,7 @@ from winokit.methods.aflite.whole_groups import (
     numbered,
     taken_whole,
 )
-from winokit.methods.aflite.word_counts import Entries, pair_log_shares, word_entries
+from winokit.methods.aflite.word_counts import WordEntries, pair_log_shares, word_entries
 
 Variant: TypeAlias = Literal["difference", "absolute", "maximum", "second-order"]
 VARIANTS = ("difference", "absolute", "maximum", "second-order")
@@ -123,7 +123,7 @@ class PMIFilter:
         return np.bincount(entries.row, pmi[entries.feature], entries.rows).astype(np.float64)
 
 
-def word_pmi(entries: Entries, labels: IntArray, smoothing: float) -> FloatArray:
+def word_pmi(entries: WordEntries, labels: IntArray, smoothing: float) -> FloatArray:
     """PMI of every word with the first answer."""
     first = np.bincount(entries.feature[labels[entries.row] == 0], minlength=entries.features)
     total = np.bincount(entries.feature, minlength=entries.features)

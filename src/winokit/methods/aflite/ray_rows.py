@@ -16,7 +16,7 @@ import numpy as np
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.aflite.algebra import Floats, inverse
 from winokit.methods.aflite.partitions import Keys
-from winokit.methods.aflite.rows import Ints, NumpyRows, Plan, Votes, filling, train_sizes
+from winokit.methods.aflite.rows import FitPlan, Ints, NumpyRows, Votes, filling, train_sizes
 
 
 class RayRows:
@@ -29,7 +29,7 @@ class RayRows:
         units: Ints,
         strata: Ints,
         numbers: Ints,
-        plan: Plan,
+        plan: FitPlan,
         *,
         workers: int | None = None,
         address: str | None = None,
@@ -42,7 +42,7 @@ class RayRows:
         self.width = X.shape[1]
         self.plan = plan
         self._dtype = np.float64 if X.dtype == np.float64 else np.float32
-        worker = self._ray.remote(num_cpus=threads)(_Worker)
+        worker = self._ray.remote(num_cpus=threads)(_RowWorker)
         self._workers = []
         self._numbers = shares(numbers, units, workers)
         for own in self._numbers:
@@ -118,10 +118,10 @@ class RayRows:
         return np.split(rows, np.cumsum([len(own) for own in self._numbers])[:-1])
 
 
-class _Worker:
+class _RowWorker:
     """The rows of one worker; methods are those of `NumpyRows`, and its plain values as methods."""
 
-    def __init__(self, X: Any, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: Plan, threads: int) -> None:
+    def __init__(self, X: Any, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, threads: int) -> None:
         X = X[numbers] if hasattr(X, "paths") else X
         self.rows = NumpyRows(X, y, units, strata, np.arange(len(numbers)), plan, threads=threads)
 

@@ -30,7 +30,7 @@ BLOCK = 1024  # rows at a time: a block of a usual width and its products stay i
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """What rows must know to draw partitions."""
 
     seed: int
@@ -52,7 +52,7 @@ class Votes:
     made: Ints
 
 
-class Rows(Protocol):
+class FeatureRows(Protocol):
     """Rows somewhere: in memory, on a GPU, on other machines. Arrays are of the kind the place works with."""
 
     width: int
@@ -98,7 +98,7 @@ class NumpyRows:
     """Rows in memory."""
 
     def __init__(
-        self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: Plan, threads: int = 0
+        self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, threads: int = 0
     ) -> None:
         dtype = np.float64 if X.dtype == np.float64 else np.float32
         self.width = X.shape[1]

@@ -20,7 +20,7 @@ BEYOND, WITHIN, UNDECIDED = "beyond", "within", "undecided"
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
+class SequentialRank:
     """Where what was observed stands among draws by chance."""
 
     p_value: float
@@ -38,7 +38,7 @@ class Rank:
         return UNDECIDED if self.p_value == 1 / (self.draws + 1) else WITHIN
 
 
-def rank(reached: Iterable[bool], most: int) -> Rank:
+def rank(reached: Iterable[bool], most: int) -> SequentialRank:
     """Rank by draws that are made as they are asked for: whether each reaches what was observed.
 
     >>> rank([False, True, False, False, True, False], most=39)
@@ -49,5 +49,5 @@ def rank(reached: Iterable[bool], most: int) -> Rank:
     for draws, reaches in enumerate(islice(reached, most), 1):
         count += reaches
         if count == enough:
-            return Rank(enough / draws, draws)
-    return Rank((count + 1) / (draws + 1), draws)
+            return SequentialRank(enough / draws, draws)
+    return SequentialRank((count + 1) / (draws + 1), draws)

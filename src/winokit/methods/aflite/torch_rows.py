@@ -14,13 +14,15 @@ import torch
 
 from winokit.methods.aflite.algebra import Floats
 from winokit.methods.aflite.partitions import torch_keys
-from winokit.methods.aflite.rows import Ints, Plan, Votes, train_sizes
+from winokit.methods.aflite.rows import FitPlan, Ints, Votes, train_sizes
 
 
 class TorchRows:
     """Rows on a torch device."""
 
-    def __init__(self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: Plan, device: str) -> None:
+    def __init__(
+        self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, device: str
+    ) -> None:
         self.device = torch.device(device)
         self.dtype = torch.float64 if X.dtype == np.float64 else torch.float32
         self.width = X.shape[1]

@@ -16,7 +16,7 @@ MIXER = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
-class Entries:
+class WordEntries:
     """A word of a text, one entry each: the text's row, the word's number; sorted by row."""
 
     row: IntArray
@@ -42,17 +42,17 @@ class PairShares:
     """How many different pairs there are."""
 
 
-def word_entries(texts: Sequence[Sequence[str]], *, once: bool = False) -> Entries:
+def word_entries(texts: Sequence[Sequence[str]], *, once: bool = False) -> WordEntries:
     """The words of the texts as entries; with `once`, a word that is repeated in a text has one."""
     numbers: dict[str, int] = {}
     feature = np.fromiter((numbers.setdefault(word, len(numbers)) for text in texts for word in text), np.int64)
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     if once and len(feature):
         row, feature = np.divmod(np.unique(row * len(numbers) + feature), len(numbers))
-    return Entries(row, feature, len(texts), tuple(numbers))
+    return WordEntries(row, feature, len(texts), tuple(numbers))
 
 
-def pair_log_shares(entries: Entries, labels: IntArray, smoothing: float, most: int = MOST_PAIRS) -> PairShares:
+def pair_log_shares(entries: WordEntries, labels: IntArray, smoothing: float, most: int = MOST_PAIRS) -> PairShares:
     """Count every pair of different words and sum what the pairs of each row say; `entries` have each word once.
 
     WinoGrande's 40,000 texts hold 7.7 million pairs. They are dealt into parts by a hash, so that all occurrences of a
@@ -75,7 +75,7 @@ def pair_log_shares(entries: Entries, labels: IntArray, smoothing: float, most: 
     return PairShares(sums, per_row, (int(per_row[labels == 0].sum()), int(per_row.sum())), features)
 
 
-def _pair_blocks(entries: Entries, lengths: IntArray, most: int) -> Iterator[tuple[IntArray, IntArray]]:
+def _pair_blocks(entries: WordEntries, lengths: IntArray, most: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Row and number of every pair, some texts of equal length at a time."""
     starts = np.cumsum(lengths) - lengths
     for length in np.unique(lengths[lengths > 1]):

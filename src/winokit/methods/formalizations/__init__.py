@@ -11,7 +11,7 @@ from winokit.methods.formalizations import (  # noqa: F401  (importing a module 
 from winokit.methods.formalizations.base import FORMALIZATIONS, STYLES, Definition, Formalization, defaults, register
 from winokit.methods.formalizations.batch import Batch, collate
 from winokit.methods.formalizations.cases import Case, cases, training_cases
-from winokit.methods.formalizations.inputs import Encoded, Reader, encode
+from winokit.methods.formalizations.inputs import Encoded, InputReader, encode
 from winokit.methods.formalizations.network import Network, load_network, open_network, save_network
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "Definition",
     "Encoded",
     "Formalization",
+    "InputReader",
     "Network",
-    "Reader",
     "cases",
     "collate",
     "defaults",

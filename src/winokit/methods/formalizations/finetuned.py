@@ -15,13 +15,14 @@ from winokit.methods.formalizations.cases import Case, rivals_of, without
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network, open_network
 from winokit.models.base import Answer, Choose, Request, Scores
-from winokit.models.hf_common import Settings, fingerprint
+from winokit.models.hf_common import HfSettings, fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset, Problem
 
 
-def load(spec: Spec, settings: Settings) -> FineTuned:
+def load(spec: Spec) -> FineTuned:
     """Load a trained folder under the formalization it remembers."""
+    settings = HfSettings.of(spec)
     return FineTuned(str(spec), settings, open_network(settings))
 
 
@@ -31,7 +32,7 @@ class FineTuned:
     kind = "any"
     can: frozenset[type] = frozenset({Choose})
 
-    def __init__(self, spec: str, settings: Settings, network: Network) -> None:
+    def __init__(self, spec: str, settings: HfSettings, network: Network) -> None:
         self.spec = spec
         self.settings = settings
         self.network = network

@@ -24,7 +24,7 @@ from winokit.methods.formalizations.base import Formalization, Switches
 from winokit.methods.formalizations.cases import Case
 from winokit.methods.transforms.substitute import Filled, substitute
 from winokit.models.base import TooLong
-from winokit.models.reading import Reading, read
+from winokit.models.reading import TextReading, read
 from winokit.problem import Problem
 from winokit.text.mentions import core, occurrences
 
@@ -46,7 +46,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InputRow:
     """Token ids, and where the second segment begins, for models that tell segments apart."""
 
     ids: tuple[int, ...]
@@ -54,7 +54,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class InputOption:
     """Where the head looks for one option: a row, positions in it by span, and the tokens hidden there."""
 
     row: int
@@ -67,8 +67,8 @@ class Option:
 class Encoded:
     """A case as a model reads it. Options that leave the same text behind share a row."""
 
-    rows: tuple[Row, ...]
-    options: tuple[Option, ...]
+    rows: tuple[InputRow, ...]
+    options: tuple[InputOption, ...]
 
     @property
     def longest(self) -> int:
@@ -78,11 +78,11 @@ class Encoded:
     def only(self, index: int) -> Encoded:
         """One of its options by itself."""
         option = self.options[index]
-        return Encoded((self.rows[option.row],), (Option(0, option.places, option.tokens, option.right),))
+        return Encoded((self.rows[option.row],), (InputOption(0, option.places, option.tokens, option.right),))
 
 
 @dataclass(frozen=True)
-class Reader:
+class InputReader:
     """A tokenizer and what else decides how a text becomes rows."""
 
     tokenizer: Any
@@ -93,7 +93,7 @@ class Reader:
     """What the tokenizer puts between two texts."""
 
     @classmethod
-    def of(cls, tokenizer: Any, config: Any, longest: int) -> Reader:
+    def of(cls, tokenizer: Any, config: Any, longest: int) -> InputReader:
         """The reader of a model."""
         tells = "token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 0) > 1
         return cls(tokenizer, longest, tells, _between(tokenizer))
@@ -113,16 +113,18 @@ class Input:
 
     texts: Callable[[Case, Switches], tuple[Marked, ...] | str]
     """One marked text an option, or why there is none."""
-    row: Callable[[Marked, Reading, Reader, Switches], tuple[Row, tuple[tuple[int, ...], ...], tuple[int, ...]]]
+    row: Callable[
+        [Marked, TextReading, InputReader, Switches], tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]
+    ]
     """Row, places and hidden tokens of an option."""
 
 
-def encode(cases: Sequence[Case], formalization: Formalization, reader: Reader) -> list[Encoded | str]:
+def encode(cases: Sequence[Case], formalization: Formalization, reader: InputReader) -> list[Encoded | str]:
     """Each case as the model reads it, or why it cannot."""
     how, switches = formalization.definition.input, formalization.switches
     marked = [how.texts(case, switches) for case in cases]
     texts = list(dict.fromkeys(one.text for some in marked if not isinstance(some, str) for one in some))
-    readings: dict[str, Reading] = {}
+    readings: dict[str, TextReading] = {}
     for start in range(0, len(texts), CHUNK):
         some = texts[start : start + CHUNK]
         readings |= zip(some, read(reader.tokenizer, some, reader.longest), strict=True)
@@ -133,9 +135,13 @@ def encode(cases: Sequence[Case], formalization: Formalization, reader: Reader) 
 
 
 def _encoded(
-    case: Case, marked: Sequence[Marked], readings: dict[str, Reading], reader: Reader, formalization: Formalization
+    case: Case,
+    marked: Sequence[Marked],
+    readings: dict[str, TextReading],
+    reader: InputReader,
+    formalization: Formalization,
 ) -> Encoded:
-    rows: dict[Row, int] = {}
+    rows: dict[InputRow, int] = {}
     options = []
     for one, right in zip(marked, case.right, strict=True):
         row, places, tokens = formalization.definition.input.row(
@@ -143,7 +149,7 @@ def _encoded(
         )
         if len(row.ids) > reader.longest:
             raise TooLong(one.text, len(row.ids), reader.longest)
-        options.append(Option(rows.setdefault(row, len(rows)), places, tokens, right))
+        options.append(InputOption(rows.setdefault(row, len(rows)), places, tokens, right))
     return Encoded(tuple(rows), tuple(options))
 
 
@@ -160,8 +166,8 @@ def _filled_texts(case: Case, switches: Switches) -> tuple[Marked, ...]:
 
 
 def _separated(
-    marked: Marked, reading: Reading, reader: Reader, switches: Switches
-) -> tuple[Row, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    marked: Marked, reading: TextReading, reader: InputReader, switches: Switches
+) -> tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]:
     option = reading.inside(*marked.spans[0])
     at = option[0] if switches["separator"] == "before" else option[-1] + 1
     between = reader.separators
@@ -169,14 +175,14 @@ def _separated(
         raise BadInput("the model's tokenizer has no separator to put beside an option: choose mc-mlm or p-span")
     if switches["separators"] != "own":
         between = between[:1] * int(switches["separators"])
-    return Row((*reading.ids[:at], *between, *reading.ids[at:]), at + len(between)), (), ()
+    return InputRow((*reading.ids[:at], *between, *reading.ids[at:]), at + len(between)), (), ()
 
 
 def _masked(
-    marked: Marked, reading: Reading, reader: Reader, switches: Switches
-) -> tuple[Row, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    marked: Marked, reading: TextReading, reader: InputReader, switches: Switches
+) -> tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]:
     places = tuple(reading.inside(*marked.spans[0]))
-    row = Row(reading.masked(places, reader.tokenizer.mask_token_id), len(reading.ids))
+    row = InputRow(reading.masked(places, reader.tokenizer.mask_token_id), len(reading.ids))
     return row, (places,), tuple(reading.ids[place] for place in places)
 
 
@@ -206,10 +212,10 @@ def _named(problem: Problem, option: str, blank: Span, *, by_index: bool) -> Spa
 
 
 def _pooled(
-    marked: Marked, reading: Reading, reader: Reader, switches: Switches
-) -> tuple[Row, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    marked: Marked, reading: TextReading, reader: InputReader, switches: Switches
+) -> tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]:
     places = tuple(tuple(reading.inside(*span)) for span in marked.spans)
-    return Row(tuple(reading.ids), len(reading.ids)), places, ()
+    return InputRow(tuple(reading.ids), len(reading.ids)), places, ()
 
 
 SENTENCES = Input(_filled_texts, _separated)

@@ -24,10 +24,10 @@ from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.batch import Batch, collate
-from winokit.methods.formalizations.inputs import Encoded, Reader
+from winokit.methods.formalizations.inputs import Encoded, InputReader
 from winokit.models import hf
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
-from winokit.models.hf_common import Settings, halving, load_config, load_tokenizer, load_weights
+from winokit.models.hf_common import HfSettings, halving, load_config, load_tokenizer, load_weights
 from winokit.models.hf_masked import PROBE, most_tokens, same
 from winokit.models.packing import packed
 from winokit.models.registry import Spec
@@ -45,7 +45,7 @@ class Network(nn.Module):
         super().__init__()
         self.encoder, self.head = encoder, head
         self.formalization = formalization
-        self.reader = Reader.of(tokenizer, encoder.config, most_tokens(encoder))
+        self.reader = InputReader.of(tokenizer, encoder.config, most_tokens(encoder))
 
     def forward(self, batch: Batch) -> Tensor:
         """A number an option."""
@@ -91,7 +91,7 @@ def load_network(spec: str, formalization: Formalization, *, seed: int = 0, devi
         torch.manual_seed(seed)
         if parsed.prefix == "builtin":
             return _builtin(parsed, formalization)
-        settings = replace(Settings.of(parsed), dtype="float32", kind="masked")
+        settings = replace(HfSettings.of(parsed), dtype="float32", kind="masked")
         network = _of_hub(settings, formalization)
     about = remembered(settings.folder)
     if about is not None and same_head(Formalization.parse(about["formalization"]), formalization):
@@ -99,7 +99,7 @@ def load_network(spec: str, formalization: Formalization, *, seed: int = 0, devi
     return network
 
 
-def open_network(settings: Settings) -> Network:
+def open_network(settings: HfSettings) -> Network:
     """A trained network from its folder, under the formalization it remembers."""
     about = remembered(settings.folder)
     if about is None:
@@ -165,7 +165,7 @@ def _kept(formalization: Formalization) -> dict[str, str]:
 
 
 def _builtin(spec: Spec, formalization: Formalization) -> Network:
-    device = Settings.of(replace(spec, prefix="hf", place="builtin")).device
+    device = HfSettings.of(replace(spec, prefix="hf", place="builtin")).device
     model = torch_model()
     encoder: Any = model
     if not formalization.definition.guesses:
@@ -175,7 +175,7 @@ def _builtin(spec: Spec, formalization: Formalization) -> Network:
     return _network(encoder, formalization, torch_tokenizer()).to(device)
 
 
-def _of_hub(settings: Settings, formalization: Formalization) -> Network:
+def _of_hub(settings: HfSettings, formalization: Formalization) -> Network:
     kind = hf.told_kind(settings)
     if kind != "masked":
         raise BadInput(f"{settings.place}: a {kind} model; formalizations need an encoder, such as BERT or RoBERTa")
@@ -191,7 +191,7 @@ def _of_hub(settings: Settings, formalization: Formalization) -> Network:
     return _network(encoder, formalization, tokenizer).to(settings.device)
 
 
-def _with_its_head(settings: Settings, formalization: Formalization) -> Any:
+def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:
     try:
         return load_weights(transformers.AutoModelForMaskedLM, settings)
     except BadInput as error:
@@ -204,7 +204,7 @@ def _with_its_head(settings: Settings, formalization: Formalization) -> Any:
         ) from None
 
 
-def _body(settings: Settings) -> Any:
+def _body(settings: HfSettings) -> Any:
     """The encoder without a head; a pooler, which no formalization uses, is left out where the model allows it."""
     model_class: Any = transformers.AutoModel._model_mapping[type(load_config(settings))]
     poolable = "add_pooling_layer" in inspect.signature(model_class).parameters

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from winokit.errors import BadInput
-from winokit.methods.hunting.corpus import Layout, blocks, find_files
+from winokit.methods.hunting.corpus import CorpusLayout, blocks, find_files
 from winokit.methods.hunting.index import APPLICATION, SCHEMA, VERSION, check_version, reading
-from winokit.methods.hunting.splitting import Part, Split, split_in_order
+from winokit.methods.hunting.splitting import SplitText, TextPart, split_in_order
 
 COMMIT = 24 << 20
 """Characters of text between two commits."""
@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass
-class Built:
+class BuiltIndex:
     """What a run did: names of files by what became of them, and what the index holds now."""
 
     added: list[str] = field(default_factory=list)
@@ -50,10 +50,10 @@ def build_index(
     corpus: Sequence[str | Path],
     out: str | Path,
     *,
-    layout: Layout | None = None,
+    layout: CorpusLayout | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Built:
+) -> BuiltIndex:
     """Make an index of a corpus, or add to one; a run that was stopped goes on.
 
     Parameters
@@ -62,7 +62,7 @@ def build_index(
         Processes that split sentences; 0 does it here. Default: one less than there are processors, and none for a few
         megabytes.
     """
-    layout, out = layout or Layout(), Path(out)
+    layout, out = layout or CorpusLayout(), Path(out)
     files, notes = find_files([Path(path) for path in corpus], layout)
     if not files:
         raise BadInput(f"no text in {', '.join(map(str, corpus)) or 'the corpus'}")
@@ -92,8 +92,8 @@ def _size(path: Path) -> int:
 class _Writer:
     """The one that writes. Everything it does to the file is in transactions that leave it ready to go on."""
 
-    def __init__(self, out: Path, layout: Layout, is_new: bool) -> None:
-        self.out, self.layout, self.built = out, layout, Built()
+    def __init__(self, out: Path, layout: CorpusLayout, is_new: bool) -> None:
+        self.out, self.layout, self.built = out, layout, BuiltIndex()
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(out, isolation_level=None, timeout=1)
@@ -154,7 +154,7 @@ class _Writer:
                 progress(total, total)
             self._count()
 
-    def _parts(self, files: Sequence[Path], sizes: dict[Path, int]) -> Iterator[Part]:
+    def _parts(self, files: Sequence[Path], sizes: dict[Path, int]) -> Iterator[TextPart]:
         """What is to be split: each block of each file that is not in the index yet."""
         before = 0
         for path in files:
@@ -166,8 +166,8 @@ class _Writer:
                 number = -1
                 for number, block in enumerate(blocks(path, self.layout)):
                     if number >= start:
-                        yield Part(path, file, number, block, before)
-                yield Part(path, file, number + 1, None, before)
+                        yield TextPart(path, file, number, block, before)
+                yield TextPart(path, file, number + 1, None, before)
                 self.built.bytes_read += sizes[path]
             before += sizes[path]
 
@@ -210,7 +210,7 @@ class _Writer:
         self._db.execute("DELETE FROM blocks WHERE file = ?", (file,))
         self._db.execute("DELETE FROM files WHERE id = ?", (file,))
 
-    def _keep(self, split: Split) -> None:
+    def _keep(self, split: SplitText) -> None:
         """Write the sentences of one block, with a gap in their numbers after each document."""
         part = split.part
         if part.block is None:

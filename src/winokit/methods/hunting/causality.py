@@ -17,7 +17,7 @@ from math import log
 from winokit.errors import CannotWrite
 from winokit.methods.hunting.search import AnyOf, Corpus, any_of
 from winokit.problem import Problem
-from winokit.text.grammar import FUNCTION, MARKS, Token, forms, is_adverb, tokenise
+from winokit.text.grammar import FUNCTION, MARKS, WordToken, forms, is_adverb, tokenise
 
 CONNECTIVES = {"cause": "because", "effect": "so"}
 """What COPA asks for, and the word between premise and alternative."""
@@ -83,17 +83,17 @@ def units(text: str, corpus: Corpus) -> list[AnyOf]:
     return list(dict.fromkeys(found))
 
 
-def _means_something(token: Token) -> bool:
+def _means_something(token: WordToken) -> bool:
     return token.word not in FUNCTION and not is_adverb(token.word) and token.word[0].isalnum()
 
 
-def _any_form(tokens: list[Token]) -> AnyOf:
+def _any_form(tokens: list[WordToken]) -> AnyOf:
     """An expression in any form of its first word."""
     rest = [token.word for token in tokens[1:]]
     return any_of([" ".join([form, *rest]) for form in forms(tokens[0].word)])
 
 
-def _expression(tokens: list[Token], at: int, corpus: Corpus) -> int:
+def _expression(tokens: list[WordToken], at: int, corpus: Corpus) -> int:
     """How many words from a place on make one expression; 1 where none do."""
     if not _means_something(tokens[at]):
         return 1
@@ -111,7 +111,7 @@ def _expression(tokens: list[Token], at: int, corpus: Corpus) -> int:
     return 1
 
 
-def _bond(words: list[Token], count: int, corpus: Corpus) -> float:
+def _bond(words: list[WordToken], count: int, corpus: Corpus) -> float:
     """How much more often words follow each other than chance would have it, as a logarithm."""
     alone = [corpus.count(any_of(forms(words[0].word))), *(corpus.count(any_of([w.word])) for w in words[1:])]
     expected = log(corpus.sentences) + sum(log(max(1, n) / corpus.sentences) for n in alone)

@@ -34,7 +34,7 @@ PARAGRAPH = re.compile(r"\n[ \t\r]*\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CorpusBlock:
     """A part of a file: its text, the line it starts on, and how many bytes of the file have been read so far."""
 
     text: str
@@ -43,7 +43,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CorpusLayout:
     """How text lies in the files of a corpus: what a document is, and where JSON lines keep theirs."""
 
     documents: str = "paragraphs"
@@ -60,7 +60,7 @@ class Layout:
             raise BadInput(f"no encoding named {self.encoding!r}") from None
 
 
-def find_files(paths: Sequence[Path], layout: Layout) -> tuple[list[Path], list[str]]:
+def find_files(paths: Sequence[Path], layout: CorpusLayout) -> tuple[list[Path], list[str]]:
     """The files of a corpus, folders expanded in order of name, and notes on what was passed over."""
     files: list[Path] = []
     notes: list[str] = []
@@ -78,7 +78,7 @@ def find_files(paths: Sequence[Path], layout: Layout) -> tuple[list[Path], list[
     return list(dict.fromkeys(files)), notes
 
 
-def blocks(path: Path, layout: Layout) -> Iterator[Block]:
+def blocks(path: Path, layout: CorpusLayout) -> Iterator[CorpusBlock]:
     """The blocks of a file, in order."""
     cut_at_lines = is_json_lines(path) or layout.documents == "lines"
     decoder = codecs.getincrementaldecoder(layout.encoding)()
@@ -94,17 +94,17 @@ def blocks(path: Path, layout: Layout) -> Iterator[Block]:
                 cut = _last_cut(text, cut_at_lines)
                 kept = text[cut:]
                 if cut:
-                    yield Block(text[:cut].replace("\r\n", "\n"), line, raw.tell())
+                    yield CorpusBlock(text[:cut].replace("\r\n", "\n"), line, raw.tell())
                     line += text.count("\n", 0, cut)
             kept += _decoded(decoder, b"", position, path, final=True)
             if kept:
-                yield Block(kept.replace("\r\n", "\n"), line, raw.tell())
+                yield CorpusBlock(kept.replace("\r\n", "\n"), line, raw.tell())
     except _read_errors() as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadInput(f"{path}: cannot be read ({said})") from None
 
 
-def documents(block: Block, path: Path, layout: Layout) -> Iterable[str]:
+def documents(block: CorpusBlock, path: Path, layout: CorpusLayout) -> Iterable[str]:
     """The documents of a block: records of JSON lines, lines, or paragraphs."""
     if is_json_lines(path):
         return (
@@ -196,7 +196,7 @@ def _field(line: str, field: str, path: Path, number: int) -> str:
     return text
 
 
-def _why_no_text(path: Path, layout: Layout) -> str | None:
+def _why_no_text(path: Path, layout: CorpusLayout) -> str | None:
     """Why a file in a folder is not read, or None."""
     try:
         with path.open("rb") as raw, closing(_opened(raw, path)) as file:

@@ -31,7 +31,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class HuntDecision:
     """The summed weights for either role, and the role chosen; None for an abstention.
 
     >>> decide([]).role, Decision(1, 1).role, Decision(2, 1).role
@@ -49,9 +49,9 @@ class Decision:
         return AGENT if self.agent > self.patient else PATIENT
 
 
-def decide(evidence: Iterable[Evidence]) -> Decision:
+def decide(evidence: Iterable[Evidence]) -> HuntDecision:
     """Weigh the evidence."""
     weights = {AGENT: 0, PATIENT: 0}
     for one in evidence:
         weights[one.label] += one.weight
-    return Decision(weights[AGENT], weights[PATIENT])
+    return HuntDecision(weights[AGENT], weights[PATIENT])

@@ -24,7 +24,7 @@ RECIPIENT = "to"
 """The slot of Eve in "gave Eve a book" and in "gave a book to Eve"."""
 
 
-class Node(Protocol):
+class DependencyNode(Protocol):
     """A token of a parse, as spaCy has them."""
 
     i: int
@@ -33,21 +33,21 @@ class Node(Protocol):
     pos_: str
     tag_: str
     dep_: str
-    head: Node
-    children: Iterable[Node]
+    head: DependencyNode
+    children: Iterable[DependencyNode]
 
 
-def said(node: Node) -> str:
+def said(node: DependencyNode) -> str:
     """The word of a node as the grammar knows it."""
     return node.text.casefold().replace("’", "'")
 
 
-def is_verb(node: Node) -> bool:
+def is_verb(node: DependencyNode) -> bool:
     """Whether a node is a verb or an auxiliary."""
     return node.pos_ in ("VERB", "AUX")
 
 
-def path_up(node: Node) -> Iterator[Node]:
+def path_up(node: DependencyNode) -> Iterator[DependencyNode]:
     """A node and all it hangs on, up to the root."""
     yield node
     while node.dep_ != "ROOT":
@@ -55,12 +55,12 @@ def path_up(node: Node) -> Iterator[Node]:
         yield node
 
 
-def clause(node: Node) -> Node:
+def clause(node: DependencyNode) -> DependencyNode:
     """What a node's clause hangs on: its verb."""
     return next(n for n in path_up(node) if n.dep_ in CLAUSES or (n.dep_ == "conj" and is_verb(n)))
 
 
-def carrier(node: Node) -> Node | None:
+def carrier(node: DependencyNode) -> DependencyNode | None:
     """The verb whose subject a predicate's word goes with: itself, or the "is" or "has" that it completes."""
     if is_verb(node):
         return node
@@ -72,14 +72,14 @@ def carrier(node: Node) -> Node | None:
     return None
 
 
-def is_passive(verb: Node) -> bool:
+def is_passive(verb: DependencyNode) -> bool:
     """Whether a verb stands in the passive."""
     if any(child.dep_ in ("auxpass", "nsubjpass", "csubjpass") for child in verb.children):
         return True
     return verb.dep_ == "acl" and verb.tag_ == "VBN"
 
 
-def subject(verb: Node) -> Node | None:
+def subject(verb: DependencyNode) -> DependencyNode | None:
     """What stands as a verb's subject, its own or one it shares."""
     own = _child(verb, SUBJECTS)
     if own is not None:
@@ -94,9 +94,9 @@ def subject(verb: Node) -> Node | None:
     return None if above is None else subject(above)
 
 
-def slots(verb: Node) -> dict[str, Node]:
+def slots(verb: DependencyNode) -> dict[str, DependencyNode]:
     """What fills each slot of a verb: subject, object, or a preposition."""
-    found: dict[str, Node] = {}
+    found: dict[str, DependencyNode] = {}
     above = subject(verb)
     if above is not None:
         found[OBJECT if is_passive(verb) else SUBJECT] = above
@@ -115,24 +115,24 @@ def slots(verb: Node) -> dict[str, Node]:
     return {slot: meant(node) for slot, node in found.items()}
 
 
-def owner(noun: Node) -> Node | None:
+def owner(noun: DependencyNode) -> DependencyNode | None:
     """Whose thing it is."""
     found = _child(noun, ("poss",))
     return None if found is None else meant(found)
 
 
-def meant(node: Node) -> Node:
+def meant(node: DependencyNode) -> DependencyNode:
     """What a relative pronoun stands for; any other node is itself."""
     if not node.tag_.startswith("W"):
         return node
     return next((above.head for above in path_up(node) if above.dep_ == "relcl"), node)
 
 
-def stretch(nodes: Sequence[Node], head: Node, closed: frozenset[int]) -> list[Node]:
+def stretch(nodes: Sequence[DependencyNode], head: DependencyNode, closed: frozenset[int]) -> list[DependencyNode]:
     """The words of a clause around its head, up to its subject and up to whatever is closed, in one piece."""
     above_head = {node.i for node in path_up(head)}
 
-    def belongs(node: Node) -> bool:
+    def belongs(node: DependencyNode) -> bool:
         if node.dep_ in ("punct", "mark") or (node.dep_ == "cc" and is_verb(node.head)) or clause(node) != clause(head):
             return False
         beside = [above for above in path_up(node) if above.i not in above_head]
@@ -146,11 +146,11 @@ def stretch(nodes: Sequence[Node], head: Node, closed: frozenset[int]) -> list[N
     return list(nodes[start : end + 1])
 
 
-def _child(node: Node, labels: Iterable[str]) -> Node | None:
+def _child(node: DependencyNode, labels: Iterable[str]) -> DependencyNode | None:
     return next((child for child in node.children if child.dep_ in labels), None)
 
 
-def _prepositions(verb: Node) -> Iterator[Node]:
+def _prepositions(verb: DependencyNode) -> Iterator[DependencyNode]:
     """The prepositions of a verb, then those of what completes it, but for "of", which belongs to a noun."""
     yield from _chained(verb)
     for child in verb.children:
@@ -158,7 +158,7 @@ def _prepositions(verb: Node) -> Iterator[Node]:
             yield from (found for found in _chained(child) if said(found) != "of")
 
 
-def _chained(node: Node) -> Iterator[Node]:
+def _chained(node: DependencyNode) -> Iterator[DependencyNode]:
     """Prepositions that hang on a node or on one another: "out of"."""
     for child in node.children:
         if child.dep_ == "prep":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from winokit.text.grammar import PRONOUNS, Token
+from winokit.text.grammar import PRONOUNS, WordToken
 from winokit.text.mentions import is_plural
 from winokit.text.names import gender_of
 
@@ -39,7 +39,7 @@ def pronoun(word: str) -> Filler:
     return Filler(PRONOUNS[word], frozenset({PRONOUNS[word]}), pronoun=True)
 
 
-def noun(token: Token) -> Filler:
+def noun(token: WordToken) -> Filler:
     """A noun with the pronouns that could stand for it."""
     word = token.word
     gender = gender_of(word.title()) if token.capital else None

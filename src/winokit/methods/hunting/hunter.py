@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.association import associate
 from winokit.methods.hunting.causality import causal_scores
-from winokit.methods.hunting.decide import AGENT, Decision, Evidence, decide
+from winokit.methods.hunting.decide import AGENT, Evidence, HuntDecision, decide
 from winokit.methods.hunting.open_corpus import open_corpus
 from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, query_sets
-from winokit.methods.hunting.reading import Reading, read
+from winokit.methods.hunting.reading import ProblemReading, read
 from winokit.methods.hunting.roles import resolve
 from winokit.methods.hunting.search import Corpus, Hit
 from winokit.methods.hunting.spacy_parse import RULES, SpacyParser, find_parser, name_of
@@ -45,13 +45,13 @@ COPY = 0.8
 class Hunt:
     """Everything a hunter did for one problem; `why` says what kept it from an answer."""
 
-    reading: Reading | None = None
+    reading: ProblemReading | None = None
     queries: list[tuple[QueryPair, int]] = field(default_factory=list)
     """Each query with the number of sentences it found."""
     evidence: list[Evidence] = field(default_factory=list)
     passed_over: list[tuple[Hit, str]] = field(default_factory=list)
     """Sentences that were found and are no evidence, and why."""
-    decision: Decision = field(default_factory=lambda: decide(()))
+    decision: HuntDecision = field(default_factory=lambda: decide(()))
     choice: int | None = None
     why: str | None = None
     parser: str = RULES
@@ -91,7 +91,7 @@ def hunt(
 
 
 def _judge(
-    hit: Hit, problem: Problem, reading: Reading, pair: QueryPair, found: Hunt, parser: SpacyParser | None
+    hit: Hit, problem: Problem, reading: ProblemReading, pair: QueryPair, found: Hunt, parser: SpacyParser | None
 ) -> None:
     parsed = None if parser is None else parser.fillers(hit.text)
     resolved = "a copy of the problem" if is_copy(hit.text, problem) else resolve(hit.text, reading, pair, parsed)

@@ -20,9 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from winokit.methods.hunting.reading import Predicate, Reading
+from winokit.methods.hunting.reading import Predicate, ProblemReading
 from winokit.methods.hunting.search import AllOf, AnyOf, Near, Phrase, any_of
-from winokit.text.grammar import Token, forms, tokenise
+from winokit.text.grammar import WordToken, forms, tokenise
 
 SETS = ("whole", "heads", "synonyms", "without")
 DEFAULT_SETS = SETS[:3]
@@ -59,7 +59,7 @@ class Sought:
         heads, beside = " or ".join(self.heads), " or ".join(self.beside)
         return f"{heads} (any form)" + (f" near {beside} (any form)" if beside else "")
 
-    def find(self, tokens: Sequence[Token]) -> list[tuple[int, int, int]]:
+    def find(self, tokens: Sequence[WordToken]) -> list[tuple[int, int, int]]:
         """Where it stands among the tokens of a sentence: (head, start, end) of each place."""
         if self.phrase:
             words = [token.word for token in tokens]
@@ -69,7 +69,7 @@ class Sought:
         heads = any_form(self.heads)
         return [place for i, token in enumerate(tokens) if token.word in heads for place in self._at(tokens, i)]
 
-    def _at(self, tokens: Sequence[Token], head: int) -> list[tuple[int, int, int]]:
+    def _at(self, tokens: Sequence[WordToken], head: int) -> list[tuple[int, int, int]]:
         if not self.beside:
             return [(head, head, head + 1)]
         beside = any_form(self.beside)
@@ -95,7 +95,7 @@ class QueryPair:
         return f"{self.context}, and {self.query}"
 
 
-def query_sets(reading: Reading, synonyms: Synonyms, sets: Iterable[str] = DEFAULT_SETS) -> list[QueryPair]:
+def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Iterable[str] = DEFAULT_SETS) -> list[QueryPair]:
     """The queries of a problem, strict before loose."""
     context, query = reading.context, reading.query
     made = {

@@ -26,7 +26,7 @@ from itertools import pairwise
 
 from winokit.methods.transforms.substitute import is_possessive
 from winokit.problem import Problem
-from winokit.text.clauses import Piece, clause_around, find_cuts, is_content, take_apart
+from winokit.text.clauses import ClausePiece, clause_around, find_cuts, is_content, take_apart
 from winokit.text.grammar import (
     AUXILIARIES,
     BE,
@@ -67,7 +67,7 @@ class Predicate:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ProblemReading:
     """A problem as the hunter sees it."""
 
     context: Predicate
@@ -81,7 +81,7 @@ class Reading:
     """Whether "but", "although" and the like stand between the clauses."""
 
 
-def read(problem: Problem) -> Reading | str:
+def read(problem: Problem) -> ProblemReading | str:
     """A problem taken apart, or why it cannot be.
 
     >>> son = Problem("The man could not lift his son because ", " was so weak.", ("the man", "his son"), 0, "he")
@@ -112,15 +112,15 @@ def read(problem: Problem) -> Reading | str:
     if slots[1] == SUBJECT:
         first, second, slots = second, first, (slots[1], slots[0])
     contrast = CONTRAST in (_link(pieces, clause), _link(pieces, clause_around(cuts, pair[0], len(pieces))))
-    return Reading(predicate, query[0], first, second, *slots, query[1], contrast)
+    return ProblemReading(predicate, query[0], first, second, *slots, query[1], contrast)
 
 
-def _link(pieces: Sequence[Piece], clause: tuple[int, int]) -> str | None:
+def _link(pieces: Sequence[ClausePiece], clause: tuple[int, int]) -> str | None:
     """What kind of connective a clause begins with."""
     return CONNECTIVES.get(pieces[clause[0] - 1].word) if clause[0] else None
 
 
-def _pair(pieces: Sequence[Piece], cuts: Sequence[int], blank: int) -> tuple[int, int] | None:
+def _pair(pieces: Sequence[ClausePiece], cuts: Sequence[int], blank: int) -> tuple[int, int] | None:
     """Two mentions of different candidates in one clause: the nearest before the blank, else the first after it."""
     named = [i for i, piece in enumerate(pieces) if piece.candidate is not None]
     pairs = [
@@ -141,7 +141,7 @@ def _blank_clause(cuts: Sequence[int], blank: int, pair: tuple[int, int], end: i
 
 
 def _context(
-    pieces: Sequence[Piece], cuts: Sequence[int], pair: tuple[int, int], text: str
+    pieces: Sequence[ClausePiece], cuts: Sequence[int], pair: tuple[int, int], text: str
 ) -> tuple[Predicate, tuple[str, str]] | str:
     """The context's predicate and the slots of the two candidates, in the order they are named."""
     one, other = pair
@@ -173,7 +173,7 @@ def _context(
 
 
 def _query(
-    pieces: Sequence[Piece], blank: int, clause: tuple[int, int], text: str, problem: Problem
+    pieces: Sequence[ClausePiece], blank: int, clause: tuple[int, int], text: str, problem: Problem
 ) -> tuple[Predicate, str] | str:
     """The predicate of the blank's clause and the slot of the blank."""
     after = _up_to_a_candidate(pieces[blank + 1 : clause[1]])
@@ -191,7 +191,7 @@ def _query(
     return predicate, _turned(slot) if predicate.passive else slot
 
 
-def _is_object(lead: Sequence[Piece], after: Sequence[Piece]) -> bool:
+def _is_object(lead: Sequence[ClausePiece], after: Sequence[ClausePiece]) -> bool:
     """Whether the blank follows a verb or a preposition rather than opening the clause."""
     if not lead or lead[-1].candidate is not None:
         return False
@@ -200,13 +200,13 @@ def _is_object(lead: Sequence[Piece], after: Sequence[Piece]) -> bool:
     return lead[-1].word in PREPOSITIONS or _verb_before(lead) is not None
 
 
-def _up_to_a_candidate(pieces: Sequence[Piece]) -> list[Piece]:
+def _up_to_a_candidate(pieces: Sequence[ClausePiece]) -> list[ClausePiece]:
     """A clause up to where it names a candidate, without what leads up to the name."""
     stop = next((i for i, piece in enumerate(pieces) if piece.candidate is not None), None)
     return list(pieces) if stop is None else list(_without_lead(pieces[:stop]))
 
 
-def _without_lead(pieces: Sequence[Piece]) -> Sequence[Piece]:
+def _without_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
     """Pieces before a name or the blank without its article or possessive and up to two words after that.
 
     They belong to the name, and a name takes its article along when candidates change places.
@@ -222,7 +222,7 @@ def _without_lead(pieces: Sequence[Piece]) -> Sequence[Piece]:
     return pieces
 
 
-def _without_what_follows_the_name(between: Sequence[Piece]) -> Sequence[Piece]:
+def _without_what_follows_the_name(between: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
     """Words after a name without a phrase that belongs to it: "(the painting) in the hall was sold to"."""
     if between[0].word not in PREPOSITIONS or not any(map(is_content, between)):
         return between
@@ -230,7 +230,7 @@ def _without_what_follows_the_name(between: Sequence[Piece]) -> Sequence[Piece]:
     return between if verb is None else between[verb:]
 
 
-def _slot(lead: Sequence[Piece]) -> str:
+def _slot(lead: Sequence[ClausePiece]) -> str:
     """The slot that a name fills after some words."""
     return lead[-1].word if lead and lead[-1].word in PREPOSITIONS else OBJECT
 
@@ -240,7 +240,7 @@ def _turned(slot: str) -> str:
     return {SUBJECT: OBJECT, "by": SUBJECT}.get(slot, slot)
 
 
-def _verb_before(lead: Sequence[Piece]) -> int | None:
+def _verb_before(lead: Sequence[ClausePiece]) -> int | None:
     """Where the last verb before a name begins, auxiliaries included: what looks like one, or stands where one must."""
     found = None
     for i, piece in enumerate(lead):
@@ -257,7 +257,7 @@ def _verb_before(lead: Sequence[Piece]) -> int | None:
     return found
 
 
-def _predicate(words: Sequence[Piece], text: str) -> Predicate | None:
+def _predicate(words: Sequence[ClausePiece], text: str) -> Predicate | None:
     """Some words as a predicate, or None where none of them could carry one."""
     head = _head(words)
     if head is None or any(piece.candidate is not None for piece in words):
@@ -266,7 +266,7 @@ def _predicate(words: Sequence[Piece], text: str) -> Predicate | None:
     return as_predicate(words, head, text, passive=passive)
 
 
-def as_predicate(words: Sequence[Piece], head: int, text: str, *, passive: bool) -> Predicate:
+def as_predicate(words: Sequence[ClausePiece], head: int, text: str, *, passive: bool) -> Predicate:
     """Some words of a text as a predicate, where it is known which of them carries it."""
     special = next((piece.word for piece in reversed(words) if is_content(piece)), words[head].word)
     negated = any(piece.word in NEGATIONS for piece in words[: head + 1])
@@ -274,7 +274,7 @@ def as_predicate(words: Sequence[Piece], head: int, text: str, *, passive: bool)
     return Predicate(told, words[head].word, special, negated, passive)
 
 
-def _head(words: Sequence[Piece]) -> int | None:
+def _head(words: Sequence[ClausePiece]) -> int | None:
     """The word that carries a predicate: the first with a meaning of its own, or an infinitive that depends on it."""
     head = next((i for i, piece in enumerate(words) if is_content(piece)), None)
     if head is None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from winokit.methods.hunting.decide import AGENT, PATIENT
 from winokit.methods.hunting.fillers import Filler, noun, pronoun
 from winokit.methods.hunting.queries import QueryPair
-from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, Reading
+from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, ProblemReading
 from winokit.text.grammar import (
     AUXILIARIES,
     BE,
@@ -33,7 +33,7 @@ from winokit.text.grammar import (
     PREPOSITIONS,
     PRONOUNS,
     RELATIVES,
-    Token,
+    WordToken,
     is_adverb,
     is_participle,
     tokenise,
@@ -46,7 +46,7 @@ NEVER_SUBJECTS = frozenset("me us him her them myself ourselves himself herself 
 """But for "all of us"."""
 SHARE_A_SUBJECT = frozenset("and but or then".split())
 
-FindFiller = Callable[[Token, str], Filler | None]
+FindFiller = Callable[[WordToken, str], Filler | None]
 """What fills a slot of a word."""
 
 
@@ -58,7 +58,7 @@ class Resolved:
     spans: tuple[tuple[int, int], tuple[int, int]]
 
 
-def resolve(text: str, reading: Reading, pair: QueryPair, parsed: FindFiller | None = None) -> Resolved | str:
+def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFiller | None = None) -> Resolved | str:
     """Whether a sentence is evidence for the agent or for the patient, or why for neither.
 
     `parsed` says what fills a slot of a word, where a parser does; otherwise the grammar here does.
@@ -81,7 +81,7 @@ def resolve(text: str, reading: Reading, pair: QueryPair, parsed: FindFiller | N
     return why
 
 
-def _unlike(tokens: Sequence[Token], context: int, query: int, reading: Reading) -> str | None:
+def _unlike(tokens: Sequence[WordToken], context: int, query: int, reading: ProblemReading) -> str | None:
     """How a sentence says something else than the problem, or None."""
     if _is_negated(tokens, context) != reading.context.negated or _is_negated(tokens, query) != reading.query.negated:
         return "a negation in one and not in the other"
@@ -90,7 +90,7 @@ def _unlike(tokens: Sequence[Token], context: int, query: int, reading: Reading)
     return None if contrast == reading.contrast else "a contrast in one and not in the other"
 
 
-def _is_negated(tokens: Sequence[Token], at: int) -> bool:
+def _is_negated(tokens: Sequence[WordToken], at: int) -> bool:
     for token in reversed(tokens[max(0, at - 6) : at]):
         if token.word in NEGATIONS:
             return True
@@ -100,7 +100,9 @@ def _is_negated(tokens: Sequence[Token], at: int) -> bool:
     return False
 
 
-def _label(tokens: Sequence[Token], context: int, query: int, reading: Reading, parsed: FindFiller | None) -> str:
+def _label(
+    tokens: Sequence[WordToken], context: int, query: int, reading: ProblemReading, parsed: FindFiller | None
+) -> str:
     """The role of the one in question, or why it is not clear."""
 
     def filler(at: int, slot: str) -> Filler | None:
@@ -122,14 +124,14 @@ def _label(tokens: Sequence[Token], context: int, query: int, reading: Reading, 
     return AGENT if as_agent else PATIENT
 
 
-def _whose_subject(tokens: Sequence[Token], context: int, reading: Reading) -> str:
+def _whose_subject(tokens: Sequence[WordToken], context: int, reading: ProblemReading) -> str:
     """The role that stands as the subject of the context's words, which a later verb shares."""
     slot = OBJECT if _is_passive(tokens, context) else SUBJECT
     roles = {reading.agent_slot: AGENT, reading.patient_slot: PATIENT}
     return roles.get(slot, "neither has the subject's part")
 
 
-def _filler(tokens: Sequence[Token], at: int, slot: str) -> Filler | None:
+def _filler(tokens: Sequence[WordToken], at: int, slot: str) -> Filler | None:
     """What fills a slot of the word at a place; passives are turned round."""
     if slot == POSSESSOR:
         return _owner(tokens, at)
@@ -147,7 +149,7 @@ def _filler(tokens: Sequence[Token], at: int, slot: str) -> Filler | None:
     return None
 
 
-def _is_passive(tokens: Sequence[Token], at: int) -> bool:
+def _is_passive(tokens: Sequence[WordToken], at: int) -> bool:
     if not is_participle(tokens[at].word):
         return False
     i = at - 1
@@ -156,7 +158,7 @@ def _is_passive(tokens: Sequence[Token], at: int) -> bool:
     return i >= 0 and (tokens[i].word in BE or tokens[i].word == "'s")
 
 
-def _subject(tokens: Sequence[Token], at: int) -> Filler | None:
+def _subject(tokens: Sequence[WordToken], at: int) -> Filler | None:
     """The nearest noun or pronoun to the left, over auxiliaries, adverbs and verbs that take an infinitive."""
     i = at - 1
     while i >= 0:
@@ -172,7 +174,7 @@ def _subject(tokens: Sequence[Token], at: int) -> Filler | None:
     return _phrase_up_to(tokens, i)
 
 
-def _shares_its_subject(tokens: Sequence[Token], at: int) -> bool:
+def _shares_its_subject(tokens: Sequence[WordToken], at: int) -> bool:
     i = at - 1
     while i >= 0 and (tokens[i].word in AUXILIARIES | NEGATIONS or is_adverb(tokens[i].word)):
         if tokens[i].word in SHARE_A_SUBJECT:
@@ -181,7 +183,7 @@ def _shares_its_subject(tokens: Sequence[Token], at: int) -> bool:
     return i >= 0 and tokens[i].word in SHARE_A_SUBJECT
 
 
-def _phrase_up_to(tokens: Sequence[Token], end: int) -> Filler | None:
+def _phrase_up_to(tokens: Sequence[WordToken], end: int) -> Filler | None:
     """The noun phrase or pronoun that ends at a place."""
     if end < 0:
         return None
@@ -203,7 +205,7 @@ def _phrase_up_to(tokens: Sequence[Token], end: int) -> Filler | None:
     return noun(token)
 
 
-def _phrase_from(tokens: Sequence[Token], start: int) -> Filler | None:
+def _phrase_from(tokens: Sequence[WordToken], start: int) -> Filler | None:
     """The noun phrase or pronoun that begins at a place."""
     while start < len(tokens) and _only_leads(tokens, start):
         start += 1
@@ -211,7 +213,7 @@ def _phrase_from(tokens: Sequence[Token], start: int) -> Filler | None:
         return None
     if tokens[start].word in PRONOUNS:
         return pronoun(tokens[start].word)
-    run: list[Token] = []
+    run: list[WordToken] = []
     for token in tokens[start : start + 4]:
         if token.word in FUNCTION or token.word in MARKS or is_adverb(token.word):
             break
@@ -223,7 +225,7 @@ def _phrase_from(tokens: Sequence[Token], start: int) -> Filler | None:
     return noun(run[0] if run[0].capital and gender_of(run[0].word.title()) else run[-1])
 
 
-def _only_leads(tokens: Sequence[Token], at: int) -> bool:
+def _only_leads(tokens: Sequence[WordToken], at: int) -> bool:
     """Whether a word only leads up to a noun: an article, an adverb, or a possessive with something after it."""
     word = tokens[at].word
     if word in POSSESSIVES:
@@ -232,7 +234,7 @@ def _only_leads(tokens: Sequence[Token], at: int) -> bool:
     return word in DETERMINERS or is_adverb(word)
 
 
-def _owner(tokens: Sequence[Token], at: int) -> Filler | None:
+def _owner(tokens: Sequence[WordToken], at: int) -> Filler | None:
     """Whose thing it is: a possessive before it, or a name with 's."""
     for i in range(at - 1, max(-1, at - 4), -1):
         word = tokens[i].word

@@ -15,7 +15,7 @@ from typing import Any
 
 from winokit.errors import BadInput, MissingExtra, UnknownName
 from winokit.methods.hunting.dependencies import (
-    Node,
+    DependencyNode,
     carrier,
     clause,
     is_passive,
@@ -33,14 +33,14 @@ from winokit.methods.hunting.reading import (
     SUBJECT,
     TAKE_AN_INFINITIVE,
     Predicate,
-    Reading,
+    ProblemReading,
     as_predicate,
     read,
 )
 from winokit.methods.hunting.roles import FindFiller
 from winokit.problem import Problem
 from winokit.text.clauses import is_content, take_apart
-from winokit.text.grammar import AUXILIARIES, CONNECTIVES, CONTRAST, FUNCTION, PRONOUNS, Token
+from winokit.text.grammar import AUXILIARIES, CONNECTIVES, CONTRAST, FUNCTION, PRONOUNS, WordToken
 from winokit.text.mentions import article_before, is_plural, mentions
 from winokit.text.names import gender_of
 
@@ -101,9 +101,9 @@ class SpacyParser:
 
     def __init__(self, language: Callable[[str], Any], name: str) -> None:
         self.name = name
-        self.parse: Callable[[str], list[Node]] = lru_cache(KEPT)(lambda text: list(language(text)))
+        self.parse: Callable[[str], list[DependencyNode]] = lru_cache(KEPT)(lambda text: list(language(text)))
 
-    def read(self, problem: Problem) -> Reading | str:
+    def read(self, problem: Problem) -> ProblemReading | str:
         """A problem taken apart by its parse, else by our own grammar, or why it cannot be."""
         if problem.query is not None:
             return read(problem)
@@ -111,7 +111,7 @@ class SpacyParser:
         by_rules = read(problem) if isinstance(found, str) else found
         return found if isinstance(by_rules, str) else by_rules
 
-    def _read(self, problem: Problem) -> Reading | str:
+    def _read(self, problem: Problem) -> ProblemReading | str:
         masked = mask(problem)
         nodes = self.parse(masked.text)
         named = {node.i: masked.named[node.idx] for node in nodes if node.idx in masked.named}
@@ -135,12 +135,14 @@ class SpacyParser:
         if second_slot == SUBJECT:
             first, first_slot, second, second_slot = second, second_slot, first, first_slot
         contrast = _is_contrast(nodes, verb, head)
-        return Reading(context, query, named[first], named[second], first_slot, second_slot, blank_slot, contrast)
+        return ProblemReading(
+            context, query, named[first], named[second], first_slot, second_slot, blank_slot, contrast
+        )
 
     def fillers(self, text: str) -> FindFiller:
         """What fills a slot of a word of this sentence."""
 
-        def find(token: Token, slot: str) -> Filler | None:
+        def find(token: WordToken, slot: str) -> Filler | None:
             node = next(n for n in self.parse(text) if n.idx <= token.start < n.idx + len(n.text))
             if slot == POSSESSOR:
                 found = owner(node)
@@ -153,8 +155,8 @@ class SpacyParser:
 
 
 def _together(
-    nodes: Sequence[Node], named: Mapping[int, int], blank: Node
-) -> tuple[Node, tuple[tuple[int, str], tuple[int, str]]] | None:
+    nodes: Sequence[DependencyNode], named: Mapping[int, int], blank: DependencyNode
+) -> tuple[DependencyNode, tuple[tuple[int, str], tuple[int, str]]] | None:
     """A verb in which two candidates have a part, and their slots: the nearest before the blank, else the first."""
     found = []
     for verb in filter(is_verb, nodes):
@@ -166,7 +168,7 @@ def _together(
     return before[-1] if before else found[0] if found else None
 
 
-def _place_of(blank: Node) -> tuple[Node, str] | None:
+def _place_of(blank: DependencyNode) -> tuple[DependencyNode, str] | None:
     """The word the blank goes with, and its slot there."""
     if blank.dep_ == "poss":
         return blank.head, POSSESSOR
@@ -180,7 +182,7 @@ def _place_of(blank: Node) -> tuple[Node, str] | None:
     return verb, slot
 
 
-def _infinitive(verb: Node) -> Node | None:
+def _infinitive(verb: DependencyNode) -> DependencyNode | None:
     """The verb that says what "wanted to" or "was eager to" only leads up to."""
     for above in (verb, *(child for child in verb.children if child.dep_ == "acomp")):
         for child in above.children:
@@ -189,14 +191,14 @@ def _infinitive(verb: Node) -> Node | None:
     return None
 
 
-def _word(verb: Node, closed: frozenset[int]) -> Node:
+def _word(verb: DependencyNode, closed: frozenset[int]) -> DependencyNode:
     """The word that carries a verb's predicate: the verb, or what "is" or "has" is said of."""
     found = [child for child in verb.children if child.dep_ in ("acomp", "attr", "oprd") and child.i not in closed]
     return found[0] if found and said(verb) in AUXILIARIES else verb
 
 
 def _predicate(
-    problem: Problem, masked: Masked, nodes: Sequence[Node], head: Node, closed: frozenset[int]
+    problem: Problem, masked: Masked, nodes: Sequence[DependencyNode], head: DependencyNode, closed: frozenset[int]
 ) -> Predicate | None:
     """The words around a head as a predicate in the words of the problem."""
     run = stretch(nodes, head, closed)
@@ -211,14 +213,14 @@ def _predicate(
     return as_predicate(pieces, at, problem.text, passive=is_passive(head))
 
 
-def _is_contrast(nodes: Sequence[Node], one: Node, other: Node) -> bool:
+def _is_contrast(nodes: Sequence[DependencyNode], one: DependencyNode, other: DependencyNode) -> bool:
     """Whether "but", "although" and the like stand between two clauses, or open one of them."""
     between = nodes[min(one.i, other.i) : max(one.i, other.i)]
     opening = [child for top in (clause(one), clause(other)) for child in top.children if child.i < top.i]
     return any(CONNECTIVES.get(said(node)) == CONTRAST for node in (*between, *opening))
 
 
-def as_filler(node: Node) -> Filler | None:
+def as_filler(node: DependencyNode) -> Filler | None:
     """What a node of the parse could be called by."""
     word = said(node)
     if any(child.dep_ == "conj" for child in node.children):
@@ -230,7 +232,9 @@ def as_filler(node: Node) -> Filler | None:
         return as_filler(inside[0]) if inside else None
     names = [child for child in node.children if child.dep_ == "compound" and gender_of(child.text)]
     said_first = names[0] if names else node
-    token = Token(said(said_first), said_first.idx, said_first.idx + len(said_first.text), said_first.text[0].isupper())
+    token = WordToken(
+        said(said_first), said_first.idx, said_first.idx + len(said_first.text), said_first.text[0].isupper()
+    )
     return replace(noun(token), place=node.i)
 
 

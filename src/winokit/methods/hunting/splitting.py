@@ -13,7 +13,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from winokit.methods.hunting.corpus import Block, Layout, documents
+from winokit.methods.hunting.corpus import CorpusBlock, CorpusLayout, documents
 from winokit.text.sentences import sentences
 
 AHEAD = 3
@@ -21,13 +21,13 @@ AHEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """One block of one file on its way into the index; without a block, the end of the file."""
 
     path: Path
     file: int
     number: int
-    block: Block | None
+    block: CorpusBlock | None
     before: int
     """Bytes of the files before this one."""
 
@@ -38,21 +38,21 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitText:
     """A part and its documents, each a list of sentences."""
 
-    part: Part
+    part: TextPart
     documents: list[list[str]]
 
 
-def split_in_order(parts: Iterable[Part], layout: Layout, workers: int | None) -> Iterator[Split]:
+def split_in_order(parts: Iterable[TextPart], layout: CorpusLayout, workers: int | None) -> Iterator[SplitText]:
     """Each part with its sentences, in the order given."""
     workers = max((os.cpu_count() or 1) - 1, 0) if workers is None else workers
     if workers == 0:
         yield from (_split(part, layout) for part in parts)
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), _be_a_good_child) as pool:
-        waiting: deque[tuple[Part, Future[list[list[str]]] | None]] = deque()
+        waiting: deque[tuple[TextPart, Future[list[list[str]]] | None]] = deque()
         try:
             for part in parts:
                 waiting.append((part, _sent(pool, part, layout)))
@@ -64,20 +64,20 @@ def split_in_order(parts: Iterable[Part], layout: Layout, workers: int | None) -
             pool.shutdown(cancel_futures=True)
 
 
-def _sent(pool: ProcessPoolExecutor, part: Part, layout: Layout) -> Future[list[list[str]]] | None:
+def _sent(pool: ProcessPoolExecutor, part: TextPart, layout: CorpusLayout) -> Future[list[list[str]]] | None:
     return None if part.block is None else pool.submit(split_block, part.block, part.path, layout)
 
 
-def _received(sent: tuple[Part, Future[list[list[str]]] | None]) -> Split:
+def _received(sent: tuple[TextPart, Future[list[list[str]]] | None]) -> SplitText:
     part, future = sent
-    return Split(part, [] if future is None else future.result())
+    return SplitText(part, [] if future is None else future.result())
 
 
-def _split(part: Part, layout: Layout) -> Split:
-    return Split(part, [] if part.block is None else split_block(part.block, part.path, layout))
+def _split(part: TextPart, layout: CorpusLayout) -> SplitText:
+    return SplitText(part, [] if part.block is None else split_block(part.block, part.path, layout))
 
 
-def split_block(block: Block, path: Path, layout: Layout) -> list[list[str]]:
+def split_block(block: CorpusBlock, path: Path, layout: CorpusLayout) -> list[list[str]]:
     """The documents of a block as lists of sentences; those without any are left out."""
     split = (sentences(document) for document in documents(block, path, layout))
     return [document for document in split if document]

@@ -37,7 +37,7 @@ def clusters_by_id(dataset: Dataset) -> dict[str, int]:
     return dict(zip(map(original_id, dataset), dataset.clusters, strict=True))
 
 
-class Columns:
+class MetricColumns:
     """Labelled problems and what was predicted for them, as the columns that metrics take."""
 
     def __init__(
@@ -89,13 +89,15 @@ class Columns:
             return None
         return max(Counter(answer for answer, _ in given).values(), default=0) / len(self.answers)
 
-    def take(self, rows: Sequence[int]) -> Columns:
+    def take(self, rows: Sequence[int]) -> MetricColumns:
         """Some of the rows."""
-        return Columns([self.problems[row] for row in rows], [self.predictions[row] for row in rows], self._numbers)
+        return MetricColumns(
+            [self.problems[row] for row in rows], [self.predictions[row] for row in rows], self._numbers
+        )
 
 
 @dataclass(frozen=True)
-class Head:
+class RowHead:
     """What all rows of one scorer on one dataset begin with, and how each kind of row is made."""
 
     dataset: str
@@ -138,14 +140,14 @@ class Head:
             interval = mean_interval(values, clusters)
             yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high)
 
-    def accuracy(self, name: Name, columns: Columns, note: str | None = None) -> Iterator[Metric]:
+    def accuracy(self, name: Name, columns: MetricColumns, note: str | None = None) -> Iterator[Metric]:
         """The share that is right; over all problems it is held against the commonest answer where that is a rival."""
         if len(columns.problems):
             rows = self.share(name, columns.correct, columns.clusters, columns.chances, note)
             rival = columns.floor if name[0] == "accuracy" and name[2] == "accuracy" else None
             yield from rows if rival is None else (against_floor(row, columns) for row in rows)
 
-    def gap(self, name: Name, columns: Columns, is_first: BoolArray, note: str | None = None) -> Iterator[Metric]:
+    def gap(self, name: Name, columns: MetricColumns, is_first: BoolArray, note: str | None = None) -> Iterator[Metric]:
         """The accuracy on the first of two subsets minus that on the rest, of what is answered; nothing without either.
 
         Who abstains more in one of the two would else seem worse there, however good the answers are.
@@ -163,7 +165,7 @@ class Head:
     def by_group(
         self,
         name: Name,
-        columns: Columns,
+        columns: MetricColumns,
         units: Callable[[BoolArray, Sequence[Any], Mapping[str, int] | None], BoolArray],
         chances: Callable[[FloatArray, Sequence[Any], Mapping[str, int] | None], FloatArray],
         sizes: Mapping[str, int] | None = None,
@@ -176,7 +178,7 @@ class Head:
             yield from self.share(name, values, clusters, chances(columns.chances, columns.groups, sizes), note)
 
 
-def against_floor(row: Metric, columns: Columns, settled: FloatArray | None = None) -> Metric:
+def against_floor(row: Metric, columns: MetricColumns, settled: FloatArray | None = None) -> Metric:
     """A row of yes/no questions with what always giving the commonest answer has, and the test against that.
 
     `settled` are the credits of a row that settles abstentions by guesses.
@@ -189,7 +191,7 @@ def against_floor(row: Metric, columns: Columns, settled: FloatArray | None = No
     return replace(row, details={**row.details, FLOOR: floor, "p": share(values, columns.clusters).p(floor)})
 
 
-def gender_rows(head: Head, columns: Columns, note: str | None) -> Iterator[Metric]:
+def gender_rows(head: RowHead, columns: MetricColumns, note: str | None) -> Iterator[Metric]:
     """Winogender's diagnostics (Rudinger et al., 2018): accuracy by the pronoun's gender and by gotcha, and gaps."""
     genders = [problem.labels.get("gender") for problem in columns.problems]
     flags = [is_gotcha(problem) for problem in columns.problems]

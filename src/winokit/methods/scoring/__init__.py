@@ -16,8 +16,8 @@ from winokit.methods.scoring.cache import Cache, default_path
 from winokit.methods.scoring.features import embed
 from winokit.methods.scoring.planner import answer_all
 from winokit.methods.scoring.scorer import (
-    Plan,
     Prediction,
+    ScoringPlan,
     check_replaceable,
     close_calls,
     score,
@@ -29,9 +29,9 @@ __all__ = [
     "DEFAULTS",
     "SCORINGS",
     "Cache",
-    "Plan",
     "Prediction",
     "Scoring",
+    "ScoringPlan",
     "Setting",
     "answer_all",
     "check_replaceable",

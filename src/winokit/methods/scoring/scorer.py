@@ -17,7 +17,7 @@ from winokit.methods.scoring.planner import Progress, answer_all
 from winokit.methods.scoring.shots import choose_shots
 from winokit.methods.transforms.substitute import STYLES
 from winokit.models.base import Answer, Model, Refusal, Request
-from winokit.models.ensemble import Ensemble
+from winokit.models.ensemble import EnsembleModel
 from winokit.problem import Dataset, Problem
 from winokit.results import NOT_A_NUMBER, decide
 
@@ -53,7 +53,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScoringPlan:
     """How to score: everything but the data and the model."""
 
     scoring: str | None = None
@@ -67,7 +67,7 @@ class Plan:
 def score(
     dataset: Dataset,
     model: Model,
-    plan: Plan | None = None,
+    plan: ScoringPlan | None = None,
     *,
     cache: Cache | None = None,
     progress: Progress | None = None,
@@ -79,7 +79,7 @@ def score(
 def score_variants(
     variants: Mapping[str, Dataset],
     model: Model,
-    plan: Plan | None = None,
+    plan: ScoringPlan | None = None,
     *,
     cache: Cache | None = None,
     progress: Progress | None = None,
@@ -88,8 +88,8 @@ def score_variants(
 
     A variant's problem has its original's id in `provenance["of"]`, and its row carries that.
     """
-    plan, cache = plan or Plan(), cache or Cache()
-    if isinstance(model, Ensemble) and model.combine == "vote":
+    plan, cache = plan or ScoringPlan(), cache or Cache()
+    if isinstance(model, EnsembleModel) and model.combine == "vote":
         return _voted(model, [score_variants(variants, m, plan, cache=cache, progress=progress) for m in model.members])
     scoring, options = choose_scoring(plan.scoring, model)
     if plan.shots and not scoring.takes_shots:
@@ -109,7 +109,9 @@ def score_variants(
     return [question.predicted(scoring, answers) for question in questions]
 
 
-def _settings(dataset: Dataset, kind: str, plan: Plan, options: Mapping[str, str]) -> Iterable[tuple[Problem, Setting]]:
+def _settings(
+    dataset: Dataset, kind: str, plan: ScoringPlan, options: Mapping[str, str]
+) -> Iterable[tuple[Problem, Setting]]:
     """Each problem with its twins and shots."""
     shots = choose_shots(plan.shots_from or dataset, dataset, plan.shots, plan.seed)
     siblings = _siblings(dataset)
@@ -119,7 +121,7 @@ def _settings(dataset: Dataset, kind: str, plan: Plan, options: Mapping[str, str
         yield problem, Setting(kind, plan.substitution, twins, others, some, options)
 
 
-def _voted(ensemble: Ensemble, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
+def _voted(ensemble: EnsembleModel, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
     """One prediction a problem from those of several models: shares of the votes as scores, abstentions not counted."""
     made = []
     for votes in zip(*ballots, strict=True):
@@ -141,7 +143,7 @@ def _decided(named: tuple[str, str, str, str], scores: tuple[float, ...], answer
     return Prediction(*named, None if why == NOT_A_NUMBER else scores, prediction, answer, why)
 
 
-def scoring_name(scoring: Scoring, plan: Plan, options: Mapping[str, str]) -> str:
+def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str]) -> str:
     """The scoring as a row names it: with whatever of its options and of the plan changes the scores."""
     more = dict(options) | ({"shots": str(plan.shots)} if plan.shots else {})
     more |= {"substitution": plan.substitution} if plan.substitution != "auto" else {}

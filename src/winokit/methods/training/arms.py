@@ -29,14 +29,14 @@ VARIANTS = (*STYLED, SPECIAL_WORD)
 
 
 @dataclass(frozen=True)
-class Arm:
+class VariantArm:
     """A variant (`part-sent`, `part-sent?style=code`), or the original, to train on and one to test on."""
 
     trained_on: str = ORIGINAL
     tested_on: str = ORIGINAL
 
     @classmethod
-    def of(cls, variant: str | None, name: str | None) -> Arm:
+    def of(cls, variant: str | None, name: str | None) -> VariantArm:
         """The arm of that name for a variant; without a variant there is only the original."""
         if variant is None:
             if name is not None:

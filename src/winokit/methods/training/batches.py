@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from winokit.methods.formalizations.inputs import Encoded
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 
 Step: TypeAlias = list[list[int]]
 """The batches of one step: several where gradients are accumulated."""
@@ -22,7 +22,7 @@ STRETCH, FEWEST = 50, 4
 """A stretch is at most so many steps, and an epoch has at least so many stretches."""
 
 
-def planned(examples: Sequence[Encoded], settings: Settings) -> list[tuple[float, Step]]:
+def planned(examples: Sequence[Encoded], settings: TrainSettings) -> list[tuple[float, Step]]:
     """Every step of a run, with how many epochs are done after it."""
     steps: list[tuple[float, Step]] = []
     for epoch in range(settings.epochs):
@@ -33,7 +33,7 @@ def planned(examples: Sequence[Encoded], settings: Settings) -> list[tuple[float
     return steps[: settings.steps]
 
 
-def epoch_steps(examples: Sequence[Encoded], settings: Settings, epoch: int) -> list[Step]:
+def epoch_steps(examples: Sequence[Encoded], settings: TrainSettings, epoch: int) -> list[Step]:
     """The steps of one epoch; every example is in one of them."""
     rng = np.random.default_rng([settings.seed, epoch])
     lengths = [example.longest for example in examples]
@@ -59,7 +59,7 @@ def padding(examples: Sequence[Encoded], steps: Sequence[Step]) -> float:
     return 1 - own / read
 
 
-def _stretch(lengths: Sequence[int], rows: Sequence[int], settings: Settings) -> int:
+def _stretch(lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings) -> int:
     """How many examples are sorted together."""
     if settings.tokens is None:
         size = settings.batch_size
@@ -70,7 +70,7 @@ def _stretch(lengths: Sequence[int], rows: Sequence[int], settings: Settings) ->
     return size * max(1, steps)
 
 
-def _cut(alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], settings: Settings) -> list[list[int]]:
+def _cut(alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings) -> list[list[int]]:
     """Batches of examples that stand in order of length, the longest first."""
     if settings.tokens is None:
         size = settings.batch_size

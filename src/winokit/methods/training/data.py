@@ -10,7 +10,7 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.overlap import find_matches, overlap, said
-from winokit.methods.training.arms import Arm, make_variant
+from winokit.methods.training.arms import VariantArm, make_variant
 from winokit.problem import Dataset
 from winokit.text.words import letters
 
@@ -19,18 +19,18 @@ MORE = 10
 
 
 @dataclass(frozen=True)
-class Data:
+class TrainingData:
     """A training set, a dev set to choose weights on, and test sets; all as the arm wants them."""
 
     train: Dataset
     dev: Dataset | None = None
     tests: tuple[Dataset, ...] = ()
-    arm: Arm = field(default_factory=Arm)
+    arm: VariantArm = field(default_factory=VariantArm)
 
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By what was dropped from what ("train for wsc273"), how many problems by kind of overlap."""
 
-    def checked(self, *, drop_overlap: bool = False) -> Data:
+    def checked(self, *, drop_overlap: bool = False) -> TrainingData:
         """The same data, after a look for what nobody could learn from or be fairly tested on.
 
         With `drop_overlap` problems of the training set that overlap a dev or test set are left out, and problems of
@@ -58,7 +58,7 @@ class Data:
         sets = [self.train, *([] if self.dev is None else [self.dev]), *self.tests]
         return list(dict.fromkeys(note for one in sets for note in one.notes))
 
-    def in_arm(self) -> Data:
+    def in_arm(self) -> TrainingData:
         """The variants that the arm trains and tests on."""
         trained, tested = self.arm.trained_on, self.arm.tested_on
         return replace(

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.formalizations import Encoded, Formalization, Network, cases, encode, open_network
-from winokit.methods.formalizations.inputs import SENTENCES, Option, Row
+from winokit.methods.formalizations.inputs import SENTENCES, InputOption, InputRow
 from winokit.methods.formalizations.network import BUDGET_ELSEWHERE, BUDGET_ON_CPU
 from winokit.methods.scoring.features import FEATURES
-from winokit.methods.training.data import Data, hold_out
-from winokit.methods.training.finetune import Outcome, finetune
+from winokit.methods.training.data import TrainingData, hold_out
+from winokit.methods.training.finetune import TrainOutcome, finetune
 from winokit.methods.training.learner import Progress
-from winokit.methods.training.settings import Settings
-from winokit.models.hf_common import Settings as ModelSettings
+from winokit.methods.training.settings import TrainSettings
+from winokit.models.hf_common import HfSettings as ModelSettings
 from winokit.models.hf_common import halving
 from winokit.models.packing import packed
 from winokit.models.reading import read
@@ -41,7 +41,7 @@ FORMALIZATION = "mc-sent?style=winogrande"
 
 
 @dataclass(frozen=True)
-class Parts:
+class SentenceParts:
     """A dataset in three: to fine-tune on, to choose weights on, and the rest, which is embedded."""
 
     rest: Dataset
@@ -49,7 +49,7 @@ class Parts:
     dev: Dataset
 
     @classmethod
-    def of(cls, dataset: Dataset, count: int, seed: int = 0) -> Parts:
+    def of(cls, dataset: Dataset, count: int, seed: int = 0) -> SentenceParts:
         """Hold about `count` problems out, five in six to train on; twins stay together."""
         dev = round(count / CHOSEN_ON)
         if not dev:
@@ -69,12 +69,12 @@ class Embedded:
     """Features of the rest, and the run that made the encoder."""
 
     rows: Matrix
-    parts: Parts
-    outcome: Outcome
+    parts: SentenceParts
+    outcome: TrainOutcome
 
 
 @dataclass(frozen=True)
-class Kind:
+class EmbeddingKind:
     """Which states become features."""
 
     features: str = "concat"
@@ -88,11 +88,11 @@ class Kind:
 
 
 def finetuned_features(
-    parts: Parts,
+    parts: SentenceParts,
     out: Path,
     model: str = "builtin",
-    settings: Settings | None = None,
-    kind: Kind | None = None,
+    settings: TrainSettings | None = None,
+    kind: EmbeddingKind | None = None,
     *,
     device: str | None = None,
     progress: tuple[Progress | None, Progress | None] = (None, None),
@@ -101,15 +101,15 @@ def finetuned_features(
 
     `progress` is told of the training and of the embedding. The same call goes on where it was killed.
     """
-    kind, settings = kind or Kind(), settings or Settings(FORMALIZATION)
+    kind, settings = kind or EmbeddingKind(), settings or TrainSettings(FORMALIZATION)
     _check(parts.rest, kind)
     _check_reading(Formalization.parse(settings.formalization), kind)
-    outcome = finetune(Data(parts.train, parts.dev), out, model, settings, device=device, progress=progress[0])
+    outcome = finetune(TrainingData(parts.train, parts.dev), out, model, settings, device=device, progress=progress[0])
     spec = Spec("hf", str(out), {} if device is None else {"device": device})
     return Embedded(embedded(parts.rest, open_network(ModelSettings.of(spec)), kind, progress[1]), parts, outcome)
 
 
-def embedded(dataset: Dataset, network: Network, kind: Kind, progress: Progress | None = None) -> Matrix:
+def embedded(dataset: Dataset, network: Network, kind: EmbeddingKind, progress: Progress | None = None) -> Matrix:
     """One row a problem, in the dataset's order."""
     if kind.features == "single":
         return states(network, _blanks(dataset, network), kind.pooling, progress)[:, 0]
@@ -148,10 +148,10 @@ def states(network: Network, examples: Sequence[Encoded], pooling: str, progress
 def _blanks(dataset: Dataset, network: Network) -> list[Encoded]:
     """Texts with their blanks, or pronouns, as they stand."""
     readings = read(network.reader.tokenizer, [problem.sentence for problem in dataset], network.reader.longest)
-    return [Encoded((Row(tuple(one.ids), len(one.ids)),), (Option(0),)) for one in readings]
+    return [Encoded((InputRow(tuple(one.ids), len(one.ids)),), (InputOption(0),)) for one in readings]
 
 
-def _check_reading(formalization: Formalization, kind: Kind) -> None:
+def _check_reading(formalization: Formalization, kind: EmbeddingKind) -> None:
     """Refuse a formalization for which the options of a problem are one text."""
     if kind.features != "single" and formalization.definition.input is not SENTENCES:
         raise BadInput(
@@ -159,7 +159,7 @@ def _check_reading(formalization: Formalization, kind: Kind) -> None:
         )
 
 
-def _check(dataset: Dataset, kind: Kind) -> None:
+def _check(dataset: Dataset, kind: EmbeddingKind) -> None:
     """Refuse, before minutes of training, problems that have no two options to be put side by side."""
     odd = next((one for one in dataset if len(one.candidates) != 2 or one.query is not None), None)
     if odd is not None and kind.features != "single":

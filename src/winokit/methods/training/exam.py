@@ -18,7 +18,7 @@ from winokit.methods.metrics import (
     majority_class,
     share,
 )
-from winokit.methods.metrics.measuring import Columns, Head, against_floor, clusters_by_id
+from winokit.methods.metrics.measuring import MetricColumns, RowHead, against_floor, clusters_by_id
 from winokit.methods.scoring import Prediction
 from winokit.methods.training.symptoms import finite
 from winokit.problem import Dataset
@@ -64,7 +64,7 @@ class Exam:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ExamMark:
     """How a network does on a dev set at some step. Undecided problems count 1/candidates."""
 
     step: int
@@ -80,7 +80,7 @@ class Mark:
     """Share of the commonest prediction, as a candidate's index, among those made."""
 
 
-def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> Mark:
+def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> ExamMark:
     """The mark of predictions that all have an answer."""
     columns = _columns(dataset, predictions)
     sizes = {name: len(members) for name, members in dataset.groups.items()}
@@ -91,7 +91,7 @@ def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: 
     settled = share(credit(columns.predictions, columns.answers, columns.candidates), columns.clusters)
     ends = settled.interval()
     silent = abstained(columns.predictions)
-    return Mark(step, epoch, settled.value, ends.low, ends.high, together, silent, commonest)
+    return ExamMark(step, epoch, settled.value, ends.low, ends.high, together, silent, commonest)
 
 
 def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> list[Metric]:
@@ -100,7 +100,7 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
     if not known:
         return []
     first, columns = predictions[0], _columns(dataset, predictions).take(known)
-    head = Head(dataset.card.name, first.model, first.scoring, first.scoring, {"variant": first.variant})
+    head = RowHead(dataset.card.name, first.model, first.scoring, first.scoring, {"variant": first.variant})
     made = list(head.accuracy(("accuracy", subset, "accuracy"), columns))
     if silent := abstained(columns.predictions):
         settled = credit(columns.predictions, columns.answers, columns.candidates)
@@ -112,5 +112,5 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
     return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, all_right, all_right_chance, sizes)]
 
 
-def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> Columns:
-    return Columns(dataset, [prediction.prediction for prediction in predictions], clusters_by_id(dataset))
+def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> MetricColumns:
+    return MetricColumns(dataset, [prediction.prediction for prediction in predictions], clusters_by_id(dataset))

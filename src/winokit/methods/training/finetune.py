@@ -36,13 +36,13 @@ from winokit.methods.formalizations.network import ABOUT, remembered
 from winokit.methods.metrics import chance, complete_groups, group_accuracy_chance
 from winokit.methods.scoring import Prediction, write_predictions
 from winokit.methods.training.checkpoint import drop_checkpoint, make_writable
-from winokit.methods.training.data import Data
+from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import Exam, rows
 from winokit.methods.training.figure import write_figure
 from winokit.methods.training.learner import Learner, Progress, check_same
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged, guessing_loss, symptoms
-from winokit.models.hf_common import Settings as ModelSettings
+from winokit.models.hf_common import HfSettings as ModelSettings
 from winokit.models.hf_common import fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
@@ -55,7 +55,7 @@ CONFIG = "config.json"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrainOutcome:
     """What came of a run."""
 
     folder: Path
@@ -81,15 +81,15 @@ class Outcome:
 
 
 def finetune(
-    data: Data,
+    data: TrainingData,
     out: Path,
     model: str = "builtin",
-    settings: Settings | None = None,
+    settings: TrainSettings | None = None,
     *,
     device: str | None = None,
     save: bool = True,
     progress: Progress | None = None,
-) -> Outcome:
+) -> TrainOutcome:
     """Fine-tune a model and test it.
 
     Parameters
@@ -103,7 +103,7 @@ def finetune(
     save
         Whether to keep the weights; a search over many runs needs their predictions only.
     """
-    settings = settings or Settings()
+    settings = settings or TrainSettings()
     formalization = Formalization.parse(settings.formalization)
     loaded = data.checked()
     data = loaded.in_arm()
@@ -131,7 +131,7 @@ def finetune(
     return outcome
 
 
-def _made(loaded: Data, data: Data) -> list[str]:
+def _made(loaded: TrainingData, data: TrainingData) -> list[str]:
     """Notes on what the variants of the arm leave out."""
     return [note for note in data.notes if note not in loaded.notes]
 
@@ -152,7 +152,12 @@ def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded]
 
 
 def _trained(
-    network: Network, data: Data, settings: Settings, out: Path, identity: dict[str, Any], progress: Progress | None
+    network: Network,
+    data: TrainingData,
+    settings: TrainSettings,
+    out: Path,
+    identity: dict[str, Any],
+    progress: Progress | None,
 ) -> tuple[list[str], int | None]:
     """Train and write the curve; notes, and the step a killed run went on from."""
     examples, notes = training_examples(data.train, network)
@@ -194,8 +199,8 @@ def _chances(dev: Dataset | None) -> dict[str, float | None]:
 
 
 def _tested(
-    network: Network, data: Data, out: Path, run: dict[str, Any], notes: list[str], resumed: int | None
-) -> Outcome:
+    network: Network, data: TrainingData, out: Path, run: dict[str, Any], notes: list[str], resumed: int | None
+) -> TrainOutcome:
     """Predict every set, write predictions and results."""
     curve = json.loads((out / CURVE).read_text("utf-8"))
     sets = [(DEV, data.dev, data.arm.trained_on)] if data.dev is not None else []
@@ -212,7 +217,7 @@ def _tested(
     losses = [row["loss"] for row in curve["train"]]
     warnings = symptoms(losses, curve["guessing_loss"], data.dev, on_dev, [row for row in metrics if row.subset == DEV])
     told = {"winokit": winokit.__version__, **run}
-    outcome = Outcome(out, told, metrics, curve, warnings, notes, resumed)
+    outcome = TrainOutcome(out, told, metrics, curve, warnings, notes, resumed)
     results = {"run": told, "metrics": rows_to_json(metrics), "warnings": warnings, "notes": notes}
     write_whole(out / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
     return outcome
@@ -225,7 +230,7 @@ def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
     return name if len(alike) == 1 and name != DEV else f"{name}-{at + 1}"
 
 
-def _identity(data: Data, model: str, settings: Settings, formalization: Formalization) -> dict[str, Any]:
+def _identity(data: TrainingData, model: str, settings: TrainSettings, formalization: Formalization) -> dict[str, Any]:
     """What decides the weights, flat, so that a difference has a name."""
     spec = Spec.parse(model)
     return {
@@ -251,7 +256,7 @@ def _check_folder(out: Path, model: str) -> None:
     check_own_folder(out, (CONFIG, RESULTS), ours=ours, of="a training run")
 
 
-def _done(out: Path, identity: dict[str, Any]) -> Outcome | None:
+def _done(out: Path, identity: dict[str, Any]) -> TrainOutcome | None:
     """The outcome that the folder has, where one is there; that of another run is refused."""
     try:
         told = json.loads((out / RESULTS).read_text("utf-8"))
@@ -260,7 +265,7 @@ def _done(out: Path, identity: dict[str, Any]) -> Outcome | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     check_same(out, run, identity)
-    return Outcome(out, run, metrics, curve, told["warnings"], told["notes"])
+    return TrainOutcome(out, run, metrics, curve, told["warnings"], told["notes"])
 
 
 def _folder_spec(out: Path, device: str | None) -> Spec:

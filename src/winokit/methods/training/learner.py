@@ -21,10 +21,10 @@ from winokit.errors import BadInput
 from winokit.methods.formalizations import Encoded, Network
 from winokit.methods.training.batches import planned
 from winokit.methods.training.checkpoint import random_state, read_checkpoint, restore_random_state, write_checkpoint
-from winokit.methods.training.exam import Exam, Mark, mark
+from winokit.methods.training.exam import Exam, ExamMark, mark
 from winokit.methods.training.optimiser import rate
 from winokit.methods.training.recorded import stepper
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged, finite
 from winokit.models.hf_common import out_of_memory
 
@@ -38,7 +38,7 @@ CONTENT = "_content"
 
 
 @dataclass
-class State:
+class LearnerState:
     """How far a run came."""
 
     step: int = 0
@@ -58,12 +58,14 @@ class State:
 class Learner:
     """A network on its way through the steps of a run."""
 
-    def __init__(self, network: Network, examples: Sequence[Encoded], exam: Exam | None, settings: Settings) -> None:
+    def __init__(
+        self, network: Network, examples: Sequence[Encoded], exam: Exam | None, settings: TrainSettings
+    ) -> None:
         self.network, self.examples, self.exam, self.settings = network, examples, exam, settings
         self.steps = planned(examples, settings)
         self.stepper = stepper(network, settings)
         self.log_every = max(1, min(50, len(self.steps) // FEWEST_LOSSES))
-        self.state = State()
+        self.state = LearnerState()
         self.best: dict[str, torch.Tensor] | None = None
 
     def learn(self, folder: Path, identity: dict[str, Any], progress: Progress | None = None) -> None:
@@ -102,7 +104,7 @@ class Learner:
         if content is None:
             return False
         check_same(folder, json.loads(content["identity"]), identity)
-        self.state = State(**json.loads(content["state"]))
+        self.state = LearnerState(**json.loads(content["state"]))
         self.network.load_state_dict(content["weights"])
         self.stepper.load(content["optimiser"])
         self.best = content["best"]
@@ -164,7 +166,7 @@ class Learner:
 
     def _evaluate(self, exam: Exam) -> None:
         """Sit the exam; remember the weights where it is the best so far, stop where patience ends."""
-        found: Mark = mark(exam.dataset, exam.sit(self.network), self.state.step, self.epoch)
+        found: ExamMark = mark(exam.dataset, exam.sit(self.network), self.state.step, self.epoch)
         self.state.marks.append(asdict(found))
         if self.state.kept is None or found.accuracy > self.state.kept["accuracy"]:
             self.state.kept, self.state.since_kept = asdict(found), 0

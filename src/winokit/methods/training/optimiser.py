@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 
 from winokit.errors import BadInput
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 
 EPSILON = 1e-8
 FUSED = ("cuda", "cpu")
 """Devices on which a step of all weights is one kernel."""
 
 
-def optimiser(model: torch.nn.Module, settings: Settings) -> torch.optim.AdamW:
+def optimiser(model: torch.nn.Module, settings: TrainSettings) -> torch.optim.AdamW:
     """AdamW over all weights, fused into one kernel where there is one; weight decay is on every weight."""
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     fused = weights[0].device.type in FUSED
@@ -23,7 +23,7 @@ def optimiser(model: torch.nn.Module, settings: Settings) -> torch.optim.AdamW:
     )
 
 
-def rate(step: int, steps: int, settings: Settings) -> float:
+def rate(step: int, steps: int, settings: TrainSettings) -> float:
     """The learning rate of a step: up from zero over the warm-up, then down to zero at the last.
 
     >>> [round(rate(step, 10, Settings(learning_rate=1.0, warmup=0.2)), 3) for step in (0, 1, 2, 6, 9)]
@@ -35,7 +35,7 @@ def rate(step: int, steps: int, settings: Settings) -> float:
     return settings.learning_rate * (steps - step) / max(1, steps - rising)
 
 
-def lower_precision(device: torch.device, settings: Settings) -> bool:
+def lower_precision(device: torch.device, settings: TrainSettings) -> bool:
     """Whether the encoder trains in bfloat16; asked for where the device has none, that is said."""
     there = device.type == "cuda" and torch.cuda.is_bf16_supported()
     if settings.precision == "bfloat16" and not (there or device.type == "cpu"):

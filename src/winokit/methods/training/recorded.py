@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from winokit.methods.formalizations import Batch, Network
 from winokit.methods.formalizations.batch import NOWHERE
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.stepper import Stepper
 from winokit.models.hf_common import out_of_memory
 
@@ -52,7 +52,7 @@ class _MadeThere(TorchFunctionMode):
 class RecordedStepper(Stepper):
     """Plays back what it has recorded; what cannot be recorded it does as `Stepper` does, and says so."""
 
-    def __init__(self, network: Network, settings: Settings) -> None:
+    def __init__(self, network: Network, settings: TrainSettings) -> None:
         super().__init__(network, settings)
         self.share = torch.ones((), device=network.device)
         self.stream = torch.cuda.Stream(network.device)  # type: ignore[no-untyped-call]
@@ -167,7 +167,7 @@ def filled_up(batch: Batch, padding: int) -> Batch:
     )
 
 
-def stepper(network: Network, settings: Settings) -> Stepper:
+def stepper(network: Network, settings: TrainSettings) -> Stepper:
     """What takes the steps of a run on the network's device."""
     recorded = network.device.type == "cuda"
     return (RecordedStepper if recorded else Stepper)(network, settings)

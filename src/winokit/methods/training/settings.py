@@ -20,7 +20,7 @@ SEEDS = 2**63
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainSettings:
     """One training run."""
 
     formalization: str = "mc-mlm"

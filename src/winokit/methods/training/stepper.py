@@ -10,13 +10,13 @@ from torch.nn.utils import clip_grad_norm_
 
 from winokit.methods.formalizations import Batch, Network
 from winokit.methods.training.optimiser import autocast, lower_precision, optimiser
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 
 
 class Stepper:
     """A network and its optimiser, launched operation by operation."""
 
-    def __init__(self, network: Network, settings: Settings) -> None:
+    def __init__(self, network: Network, settings: TrainSettings) -> None:
         self.network, self.settings = network, settings
         self.optimiser = optimiser(network, settings)
         self.lower = lower_precision(network.device, settings)

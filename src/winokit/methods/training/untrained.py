@@ -16,9 +16,9 @@ from winokit.files import write_whole
 from winokit.methods.formalizations import Formalization, load_network
 from winokit.methods.scoring import write_predictions
 from winokit.methods.training.exam import Exam, rows
-from winokit.methods.training.finetune import PREDICTIONS, RESULTS, Outcome
-from winokit.methods.training.settings import Settings
-from winokit.models.hf_common import Settings as ModelSettings
+from winokit.methods.training.finetune import PREDICTIONS, RESULTS, TrainOutcome
+from winokit.methods.training.settings import TrainSettings
+from winokit.models.hf_common import HfSettings as ModelSettings
 from winokit.models.hf_common import fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
@@ -26,15 +26,15 @@ from winokit.results import Metric, rows_to_json
 
 
 def untrained(
-    tests: Sequence[Dataset], variant: str, out: Path, model: str, settings: Settings, *, device: str | None = None
-) -> Outcome:
+    tests: Sequence[Dataset], variant: str, out: Path, model: str, settings: TrainSettings, *, device: str | None = None
+) -> TrainOutcome:
     """Test a model before any training, and write a folder like that of a run; one that is done is not done again."""
     formalization = Formalization.parse(settings.formalization)
     run = _identity(tests, variant, model, formalization.spec, settings.seed)
     try:
         told = json.loads((out / RESULTS).read_text("utf-8"))
         if told["run"] == run:
-            return Outcome(out, run, [Metric.from_json(row) for row in told["metrics"]], {}, [], told["notes"])
+            return TrainOutcome(out, run, [Metric.from_json(row) for row in told["metrics"]], {}, [], told["notes"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
     network = load_network(model, formalization, seed=settings.seed, device=device)
@@ -49,7 +49,7 @@ def untrained(
         notes += exam.notes
     results = {"run": run, "metrics": rows_to_json(metrics), "warnings": [], "notes": notes}
     write_whole(out / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
-    return Outcome(out, run, metrics, {}, [], notes)
+    return TrainOutcome(out, run, metrics, {}, [], notes)
 
 
 def _identity(tests: Sequence[Dataset], variant: str, model: str, formalization: str, seed: int) -> dict[str, Any]:

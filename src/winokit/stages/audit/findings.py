@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, SURE, Point, State
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, SURE, State, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, points, probability
 from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
 
@@ -17,7 +17,7 @@ WITHOUT = {
 GENDER = {("female", "delta"): "ΔF", ("male", "delta"): "ΔM", ("all", "pro_minus_anti"): "pro − anti"}
 
 
-class Rows:
+class MetricRows:
     """The rows of one scorer by protocol, subset and metric."""
 
     def __init__(self, rows: Iterable[Metric]) -> None:
@@ -61,7 +61,7 @@ def _state(row: Metric | None, p: float | None) -> str:
     return tested(row, p, SURE)
 
 
-def _chance_finding(rows: Rows, state: State) -> Point | None:
+def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.find("accuracy", "all"), state["single"]
     if row is None or row.level is None or row.low is None or row.high is None or where == UNKNOWN:
         return None
@@ -71,17 +71,17 @@ def _chance_finding(rows: Rows, state: State) -> Point | None:
     between = f"the interval runs from {percent(row.low)} to {percent(row.high)}, {level}"
     claims = {"single": where}
     if (where, state["luck"]) in ((ABOVE, "large"), (AT, "small")):
-        return Point(f"Problem by problem the score is borderline: {between}.", PLAIN, claims)
+        return VerdictPoint(f"Problem by problem the score is borderline: {between}.", PLAIN, claims)
     if where == ABOVE:
-        return Point(f"Problem by problem the score is above chance: {between}.", GOOD, claims)
+        return VerdictPoint(f"Problem by problem the score is above chance: {between}.", GOOD, claims)
     if where == BELOW:
         turned = "Something turns right answers into wrong ones."
-        return Point(f"Problem by problem the score is below chance: {between}. {turned}", BAD, claims)
+        return VerdictPoint(f"Problem by problem the score is below chance: {between}. {turned}", BAD, claims)
     more = "" if stands(row) == AT else "; a verdict asks for more, since its tests share a level of 3\u00a0%"
-    return Point(f"Problem by problem the score is not told from guessing: {between}{more}.", BAD, claims)
+    return VerdictPoint(f"Problem by problem the score is not told from guessing: {between}{more}.", BAD, claims)
 
 
-def _luck_finding(rows: Rows, state: State) -> Point | None:
+def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     once, best = rows.find("luck", "all", "p_chance"), rows.find("luck", "all", "p_best_of_10")
     need, single = rows.find("luck", "all", "n_to_beat_chance"), rows.find("accuracy", "all")
     if once is None:
@@ -93,10 +93,10 @@ def _luck_finding(rows: Rows, state: State) -> Point | None:
         text += f"; telling this score from chance would take about {plural(round(need.value), 'problem')}"
     sure = state["single"] == ABOVE and (best or once).value < SMALL
     tone = BAD if state["luck"] == "large" else GOOD if sure else PLAIN
-    return Point(text + ".", tone, {"luck": state["luck"]})
+    return VerdictPoint(text + ".", tone, {"luck": state["luck"]})
 
 
-def _twins_finding(rows: Rows, state: State) -> Point | None:
+def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.find("groups", "complete", "group_accuracy"), state["group"]
     if row is None:
         return None
@@ -113,17 +113,17 @@ def _twins_finding(rows: Rows, state: State) -> Point | None:
         same = same if same is not None and same.value > (same.chance or 0) else None  # else it explains nothing
         answered = "these groups" if same is not None and same.n == row.n else "the pairs that are answered in full"
         often = f": {percent(same.value)} of {answered} get one option throughout" if same is not None else ""
-        return Point(f"{text}. That is below chance{often}.", BAD, claims)
+        return VerdictPoint(f"{text}. That is below chance{often}.", BAD, claims)
     if where == AT:
-        return Point(f"{text}. That is not told from guessing ({percent(row.chance)}).", BAD, claims)
-    return Point(text + ".", GOOD if where == ABOVE else PLAIN, claims)
+        return VerdictPoint(f"{text}. That is not told from guessing ({percent(row.chance)}).", BAD, claims)
+    return VerdictPoint(text + ".", GOOD if where == ABOVE else PLAIN, claims)
 
 
-def _single_finding(rows: Rows, state: State) -> Point | None:
+def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("groups", "all", "single_minus_grouped")
     if row is None or state["alone"] != ABOVE:
         return None
-    return Point(
+    return VerdictPoint(
         f"Problems without a twin are easier ({_sides(row, 'against', state)}): "
         "they may be solved by something their twin would have exposed.",
         BAD,
@@ -131,7 +131,7 @@ def _single_finding(rows: Rows, state: State) -> Point | None:
     )
 
 
-def _artifacts_finding(rows: Rows, state: State) -> Point | None:
+def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     found = {subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN}
     judged = {subset: row for subset, row in found.items() if row is not None}
     if not judged:
@@ -142,16 +142,16 @@ def _artifacts_finding(rows: Rows, state: State) -> Point | None:
         names = join(
             [f"{WITHOUT[row.subset]} reaches {percent(row.value)} (guessing: {percent(row.chance)})" for row in telling]
         )
-        return Point(f"The text need not make sense: {names}.", BAD, claims)
+        return VerdictPoint(f"The text need not make sense: {names}.", BAD, claims)
     listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
     if state["single"] != ABOVE:
-        return Point(
+        return VerdictPoint(
             f"Artifact baselines ({listed}) say little of a scorer that is not above chance itself.", PLAIN, claims
         )
-    return Point(f"No artifact baseline is shown to be above guessing: {listed}.", GOOD, claims)
+    return VerdictPoint(f"No artifact baseline is shown to be above guessing: {listed}.", GOOD, claims)
 
 
-def _switching_finding(rows: Rows, state: State) -> Point | None:
+def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     same, where = rows.find("switching", "switchable", "consistency"), state["consistency"]
     before, after = rows.find("switching", "switchable"), rows.find("switching", "switchable", "switched_accuracy")
     if same is None:
@@ -161,25 +161,25 @@ def _switching_finding(rows: Rows, state: State) -> Point | None:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
     if where == AT:
-        return Point(f"{text}. That is not told from a coin.", BAD, claims)
+        return VerdictPoint(f"{text}. That is not told from a coin.", BAD, claims)
     if where == BELOW:
-        return Point(f"{text}. A coin would follow more often.", BAD, claims)
-    return Point(text + ".", PLAIN, claims)
+        return VerdictPoint(f"{text}. A coin would follow more often.", BAD, claims)
+    return VerdictPoint(text + ".", PLAIN, claims)
 
 
-def _association_finding(rows: Rows, state: State) -> Point | None:
+def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.find("association", "all", "associative_minus_others"), state["association"]
     if row is None:
         return None
     text, claims = f"Associative problems and all others: {_sides(row, 'and', state)}", {"association": where}
     if where == ABOVE:
-        return Point(f"{text}. Word association carries part of the score.", BAD, claims)
+        return VerdictPoint(f"{text}. Word association carries part of the score.", BAD, claims)
     if where == BELOW:
-        return Point(f"{text}. Associative problems are harder for it.", PLAIN, claims)
-    return Point(f"{text}; the two are not told apart." if where == AT else f"{text}.", PLAIN, claims)
+        return VerdictPoint(f"{text}. Associative problems are harder for it.", PLAIN, claims)
+    return VerdictPoint(f"{text}; the two are not told apart." if where == AT else f"{text}.", PLAIN, claims)
 
 
-def _position_finding(rows: Rows, state: State) -> Point | None:
+def _position_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("position", "all", "first_minus_second")
     turned = rows.find("position", "all", "order_turned")
     parts, claims = [], {}
@@ -190,7 +190,7 @@ def _position_finding(rows: Rows, state: State) -> Point | None:
         parts.append(
             f"in {percent(turned.value)} of problems the order in which candidates are offered turns the choice"
         )
-    return Point(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
+    return VerdictPoint(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
 
 
 def _sides(row: Metric, word: str, state: State) -> str:
@@ -202,14 +202,14 @@ def _sides(row: Metric, word: str, state: State) -> str:
     return f"{percent(float(first))} {word} {percent(float(second))}{among}"
 
 
-def _strict_finding(rows: Rows, state: State) -> Point | None:
+def _strict_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("strict", "complete", "group_accuracy")
     if row is None:
         return None
-    return Point(f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version that was asked.")
+    return VerdictPoint(f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version that was asked.")
 
 
-def _gender_finding(rows: Rows, state: State) -> Point | None:
+def _gender_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     found = {name: rows.find("gender", *name) for name in GENDER}
     known = {name: row for name, row in found.items() if row is not None}
     if not known:
@@ -222,10 +222,10 @@ def _gender_finding(rows: Rows, state: State) -> Point | None:
     rest = f" Told from nought: {join(clear)}." if clear else none
     text = f"Gender differences, in points: {listed}" + (f" ({notes})." if notes else ".")
     claims = {f"gender {' '.join(name)}": state_of for name, state_of in where.items()}
-    return Point(text + rest, BAD if clear else PLAIN, claims)
+    return VerdictPoint(text + rest, BAD if clear else PLAIN, claims)
 
 
-def _abstained_finding(rows: Rows, state: State) -> Point | None:
+def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, expected = rows.find("accuracy", "all", "abstained"), rows.find("accuracy", "all", "expected_accuracy")
     if row is None or not row.value:
         return None
@@ -238,10 +238,10 @@ def _abstained_finding(rows: Rows, state: State) -> Point | None:
         text += (
             f". Settled by guesses they would make it {percent(expected.value)} (guessing: {percent(expected.chance)})"
         )
-    return Point(f"{text}.", PLAIN, {"abstained": state["abstained"]})
+    return VerdictPoint(f"{text}.", PLAIN, {"abstained": state["abstained"]})
 
 
-FINDINGS: tuple[Callable[[Rows, State], Point | None], ...] = (
+FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
     _chance_finding,
     _luck_finding,
     _twins_finding,

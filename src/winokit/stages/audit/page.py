@@ -21,16 +21,15 @@ from winokit.drawing.figures import (
     write_figures,
 )
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.protocols import ABOUT, Source, about, base, place, title
+from winokit.drawing.protocols import ABOUT, Citation, about, base, place, title
 from winokit.drawing.scorers import Scorer, borrowed, owner, scorers
 from winokit.drawing.wording import POINTS, kind, say, say_chance, say_interval
 from winokit.files import write_whole
-from winokit.garbage import collector_off
-from winokit.problem import Card
+from winokit.problem import Card, collector_off
 from winokit.results import Metric, stands
-from winokit.stages.audit.findings import Rows
+from winokit.stages.audit.findings import MetricRows
 from winokit.stages.audit.problems import problem_scripts
-from winokit.stages.audit.published import Fact, published
+from winokit.stages.audit.published import PublishedFact, published
 from winokit.stages.audit.verdict import verdict
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class AuditTile:
     """One of the few numbers at the top."""
 
     label: str
@@ -47,23 +46,23 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedScorer:
     """A scorer, the verdict on it and its main numbers."""
 
     scorer: Scorer
     verdict: Verdict
-    tiles: tuple[Tile, ...]
+    tiles: tuple[AuditTile, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PublishedLine:
     """One line of a published table: our own row, or a fact."""
 
     system: str
     value: float
     kind: str
-    ours: plots.Mark | None = None
-    fact: Fact | None = None
+    ours: plots.ForestMark | None = None
+    fact: PublishedFact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +72,11 @@ class PublishedTable:
     title: str
     scale: plots.Forest
     chance: float | None
-    lines: tuple[Beside, ...]
+    lines: tuple[PublishedLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedRow:
     """One row of results.json as the table of all numbers says it."""
 
     row: Metric
@@ -90,7 +89,7 @@ class Numbered:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AuditPage:
     """The whole page."""
 
     dataset: str
@@ -98,29 +97,29 @@ class Report:
     n: int
     groups: int
     scorers: tuple[Scorer, ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedScorer, ...]
     forest: plots.Forest
     finer: plots.Forest
-    stacks: tuple[plots.Stack, ...]
+    stacks: tuple[plots.GroupStack, ...]
     switching: plots.Forest
-    switched: tuple[plots.Switched, ...]
+    switched: tuple[plots.SwitchTable, ...]
     artifacts: plots.Forest
     differences: plots.Forest
     histograms: tuple[plots.Histogram, ...]
     confusions: tuple[plots.Confusion, ...]
     published: tuple[PublishedTable, ...]
-    numbers: tuple[Numbered, ...]
+    numbers: tuple[NumberedRow, ...]
     left_out: tuple[tuple[str, LeftOut], ...]
     settings: tuple[tuple[str, str], ...]
-    citations: tuple[tuple[str, tuple[Source, ...]], ...]
-    sources: tuple[Source, ...]
+    citations: tuple[tuple[str, tuple[Citation, ...]], ...]
+    sources: tuple[Citation, ...]
     notes: tuple[str, ...]
 
 
-def report_of(run: Run) -> Report:
+def report_of(run: Run) -> AuditPage:
     """Everything the page of a run shows."""
     known = scorers(run)
-    return Report(
+    return AuditPage(
         dataset=run.metrics[0].dataset if run.metrics else run.dataset.card.name,
         card=run.dataset.card,
         n=len(run.dataset),
@@ -146,24 +145,24 @@ def report_of(run: Run) -> Report:
     )
 
 
-def _judged(run: Run, scorer: Scorer, known: Sequence[Scorer]) -> Judged:
+def _judged(run: Run, scorer: Scorer, known: Sequence[Scorer]) -> JudgedScorer:
     rows = [row for row in run.metrics if owner(row, known) == scorer]
-    return Judged(scorer, verdict(rows), tuple(_tiles(rows)))
+    return JudgedScorer(scorer, verdict(rows), tuple(_tiles(rows)))
 
 
-def _tiles(metrics: Sequence[Metric]) -> Iterator[Tile]:
+def _tiles(metrics: Sequence[Metric]) -> Iterator[AuditTile]:
     """Accuracy, whole groups, consistency, and the artifact baseline furthest above chance."""
-    rows = Rows(metrics)
+    rows = MetricRows(metrics)
     wanted = (
         ("Accuracy", rows.find("accuracy", "all")),
         ("Whole groups right", rows.find("groups", "complete", "group_accuracy")),
         ("Answer follows a switch", rows.find("switching", "switchable", "consistency")),
     )
-    yield from (Tile(label, row, stands(row)) for label, row in wanted if row is not None)
+    yield from (AuditTile(label, row, stands(row)) for label, row in wanted if row is not None)
     baselines = [row for row in metrics if row.protocol == "artifacts" and row.metric == "accuracy"]
     if baselines:
         best = max(baselines, key=lambda row: row.value - (row.chance or 0))
-        yield Tile(f"Baseline {best.subset}", best, stands(best))
+        yield AuditTile(f"Baseline {best.subset}", best, stands(best))
 
 
 def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
@@ -174,7 +173,7 @@ def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
     identity = identify(run.dataset.problems)
     if identity is None or identity.how != WHOLE:
         return
-    tables: dict[tuple[str, str, str], list[Fact]] = {}
+    tables: dict[tuple[str, str, str], list[PublishedFact]] = {}
     for fact in published(identity.known.name):
         tables.setdefault((fact.protocol, fact.subset, fact.metric), []).append(fact)
     for name, facts in tables.items():
@@ -182,17 +181,17 @@ def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
         if not ours and name != ("accuracy", "all", "accuracy"):
             continue
         sort = kind(name[2], 0.5)
-        lines = [Beside(_whose(row, known), row.value, sort, ours=_mark(row, known)) for row in ours]
-        lines += [Beside(fact.system, fact.value, sort, fact=fact) for fact in facts]
+        lines = [PublishedLine(_whose(row, known), row.value, sort, ours=_mark(row, known)) for row in ours]
+        lines += [PublishedLine(fact.system, fact.value, sort, fact=fact) for fact in facts]
         heading = f"{about(name[0]).title}: {_heading(name)}"
         scale = plots.Forest((), -1.0 if sort == POINTS else 0.0)
         chance = next((row.chance for row in ours), None)
         yield PublishedTable(heading, scale, chance, tuple(sorted(lines, key=lambda line: -line.value)))
 
 
-def _mark(row: Metric, known: Sequence[Scorer]) -> plots.Mark:
+def _mark(row: Metric, known: Sequence[Scorer]) -> plots.ForestMark:
     scorer = owner(row, known)
-    return plots.Mark(0 if scorer is None else known.index(scorer), row, stands(row))
+    return plots.ForestMark(0 if scorer is None else known.index(scorer), row, stands(row))
 
 
 def _heading(name: tuple[str, str, str]) -> str:
@@ -208,13 +207,13 @@ def _whose(row: Metric, known: Sequence[Scorer]) -> str:
     return f"{scorer.name} · {scoring}" if scoring else scorer.name
 
 
-def _numbered(row: Metric, known: Sequence[Scorer]) -> Numbered:
-    return Numbered(
+def _numbered(row: Metric, known: Sequence[Scorer]) -> NumberedRow:
+    return NumberedRow(
         row, about(row.protocol).title, title(row), _whose(row, known), say(row), say_interval(row), say_chance(row)
     )
 
 
-def _citations(run: Run) -> Iterator[tuple[str, tuple[Source, ...]]]:
+def _citations(run: Run) -> Iterator[tuple[str, tuple[Citation, ...]]]:
     """For each protocol that was run, whom to cite for it."""
     used = {base(row.protocol) for row in run.metrics}
     for name, entry in ABOUT.items():
@@ -222,7 +221,7 @@ def _citations(run: Run) -> Iterator[tuple[str, tuple[Source, ...]]]:
             yield entry.title, entry.sources
 
 
-def figures_of(page: Report) -> dict[str, Figure]:
+def figures_of(page: AuditPage) -> dict[str, Figure]:
     """The figures of a report by name."""
     names = [scorer.name for scorer in page.scorers]
     found: dict[str, Figure] = {}
@@ -270,5 +269,5 @@ def write_report(run: Run, folder: Path) -> Path:
         write_whole(folder / script.file, text.encode("ascii"))
         scripts.append(script)
     figures = write_figures(figures_of(page), folder / "figures")
-    write_page(folder / INDEX, "audit/page.html.j2", page=page, scripts=scripts, figures=figures)
+    write_page(folder / INDEX, "stages/audit/page.html.j2", page=page, scripts=scripts, figures=figures)
     return folder / INDEX

@@ -23,7 +23,7 @@ DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ProblemScript:
     """One file of problems: its variant, its name in the report's folder, and how many it lists."""
 
     variant: str
@@ -35,7 +35,7 @@ Predictions = Mapping[tuple[str, str], Mapping[str, Prediction]]
 """By model and scoring, then by the id of the problem; a variant's row carries that of its original."""
 
 
-def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[Script, str]]:
+def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[ProblemScript, str]]:
     """A script for the original problems and one for each variant that was predicted, one at a time."""
     predictions = _by_variant(run.predictions)
     variants = {ORIGINAL: run.dataset, **{name: run.variants[name] for name in run.variants if name in predictions}}
@@ -47,7 +47,7 @@ def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[Script,
         rows = [_row(problem, [made[key] for key in keys], _trail(problem, keys, others)) for problem in dataset]
         content = {"scorers": [_name(key, keys) for key in keys], "variants": list(others), "rows": rows}
         text = f"winokitProblems({place},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
-        yield Script(name, f"problems/{place}.js", len(dataset)), text
+        yield ProblemScript(name, f"problems/{place}.js", len(dataset)), text
 
 
 def _by_variant(predictions: Iterable[Prediction]) -> dict[str, dict[tuple[str, str], dict[str, Prediction]]]:

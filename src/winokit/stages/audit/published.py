@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from winokit.drawing.protocols import ELAZAR, LIU, SAKAGUCHI, SAKAGUCHI_FIRST, TRICHELAIR, Source
+from winokit.drawing.protocols import ELAZAR, LIU, SAKAGUCHI, SAKAGUCHI_FIRST, TRICHELAIR, Citation
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class PublishedFact:
     """One published number, named as a row of results.json is."""
 
     protocol: str
@@ -23,20 +23,20 @@ class Fact:
     metric: str
     system: str
     value: float
-    source: Source
+    source: Citation
     where: str
     people: bool = False
     n: int | None = None
     note: str = ""
 
 
-def published(known_set: str) -> tuple[Fact, ...]:
+def published(known_set: str) -> tuple[PublishedFact, ...]:
     """What is published for a known set, by its name in `data.known`; nothing for one the papers do not have."""
     return _facts().get(known_set, ())
 
 
 @cache
-def _facts() -> dict[str, tuple[Fact, ...]]:
+def _facts() -> dict[str, tuple[PublishedFact, ...]]:
     return {
         "wsc273": (*_wsc_accuracy(), *_trichelair(), *_elazar("wsc273"), *_elazar_na()),
         "winogrande/dev": (*_winogrande_dev(), *_elazar("winogrande/dev")),
@@ -51,9 +51,16 @@ def _facts() -> dict[str, tuple[Fact, ...]]:
 
 
 def _accuracy(
-    system: str, value: float, source: Source, where: str, *, people: bool = False, note: str = "", n: int | None = None
-) -> Fact:
-    return Fact("accuracy", "all", "accuracy", system, value, source, where, people, n, note)
+    system: str,
+    value: float,
+    source: Citation,
+    where: str,
+    *,
+    people: bool = False,
+    note: str = "",
+    n: int | None = None,
+) -> PublishedFact:
+    return PublishedFact("accuracy", "all", "accuracy", system, value, source, where, people, n, note)
 
 
 TABLE_5: dict[str, tuple[tuple[str, float, bool], ...]] = {
@@ -90,16 +97,16 @@ TABLE_5: dict[str, tuple[tuple[str, float, bool], ...]] = {
 AAAI = {"wsc273": 90.1, "dpr/test": 93.1, "copa/test": 90.6, "knowref": 85.6, "winogender": 97.1}
 
 
-def _table_5(dataset: str) -> Iterator[Fact]:
+def _table_5(dataset: str) -> Iterator[PublishedFact]:
     for system, value, people in TABLE_5[dataset]:
         yield _accuracy(system, value / 100, SAKAGUCHI_FIRST, "Table 5", people=people)
 
 
-def _aaai(dataset: str) -> Fact:
+def _aaai(dataset: str) -> PublishedFact:
     return _accuracy("RoBERTa fine-tuned on WinoGrande", AAAI[dataset] / 100, SAKAGUCHI, "abstract")
 
 
-def _wsc_accuracy() -> Iterator[Fact]:
+def _wsc_accuracy() -> Iterator[PublishedFact]:
     yield from _table_5("wsc273")
     yield _aaai("wsc273")
     rounded = "rounded in the paper"
@@ -107,7 +114,7 @@ def _wsc_accuracy() -> Iterator[Fact]:
     yield _accuracy("BERT attention (Klein and Nabi, 2019)", 0.60, LIU, "section 2", note=rounded)
 
 
-def _trichelair() -> Iterator[Fact]:
+def _trichelair() -> Iterator[PublishedFact]:
     expected = "abstentions counted as a half"
     rows = (
         # full, unswitched, switched, consistency, associative, the rest
@@ -126,7 +133,7 @@ def _trichelair() -> Iterator[Fact]:
     )
     for system, values, note in rows:
         for (protocol, subset, metric, where, n), value in zip(names, values, strict=True):
-            yield Fact(protocol, subset, metric, system, value / 100, TRICHELAIR, where, n=n, note=note)
+            yield PublishedFact(protocol, subset, metric, system, value / 100, TRICHELAIR, where, n=n, note=note)
 
 
 ELAZAR_TABLES = {
@@ -161,33 +168,33 @@ ZERO_SHOT = {
 }
 
 
-def _elazar(dataset: str) -> Iterator[Fact]:
+def _elazar(dataset: str) -> Iterator[PublishedFact]:
     pairs = ELAZAR_PAIRS[dataset]
     for system, where, (twins, *artifacts) in ELAZAR_TABLES[dataset]:
-        yield Fact("groups", "grouped", "accuracy", system, twins[0] / 100, ELAZAR, where, n=2 * pairs)
-        yield Fact("groups", "complete", "group_accuracy", system, twins[1] / 100, ELAZAR, where, n=pairs)
+        yield PublishedFact("groups", "grouped", "accuracy", system, twins[0] / 100, ELAZAR, where, n=2 * pairs)
+        yield PublishedFact("groups", "complete", "group_accuracy", system, twins[1] / 100, ELAZAR, where, n=pairs)
         for name, (single, group) in zip(("no-cands", "part-sent"), artifacts, strict=True):
-            yield Fact("artifacts", name, "accuracy", system, single / 100, ELAZAR, where)
-            yield Fact("artifacts", name, "group_accuracy", system, group / 100, ELAZAR, where)
+            yield PublishedFact("artifacts", name, "accuracy", system, single / 100, ELAZAR, where)
+            yield PublishedFact("artifacts", name, "group_accuracy", system, group / 100, ELAZAR, where)
     for system, (single, group) in ZERO_SHOT[dataset].items():
-        yield Fact("special-word", "all", "accuracy", system, single / 100, ELAZAR, "Table 3")
-        yield Fact("special-word", "all", "group_accuracy", system, group / 100, ELAZAR, "Table 3")
+        yield PublishedFact("special-word", "all", "accuracy", system, single / 100, ELAZAR, "Table 3")
+        yield PublishedFact("special-word", "all", "group_accuracy", system, group / 100, ELAZAR, "Table 3")
 
 
-def _elazar_na() -> Iterator[Fact]:
+def _elazar_na() -> Iterator[PublishedFact]:
     """WSC-na as Elazar et al. have it: pairs without an associative member."""
     for (system, where, _), value in zip(ELAZAR_TABLES["wsc273"], (89.45, 90.00), strict=True):
-        yield Fact("association", "non_associative_groups", "accuracy", system, value / 100, ELAZAR, where)
+        yield PublishedFact("association", "non_associative_groups", "accuracy", system, value / 100, ELAZAR, where)
 
 
-def _winogrande_dev() -> Iterator[Fact]:
+def _winogrande_dev() -> Iterator[PublishedFact]:
     system = "RoBERTa-large fine-tuned on WinoGrande"
     yield _accuracy(f"{system} (Sakaguchi et al., 2020)", 0.793, ELAZAR, "footnote 10", n=1267)
     yield _accuracy(system, 0.783, ELAZAR, "section 5.1", n=1267)
     yield _accuracy("People", 0.94, SAKAGUCHI, "abstract", people=True, note="reported for WinoGrande as a whole")
 
 
-def _winogrande_test() -> Iterator[Fact]:
+def _winogrande_test() -> Iterator[PublishedFact]:
     yield _accuracy("RoBERTa fine-tuned on WinoGrande", 0.791, SAKAGUCHI, "abstract")
     yield _accuracy("RoBERTa fine-tuned on WinoGrande-M", 0.68, LIU, "section 2", note="rounded in the paper")
     yield _accuracy("People", 0.94, SAKAGUCHI, "abstract", people=True)
@@ -205,17 +212,17 @@ WINOGENDER = {
 }
 
 
-def _winogender() -> Iterator[Fact]:
+def _winogender() -> Iterator[PublishedFact]:
     signed = "sign from the two accuracies; the paper prints the absolute value"
     for system, cells in WINOGENDER.items():
         for gender, (easy, hard) in zip(("female", "male"), (cells[:2], cells[2:]), strict=True):
             for name, value in ((f"{gender}.not_gotcha", easy), (f"{gender}.gotcha", hard)):
-                yield Fact("gender", name, "accuracy", system, value / 100, SAKAGUCHI_FIRST, "Table 6", n=120)
+                yield PublishedFact("gender", name, "accuracy", system, value / 100, SAKAGUCHI_FIRST, "Table 6", n=120)
             delta = round(easy - hard, 1) / 100
-            yield Fact("gender", gender, "delta", system, delta, SAKAGUCHI_FIRST, "Table 6", note=signed)
+            yield PublishedFact("gender", gender, "delta", system, delta, SAKAGUCHI_FIRST, "Table 6", note=signed)
 
 
-def _superglue_test() -> Iterator[Fact]:
+def _superglue_test() -> Iterator[PublishedFact]:
     search = "ensemble of the five best of 60 trials"
     for name, value in (("MC-MLM", 86), ("MC-Sent", 77), ("MC-Sent-NoSoftmax", 77), ("MC-Sent-NoPairLoss", 86)):
         yield _accuracy(f"RoBERTa, {name}", value / 100, LIU, "Table 2", note=search, n=146)

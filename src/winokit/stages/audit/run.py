@@ -14,23 +14,22 @@ from winokit.data.loading import load
 from winokit.data.predictions import read_predictions
 from winokit.data.runs import Run
 from winokit.errors import BadInput, UnknownName
-from winokit.garbage import collector_off
-from winokit.methods.scoring import Cache, Plan, Prediction, score_variants
+from winokit.methods.scoring import Cache, Prediction, ScoringPlan, score_variants
 from winokit.methods.scoring.planner import Progress
 from winokit.methods.transforms.variants import Variant, make_variants
 from winokit.models.base import Model, notes_of
 from winokit.models.registry import load_model
-from winokit.problem import Dataset
+from winokit.problem import Dataset, collector_off
 from winokit.results import Metric
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.protocols.naturalness import surprisal
 from winokit.stages.audit.protocols.stability import PERTURBED
-from winokit.stages.audit.sheet import ORIGINAL, Sheet
+from winokit.stages.audit.sheet import ORIGINAL, AuditSheet
 from winokit.stages.audit.sources import check_apart, check_once, unanswered, unmatched
 
 
 @dataclass(frozen=True)
-class Settings:
+class AuditSettings:
     """How to audit: everything but the data and the models."""
 
     protocols: Sequence[str] = tuple(PROTOCOLS)
@@ -49,7 +48,7 @@ def audit(
     *,
     scoring: str | Sequence[str] | None = None,
     predictions: Sequence[str | Path] = (),
-    settings: Settings | None = None,
+    settings: AuditSettings | None = None,
     limit: int | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
@@ -58,7 +57,7 @@ def audit(
 
     With no arguments at all, the built-in model on the bundled twins.
     """
-    settings = settings or Settings()
+    settings = settings or AuditSettings()
     if scoring is not None:
         settings = replace(settings, scorings=(scoring,) if isinstance(scoring, str) else tuple(scoring))
     for name in settings.protocols:
@@ -108,7 +107,7 @@ def audit(
     return run
 
 
-def _without_rows(run: Run, settings: Settings) -> list[str]:
+def _without_rows(run: Run, settings: AuditSettings) -> list[str]:
     """The protocols that were asked for by name, and found nothing to work on."""
     if set(settings.protocols) >= set(PROTOCOLS):
         return []
@@ -129,16 +128,16 @@ def _scored(
     variants: Mapping[str, Variant],
     model: Model,
     scoring: str | None,
-    settings: Settings,
+    settings: AuditSettings,
     cache: Cache | None,
     progress: Progress | None,
 ) -> list[Prediction]:
-    plan = Plan(scoring, settings.substitution, settings.shots, seed=settings.seed)
+    plan = ScoringPlan(scoring, settings.substitution, settings.shots, seed=settings.seed)
     everything = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
     return score_variants(everything, model, plan, cache=cache, progress=progress)
 
 
-def _surprisal(dataset: Dataset, model: Model, settings: Settings, cache: Cache | None) -> Mapping[str, float]:
+def _surprisal(dataset: Dataset, model: Model, settings: AuditSettings, cache: Cache | None) -> Mapping[str, float]:
     """How odd each text is to the model, where a protocol asks and it is cheap to tell or was asked for by name."""
     wanted = [name.partition("@")[0] for name in settings.protocols]
     if "naturalness" not in wanted:
@@ -152,7 +151,7 @@ def _judged(
     predictions: Sequence[Prediction],
     odd: Mapping[str, Mapping[str, float]],
     trained: Mapping[str, str | None],
-    settings: Settings,
+    settings: AuditSettings,
     about: dict[str, Any],
 ) -> Run:
     """Every protocol on every model and scoring."""
@@ -163,12 +162,12 @@ def _judged(
     metrics: list[Metric] = []
     left_out = []
     for (model, scoring), by_variant in named.items():
-        sheets: dict[str, Sheet] = {}
+        sheets: dict[str, AuditSheet] = {}
         for wanted in settings.protocols:
             protocol, _, subset = wanted.partition("@")
             if subset not in sheets:
                 some, odd_texts = _subset(dataset, subset), odd.get(model, {})
-                sheets[subset] = Sheet(some, by_variant, variants, model, scoring, trained.get(model), odd_texts)
+                sheets[subset] = AuditSheet(some, by_variant, variants, model, scoring, trained.get(model), odd_texts)
             metrics += [_renamed(row, subset) for row in PROTOCOLS[protocol](sheets[subset])]
         for sheet in sheets.values():
             left_out += [one for one in sheet.left_out if one not in left_out]
@@ -212,7 +211,7 @@ def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str]) -> dict[s
 
 
 def _about(
-    dataset: Dataset, models: Sequence[Model], predictions: Sequence[str | Path], settings: Settings
+    dataset: Dataset, models: Sequence[Model], predictions: Sequence[str | Path], settings: AuditSettings
 ) -> dict[str, Any]:
     """What would be needed to do it again."""
     return {

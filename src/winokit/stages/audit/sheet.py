@@ -14,7 +14,7 @@ import numpy as np
 from winokit.data.runs import LeftOut
 from winokit.methods.metrics import complete_groups
 from winokit.methods.metrics.arrays import BoolArray, FloatArray
-from winokit.methods.metrics.measuring import Columns, Head, Name, clusters_by_id, original_id
+from winokit.methods.metrics.measuring import MetricColumns, Name, RowHead, clusters_by_id, original_id
 from winokit.methods.scoring import Prediction
 from winokit.methods.transforms.variants import Variant
 from winokit.problem import Dataset, Problem
@@ -26,7 +26,7 @@ READS_PRONOUN = ("ask", "pronoun", "attention", "own")
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradedProblems:
     """A labelled problem with its prediction."""
 
     problem: Problem
@@ -39,7 +39,7 @@ class Graded:
 
 
 @dataclass
-class Sheet:
+class AuditSheet:
     """Everything protocols work on, for one dataset, model and scoring."""
 
     dataset: Dataset
@@ -52,7 +52,7 @@ class Sheet:
     surprisal: Mapping[str, float] = field(default_factory=dict)
     """Per-word surprisal of each solved text, by problem id, where it is known."""
     left_out: list[LeftOut] = field(default_factory=list)
-    _graded: dict[str, list[Graded]] = field(default_factory=dict, init=False, repr=False)
+    _graded: dict[str, list[GradedProblems]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def reads_pronoun(self) -> bool:
@@ -70,51 +70,60 @@ class Sheet:
         return clusters_by_id(self.dataset)
 
     @cached_property
-    def head(self) -> Head:
+    def head(self) -> RowHead:
         """What every row begins with."""
-        return Head(self.dataset.card.name, self.model, self.scoring, self.formalization)
+        return RowHead(self.dataset.card.name, self.model, self.scoring, self.formalization)
 
-    def columns(self, graded: Sequence[Graded]) -> Columns:
+    def columns(self, graded: Sequence[GradedProblems]) -> MetricColumns:
         """Graded problems as columns."""
-        return Columns([one.problem for one in graded], [one.choice for one in graded], self.clusters)
+        return MetricColumns([one.problem for one in graded], [one.choice for one in graded], self.clusters)
 
-    def graded(self, variant: str = ORIGINAL) -> list[Graded]:
+    def graded(self, variant: str = ORIGINAL) -> list[GradedProblems]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""
         if variant not in self._graded:
             self._graded[variant] = self._find_graded(variant)
         return self._graded[variant]
 
-    def _find_graded(self, variant: str) -> list[Graded]:
+    def _find_graded(self, variant: str) -> list[GradedProblems]:
         problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
         found = self.predictions.get(variant, {})
         pairs = ((problem, found.get(original_id(problem))) for problem in problems if problem.answer is not None)
         known = self.clusters
         return [
-            Graded(problem, prediction)
+            GradedProblems(problem, prediction)
             for problem, prediction in pairs
             if prediction is not None and original_id(problem) in known
         ]
 
     def accuracy(
-        self, protocol: str, subset: str, graded: Sequence[Graded], metric: str = "accuracy", note: str | None = None
+        self,
+        protocol: str,
+        subset: str,
+        graded: Sequence[GradedProblems],
+        metric: str = "accuracy",
+        note: str | None = None,
     ) -> Iterable[Metric]:
         """An accuracy row: twins are one cluster."""
         return self.head.accuracy((protocol, subset, metric), self.columns(graded), note)
 
     def gap(
-        self, name: Name, first: Sequence[Graded], second: Sequence[Graded], note: str | None = None
+        self, name: Name, first: Sequence[GradedProblems], second: Sequence[GradedProblems], note: str | None = None
     ) -> Iterable[Metric]:
         """A row for the accuracy on one subset minus that on another; nothing where one is empty."""
         is_first = np.arange(len(first) + len(second)) < len(first)
         return self.head.gap(name, self.columns([*first, *second]), is_first, note)
 
     def by_group(
-        self, name: Name, graded: Sequence[Graded], units: Callable[..., BoolArray], chances: Callable[..., FloatArray]
+        self,
+        name: Name,
+        graded: Sequence[GradedProblems],
+        units: Callable[..., BoolArray],
+        chances: Callable[..., FloatArray],
     ) -> Iterable[Metric]:
         """A row for a share of complete groups: `n` counts groups."""
         return self.head.by_group(name, self.columns(graded), units, chances, self.sizes)
 
-    def complete(self, graded: Sequence[Graded]) -> list[list[Graded]]:
+    def complete(self, graded: Sequence[GradedProblems]) -> list[list[GradedProblems]]:
         """The groups whose every member is among those graded."""
         members = complete_groups([one.problem.group for one in graded], self.sizes)
         return [[graded[row] for row in rows] for rows in members.values()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from winokit.data.predictions import Read
+from winokit.data.predictions import ReadPredictions
 from winokit.data.runs import LeftOut
 from winokit.errors import BadInput
 from winokit.methods.scoring import Prediction
@@ -46,7 +46,7 @@ def unanswered(rows: Iterable[Prediction], wanted: Collection[str]) -> list[str]
     ]
 
 
-def unmatched(reads: Iterable[Read]) -> list[LeftOut]:
+def unmatched(reads: Iterable[ReadPredictions]) -> list[LeftOut]:
     """Rows of prediction files that belong to no problem; never guessed, always told."""
     return [
         LeftOut("predictions", f"{read.model} ({read.scoring})", f"the first: {read.unmatched[0]}", len(read.unmatched))

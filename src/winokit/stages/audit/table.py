@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from winokit.data.runs import Run
-from winokit.drawing.plots import Line, forest
+from winokit.drawing.plots import ForestLine, forest
 from winokit.drawing.scorers import scorers
 from winokit.drawing.wording import count, probability, say, say_chance, say_interval
 from winokit.results import AT, Metric
@@ -42,7 +42,7 @@ def summary_table(run: Run) -> Table:
     return table
 
 
-def _cell(line: Line, scorer: int) -> str:
+def _cell(line: ForestLine, scorer: int) -> str:
     mark = next((mark for mark in line.marks if mark.scorer == scorer), None)
     if mark is None:
         return ""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, Case, DecisionTable, State, Verdict
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, DecisionTable, State, Verdict, VerdictCase
 from winokit.drawing.wording import percent, plural
 from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric
-from winokit.stages.audit.findings import FINDINGS, Rows, states
+from winokit.stages.audit.findings import FINDINGS, MetricRows, states
 
 NONE, SOME, ALL = "none", "some", "all"
 LARGE = "large"
@@ -26,41 +26,53 @@ HEADLINE = DecisionTable(
         "abstained": (NONE, SOME, ALL),
     },
     cases=(
-        Case({"abstained": ALL}, "Nothing was decided", BAD),
-        Case({"single": UNKNOWN, "group": UNKNOWN}, "No accuracy to judge", PLAIN),
-        Case({"single": UNKNOWN, "group": ABOVE}, "Above chance on whole groups", PLAIN),
-        Case({"single": UNKNOWN, "group": AT}, "Whole groups are not distinguishable from guessing", BAD),
-        Case({"single": UNKNOWN, "group": BELOW}, "Below chance on whole groups", BAD),
+        VerdictCase({"abstained": ALL}, "Nothing was decided", BAD),
+        VerdictCase({"single": UNKNOWN, "group": UNKNOWN}, "No accuracy to judge", PLAIN),
+        VerdictCase({"single": UNKNOWN, "group": ABOVE}, "Above chance on whole groups", PLAIN),
+        VerdictCase({"single": UNKNOWN, "group": AT}, "Whole groups are not distinguishable from guessing", BAD),
+        VerdictCase({"single": UNKNOWN, "group": BELOW}, "Below chance on whole groups", BAD),
         # The interval over groups and the exact test of guessing disagree: nothing is claimed of single problems.
-        Case({"single": ABOVE, "luck": LARGE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN),
-        Case({"single": ABOVE, "luck": LARGE, "group": BELOW}, "Borderline on problems, below chance on groups", BAD),
-        Case({"single": ABOVE, "luck": LARGE}, "Borderline: one test excludes guessing, the other does not", BAD),
-        Case({"single": AT, "luck": RARE, "group": BELOW}, "Borderline on problems, below chance on groups", BAD),
-        Case({"single": AT, "luck": RARE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN),
-        Case({"single": AT, "luck": RARE}, "Borderline: one test excludes guessing, the other does not", BAD),
-        Case({"single": ABOVE, "group": ABOVE}, "Above chance, on whole groups too", GOOD),
-        Case({"single": ABOVE, "group": AT}, "Above chance on problems, whole groups not told from it", BAD),
-        Case({"single": ABOVE, "group": BELOW}, "Above chance on problems, below it on whole groups", BAD),
-        Case({"single": ABOVE}, "Above chance", PLAIN),
-        Case({"single": AT, "group": ABOVE}, "Not told from guessing on problems, above chance on groups", PLAIN),
-        Case({"single": AT, "group": BELOW}, "Not told from guessing on problems, below chance on groups", BAD),
-        Case({"single": AT}, "Not distinguishable from guessing", BAD),
-        Case({"single": BELOW, "group": ABOVE}, "Below chance on problems, above it on whole groups", BAD),
-        Case({"single": BELOW}, "Below chance", BAD),
+        VerdictCase(
+            {"single": ABOVE, "luck": LARGE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN
+        ),
+        VerdictCase(
+            {"single": ABOVE, "luck": LARGE, "group": BELOW}, "Borderline on problems, below chance on groups", BAD
+        ),
+        VerdictCase(
+            {"single": ABOVE, "luck": LARGE}, "Borderline: one test excludes guessing, the other does not", BAD
+        ),
+        VerdictCase(
+            {"single": AT, "luck": RARE, "group": BELOW}, "Borderline on problems, below chance on groups", BAD
+        ),
+        VerdictCase(
+            {"single": AT, "luck": RARE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN
+        ),
+        VerdictCase({"single": AT, "luck": RARE}, "Borderline: one test excludes guessing, the other does not", BAD),
+        VerdictCase({"single": ABOVE, "group": ABOVE}, "Above chance, on whole groups too", GOOD),
+        VerdictCase({"single": ABOVE, "group": AT}, "Above chance on problems, whole groups not told from it", BAD),
+        VerdictCase({"single": ABOVE, "group": BELOW}, "Above chance on problems, below it on whole groups", BAD),
+        VerdictCase({"single": ABOVE}, "Above chance", PLAIN),
+        VerdictCase(
+            {"single": AT, "group": ABOVE}, "Not told from guessing on problems, above chance on groups", PLAIN
+        ),
+        VerdictCase({"single": AT, "group": BELOW}, "Not told from guessing on problems, below chance on groups", BAD),
+        VerdictCase({"single": AT}, "Not distinguishable from guessing", BAD),
+        VerdictCase({"single": BELOW, "group": ABOVE}, "Below chance on problems, above it on whole groups", BAD),
+        VerdictCase({"single": BELOW}, "Below chance", BAD),
     ),
 )
 
 
 def verdict(metrics: Sequence[Metric]) -> Verdict:
     """The verdict on one scorer from its rows."""
-    rows = Rows(metrics)
+    rows = MetricRows(metrics)
     state = headline_state(rows)
     case = HEADLINE.decide(state)
     found = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
     return Verdict(case.word, case.tone, _headline(rows, state), tuple(found))
 
 
-def headline_state(rows: Rows) -> dict[str, str]:
+def headline_state(rows: MetricRows) -> dict[str, str]:
     """What is known of single problems, groups, luck and abstentions, and of every finding."""
     single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
     luck, silent = rows.find("luck", "all", "p_chance"), rows.find("accuracy", "all", "abstained")
@@ -72,7 +84,7 @@ def headline_state(rows: Rows) -> dict[str, str]:
     return found | states(rows.tested)
 
 
-def _headline(rows: Rows, state: State) -> str:
+def _headline(rows: MetricRows, state: State) -> str:
     """The numbers behind the word; those of one sentence are of the same problems."""
     single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
     grouped = rows.find("groups", "grouped")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from winokit.data.runs import Run
-from winokit.drawing.decision import GOOD, PLAIN, SMALL, Case, DecisionTable
+from winokit.drawing.decision import GOOD, PLAIN, SMALL, DecisionTable, VerdictCase
 from winokit.drawing.figures import Figure, draw_forest, forest_height, write_figures
 from winokit.drawing.page import INDEX, write_page
 from winokit.drawing.plots import Forest, difference_forest, forest
@@ -22,7 +22,7 @@ Comparisons = Mapping[tuple[str, str, str], Comparison]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ScorerPair:
     """One paired test, with its p-value corrected for the number of tests on the page."""
 
     first: str
@@ -55,14 +55,14 @@ class ComparePage:
     sentences: tuple[str, ...]
     forest: Forest
     differences: Forest
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ScorerPair, ...]
 
 
 def write_comparison(runs: Mapping[str, Run], comparisons: Comparisons, folder: Path) -> Path:
     """Write the page that compares runs into a folder and return it."""
     page = comparison_of(runs, comparisons)
     figures = write_figures(_figures(page), folder / "figures")
-    write_page(folder / INDEX, "compare/page.html.j2", page=page, figures=figures)
+    write_page(folder / INDEX, "stages/compare/page.html.j2", page=page, figures=figures)
     return folder / INDEX
 
 
@@ -81,10 +81,10 @@ def comparison_of(runs: Mapping[str, Run], comparisons: Comparisons) -> CompareP
     )
 
 
-def paired(comparisons: Comparisons) -> list[Pair]:
+def paired(comparisons: Comparisons) -> list[ScorerPair]:
     """The tests with Holm's correction over all of them; the p-values are those over groups."""
     corrected = holm([found.p_groups for found in comparisons.values()])
-    return [Pair(*names, found, p) for (names, found), p in zip(comparisons.items(), corrected, strict=True)]
+    return [ScorerPair(*names, found, p) for (names, found), p in zip(comparisons.items(), corrected, strict=True)]
 
 
 def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Metric]]:
@@ -105,7 +105,7 @@ def comparison_sentences(comparisons: Comparisons) -> list[str]:
     return list(_sentences(paired(comparisons)))
 
 
-def _sentences(pairs: Sequence[Pair]) -> Iterator[str]:
+def _sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
     """What may be said of each two scorers, from every test between them."""
     many = f" after correction for {plural(len(pairs), 'test')}" if len(pairs) > 1 else ""
     for names in dict.fromkeys((pair.first, pair.second) for pair in pairs):
@@ -121,7 +121,7 @@ def _sentences(pairs: Sequence[Pair]) -> Iterator[str]:
         yield f"{said}: {names[0]} has {numbers}{many}."
 
 
-def _ahead(pair: Pair | None) -> str:
+def _ahead(pair: ScorerPair | None) -> str:
     if pair is None:
         return UNKNOWN
     return AT if pair.ahead is None else ABOVE if pair.ahead == pair.first else BELOW
@@ -130,25 +130,33 @@ def _ahead(pair: Pair | None) -> str:
 COMPARED = DecisionTable(
     facts={"accuracy": (ABOVE, AT, BELOW, UNKNOWN), "group_accuracy": (ABOVE, AT, BELOW, UNKNOWN)},
     cases=(
-        Case({"accuracy": ABOVE, "group_accuracy": ABOVE}, "{first} is ahead of {second}, on whole groups too", GOOD),
-        Case({"accuracy": BELOW, "group_accuracy": BELOW}, "{second} is ahead of {first}, on whole groups too", GOOD),
-        Case({"accuracy": ABOVE, "group_accuracy": BELOW}, "{first} is ahead on problems, {second} on groups", PLAIN),
-        Case({"accuracy": BELOW, "group_accuracy": ABOVE}, "{second} is ahead on problems, {first} on groups", PLAIN),
-        Case(
+        VerdictCase(
+            {"accuracy": ABOVE, "group_accuracy": ABOVE}, "{first} is ahead of {second}, on whole groups too", GOOD
+        ),
+        VerdictCase(
+            {"accuracy": BELOW, "group_accuracy": BELOW}, "{second} is ahead of {first}, on whole groups too", GOOD
+        ),
+        VerdictCase(
+            {"accuracy": ABOVE, "group_accuracy": BELOW}, "{first} is ahead on problems, {second} on groups", PLAIN
+        ),
+        VerdictCase(
+            {"accuracy": BELOW, "group_accuracy": ABOVE}, "{second} is ahead on problems, {first} on groups", PLAIN
+        ),
+        VerdictCase(
             {"accuracy": ABOVE, "group_accuracy": AT},
             "{first} is ahead of {second}; groups do not tell",
             PLAIN,
         ),
-        Case(
+        VerdictCase(
             {"accuracy": BELOW, "group_accuracy": AT},
             "{second} is ahead of {first}; groups do not tell",
             PLAIN,
         ),
-        Case({"accuracy": ABOVE}, "{first} is ahead of {second}", GOOD),
-        Case({"accuracy": BELOW}, "{second} is ahead of {first}", GOOD),
-        Case({"group_accuracy": ABOVE}, "{first} is ahead of {second} on groups; problems do not tell", PLAIN),
-        Case({"group_accuracy": BELOW}, "{second} is ahead of {first} on groups; problems do not tell", PLAIN),
-        Case({}, "{first} and {second} are not told apart", PLAIN),
+        VerdictCase({"accuracy": ABOVE}, "{first} is ahead of {second}", GOOD),
+        VerdictCase({"accuracy": BELOW}, "{second} is ahead of {first}", GOOD),
+        VerdictCase({"group_accuracy": ABOVE}, "{first} is ahead of {second} on groups; problems do not tell", PLAIN),
+        VerdictCase({"group_accuracy": BELOW}, "{second} is ahead of {first} on groups; problems do not tell", PLAIN),
+        VerdictCase({}, "{first} and {second} are not told apart", PLAIN),
     ),
 )
 
@@ -165,7 +173,7 @@ def measure_title(measure: str) -> str:
     return known.get(measure) or plain.get(measure, measure.replace("_", " ")).lower()
 
 
-def _differences(pairs: Sequence[Pair]) -> Forest:
+def _differences(pairs: Sequence[ScorerPair]) -> Forest:
     rows = [
         Metric(
             dataset="",

@@ -19,7 +19,7 @@ from winokit.errors import BadInput
 from winokit.methods.metrics import LogFit, clusters, complete_groups, fit_log, leaderboard_auc
 from winokit.methods.metrics.crossed import Crossed, crossed_share
 from winokit.problem import Dataset
-from winokit.stages.curve.points import ACCURACY, GROUP, Point, Score
+from winokit.stages.curve.points import ACCURACY, GROUP, CurvePoint, PointScore
 
 Matrix = NDArray[np.float64]
 PER_CENT = 100
@@ -27,13 +27,13 @@ FEWEST_SIZES = 2
 
 
 @dataclass(frozen=True)
-class Level:
+class CurveLevel:
     """One size: the mean over its restarts, and each of them."""
 
     asked: int
     sizes: tuple[int, ...]
     values: tuple[float, ...]
-    mean: Score
+    mean: PointScore
 
     @property
     def size(self) -> float:
@@ -47,7 +47,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Reach:
+class CurveReach:
     """The size at which a line has some accuracy, and the sizes at which that is plausible; infinite for never."""
 
     target: float
@@ -57,19 +57,19 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Series:
+class CurveSeries:
     """One curve: a formalization on a test set, single or group accuracy."""
 
     dataset: str
     formalization: str
     measure: str
-    levels: tuple[Level, ...]
+    levels: tuple[CurveLevel, ...]
     fit: LogFit | None = None
     """In per cent, of the logarithm of the size; None where there are fewer than two sizes above nought."""
     fitted: tuple[int, ...] = ()
     """The sizes the line was fitted to."""
-    reach: Reach | None = None
-    auc: Score | None = None
+    reach: CurveReach | None = None
+    auc: PointScore | None = None
     """The leaderboard's area under the curve, from 0 to 1."""
 
     @property
@@ -94,7 +94,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Goal:
+class CurveGoal:
     """What curves are extrapolated to, in per cent, and from which size on the line is fitted."""
 
     human: float | None = 94.0
@@ -112,7 +112,7 @@ class Goal:
         return self.human if measure == ACCURACY else self.human_group
 
 
-def series_of(points: Sequence[Point], goal: Goal, tests: Iterable[Dataset] = ()) -> list[Series]:
+def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dataset] = ()) -> list[CurveSeries]:
     """Every curve that the points make, in the order in which they come."""
     known = {test.card.name: test for test in tests}
     names = dict.fromkeys((point.dataset, point.formalization) for point in points)
@@ -126,12 +126,12 @@ def series_of(points: Sequence[Point], goal: Goal, tests: Iterable[Dataset] = ()
     return sorted(found, key=lambda one: list(names).index((one.dataset, one.formalization)))
 
 
-def _series(measure: str, points: Sequence[Point], goal: Goal, test: Dataset | None) -> Series:
-    units = None if test is None else Units.of(test, measure)
+def _series(measure: str, points: Sequence[CurvePoint], goal: CurveGoal, test: Dataset | None) -> CurveSeries:
+    units = None if test is None else CurveUnits.of(test, measure)
     asked = sorted({point.asked for point in points})
     levels = [_level([one for one in points if one.asked == size], measure, units) for size in asked]
     first = points[0]
-    series = Series(first.dataset, first.formalization, measure, tuple(levels))
+    series = CurveSeries(first.dataset, first.formalization, measure, tuple(levels))
     series = replace(series, auc=_auc(points, series, units))
     some = [point for point in points if point.size >= max(1, goal.fit_from)]
     if len({point.size for point in some}) < FEWEST_SIZES:
@@ -142,7 +142,7 @@ def _series(measure: str, points: Sequence[Point], goal: Goal, test: Dataset | N
     return replace(series, fit=fit, fitted=fitted, reach=None if target is None else reach_of(fit, target))
 
 
-def _fit(points: Sequence[Point], measure: str, units: Units | None) -> LogFit:
+def _fit(points: Sequence[CurvePoint], measure: str, units: CurveUnits | None) -> LogFit:
     """The line through all points, as sure as restarts and test units let it be."""
     logs = np.log([point.size for point in points])
     fit = fit_log([point.size for point in points], [PER_CENT * _value(point, measure) for point in points])
@@ -158,31 +158,31 @@ def _fit(points: Sequence[Point], measure: str, units: Units | None) -> LogFit:
     return replace(fit, variance=(there, both, slope), degrees=crossed.degrees(1))
 
 
-def reach_of(fit: LogFit, target: float) -> Reach:
+def reach_of(fit: LogFit, target: float) -> CurveReach:
     """Where a line reaches a target; one that does not rise never does, and has no interval to speak of."""
     if fit.slope <= 0:
-        return Reach(target, math.inf, math.inf, math.inf)
+        return CurveReach(target, math.inf, math.inf, math.inf)
     interval = fit.reaches_interval(target)
-    return Reach(target, fit.reaches(target), interval.low, interval.high)
+    return CurveReach(target, fit.reaches(target), interval.low, interval.high)
 
 
-def _level(points: Sequence[Point], measure: str, units: Units | None) -> Level:
+def _level(points: Sequence[CurvePoint], measure: str, units: CurveUnits | None) -> CurveLevel:
     values = tuple(_value(point, measure) for point in points)
     guesses = [score.chance for point in points if (score := point.score(measure)) and score.chance is not None]
-    mean = Score(fmean(values), chance=fmean(guesses) if guesses else None)
+    mean = PointScore(fmean(values), chance=fmean(guesses) if guesses else None)
     if units is not None:
         low, high = crossed_share(np.stack([units.shares(point) for point in points]))
         mean = replace(mean, low=low, high=high, n=len(units.counts) if measure == GROUP else int(units.counts.sum()))
-    return Level(points[0].asked, tuple(point.size for point in points), values, mean)
+    return CurveLevel(points[0].asked, tuple(point.size for point in points), values, mean)
 
 
-def _auc(points: Sequence[Point], series: Series, units: Units | None) -> Score | None:
+def _auc(points: Sequence[CurvePoint], series: CurveSeries, units: CurveUnits | None) -> PointScore | None:
     """The area under the curve over all sizes above nought: a weighted sum of accuracies."""
     levels = [level for level in series.levels if level.size > 0]
     if len(levels) < FEWEST_SIZES:
         return None
     sizes = [level.size for level in levels]
-    area = Score(leaderboard_auc([level.mean.value for level in levels], sizes), chance=levels[0].mean.chance)
+    area = PointScore(leaderboard_auc([level.mean.value for level in levels], sizes), chance=levels[0].mean.chance)
     weights = [leaderboard_auc(row, sizes) for row in np.eye(len(sizes)).tolist()]
     weighted = {level.asked: weight / len(level.values) for level, weight in zip(levels, weights, strict=True)}
     own = [point for point in points if point.asked in weighted]
@@ -194,7 +194,7 @@ def _auc(points: Sequence[Point], series: Series, units: Units | None) -> Score 
 
 
 @dataclass(frozen=True)
-class Units:
+class CurveUnits:
     """What is drawn from a test set: groups and problems alone, or, for group accuracy, the complete groups."""
 
     number: NDArray[np.int64]
@@ -204,7 +204,7 @@ class Units:
     together: bool
 
     @classmethod
-    def of(cls, test: Dataset, measure: str) -> Units | None:
+    def of(cls, test: Dataset, measure: str) -> CurveUnits | None:
         """The units of the problems with an answer; None where there is nothing to draw."""
         groups = [problem.group for problem in test if problem.answer is not None]
         if measure == ACCURACY:
@@ -219,7 +219,7 @@ class Units:
             number[rows] = unit
         return cls(number, np.ones(len(members)), True) if members else None
 
-    def shares(self, point: Point) -> Matrix:
+    def shares(self, point: CurvePoint) -> Matrix:
         """A number for each unit, whose plain mean is the point's share and whose spread is that of the share.
 
         Units of different sizes weigh by their problems, so that each adds what it has more than the share gives it.
@@ -233,7 +233,7 @@ class Units:
         found: Matrix = share + (right - share * self.counts) / self.counts.mean()
         return found
 
-    def by_restart(self, points: Sequence[Point], weights: Matrix) -> Matrix | None:
+    def by_restart(self, points: Sequence[CurvePoint], weights: Matrix) -> Matrix | None:
         """Weighted sums of points as an array of (restarts, units, sums), whose means over the first two they are.
 
         `weights` has a row for each point and a column for each sum. None where a restart lacks a size.
@@ -248,7 +248,7 @@ class Units:
         return table
 
 
-def _value(point: Point, measure: str) -> float:
+def _value(point: CurvePoint, measure: str) -> float:
     score = point.score(measure)
     assert score is not None
     return score.value

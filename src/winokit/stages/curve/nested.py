@@ -42,7 +42,7 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
 
 
 @dataclass(frozen=True)
-class Growth:
+class NestedGrowth:
     """Training sets that grow: drawn anew from one dataset for each restart, or the same files for all."""
 
     sizes: tuple[int, ...]
@@ -51,7 +51,7 @@ class Growth:
     files: tuple[Dataset, ...] = ()
 
     @classmethod
-    def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> Growth:
+    def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> NestedGrowth:
         """The sizes that come as files, from small to large, after nought where the untrained model is wanted."""
         lengths = [len(one) for one in files]
         if sorted(set(lengths)) != lengths:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from winokit.drawing.figures import COLOURS, GREY, Figure
-from winokit.stages.curve.fit import Series
-from winokit.stages.curve.points import ACCURACY, GROUP, Score
+from winokit.stages.curve.fit import CurveSeries
+from winokit.stages.curve.points import ACCURACY, GROUP, PointScore
 from winokit.stages.curve.wording import names_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ APART = 13.0
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class CurveDot:
     """One size of one curve, in per cent of the plot from the left and from the top."""
 
     x: float
@@ -36,23 +36,23 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CurveLine:
     """One curve: its colour's number, its dots, and the ends of the fitted line."""
 
     colour: int
     name: str
-    dots: tuple[Dot, ...]
+    dots: tuple[CurveDot, ...]
     ends: tuple[float, float, float, float] | None
     others: tuple[tuple[float, float], ...]
     """Every restart by itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class CurveChart:
     """All curves of single or of group accuracy."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[CurveLine, ...]
     ticks: tuple[tuple[float, str], ...]
     levels: tuple[tuple[float, str], ...]
     """Horizontal lines: places from the top and labels."""
@@ -60,10 +60,10 @@ class Chart:
     goal: float | None
 
 
-class Axis:
+class CurveAxis:
     """From sizes and shares to places."""
 
-    def __init__(self, series: Sequence[Series]) -> None:
+    def __init__(self, series: Sequence[CurveSeries]) -> None:
         sizes = sorted({level.size for one in series for level in one.levels})
         positive = [size for size in sizes if size > 0]
         self.zero = sizes[0] == 0
@@ -82,7 +82,7 @@ class Axis:
         return 100 - 100 * (share - self.low) / (self.high - self.low)
 
 
-def charts_of(series: Sequence[Series]) -> tuple[Chart, ...]:
+def charts_of(series: Sequence[CurveSeries]) -> tuple[CurveChart, ...]:
     """The plot of single accuracy, and that of group accuracy where there are groups."""
     found = []
     for measure, title in TITLES.items():
@@ -92,15 +92,15 @@ def charts_of(series: Sequence[Series]) -> tuple[Chart, ...]:
     return tuple(found)
 
 
-def _chart(title: str, series: Sequence[Series]) -> Chart:
-    axis = Axis(series)
+def _chart(title: str, series: Sequence[CurveSeries]) -> CurveChart:
+    axis = CurveAxis(series)
     guess, goal = _guess(series), _goal(series)
     lines = tuple(
         _line(at, name, one, axis) for at, (name, one) in enumerate(zip(names_of(series), series, strict=True))
     )
     steps = round((axis.high - axis.low) / 0.1)
     shown = [axis.low + 0.1 * step for step in range(steps + 1) if steps <= 6 or step % 2 == 0]
-    return Chart(
+    return CurveChart(
         title,
         lines,
         tuple(_ticks(series, axis)),
@@ -110,13 +110,13 @@ def _chart(title: str, series: Sequence[Series]) -> Chart:
     )
 
 
-def _line(at: int, name: str, one: Series, axis: Axis) -> Line:
+def _line(at: int, name: str, one: CurveSeries, axis: CurveAxis) -> CurveLine:
     dots = []
     for level in one.levels:
         mean = level.mean
         known = mean.low is not None and mean.high is not None
         dots.append(
-            Dot(
+            CurveDot(
                 round(axis.x(level.size), 3),
                 round(axis.y(mean.value), 3),
                 round(axis.y(mean.high or 0), 3) if known else None,
@@ -136,17 +136,17 @@ def _line(at: int, name: str, one: Series, axis: Axis) -> Line:
         if len(level.values) > 1
         for size, value in zip(level.sizes, level.values, strict=True)
     )
-    return Line(at % len(COLOURS), name, tuple(dots), ends, others)  # type: ignore[arg-type]
+    return CurveLine(at % len(COLOURS), name, tuple(dots), ends, others)  # type: ignore[arg-type]
 
 
-def _guessed(mean: Score) -> bool:
+def _guessed(mean: PointScore) -> bool:
     """Whether guessing is inside the interval."""
     if mean.low is None or mean.high is None or mean.chance is None:
         return False
     return mean.low <= mean.chance <= mean.high
 
 
-def _ticks(series: Sequence[Series], axis: Axis) -> list[tuple[float, str]]:
+def _ticks(series: Sequence[CurveSeries], axis: CurveAxis) -> list[tuple[float, str]]:
     """Sizes under the axis: the first, the last, and of those between as many as have room."""
     asked = {level.asked: axis.x(level.size) for one in series for level in one.levels}
     places = sorted((round(place, 3), f"{size:,}") for size, place in asked.items())
@@ -157,15 +157,15 @@ def _ticks(series: Sequence[Series], axis: Axis) -> list[tuple[float, str]]:
     return [*kept, *places[-1:]] if len(places) > 1 else kept
 
 
-def _guess(series: Sequence[Series]) -> float | None:
+def _guess(series: Sequence[CurveSeries]) -> float | None:
     return next((level.mean.chance for one in series for level in one.levels if level.mean.chance is not None), None)
 
 
-def _goal(series: Sequence[Series]) -> float | None:
+def _goal(series: Sequence[CurveSeries]) -> float | None:
     return next((one.reach.target / 100 for one in series if one.reach is not None), None)
 
 
-def _range(series: Sequence[Series]) -> tuple[float, float]:
+def _range(series: Sequence[CurveSeries]) -> tuple[float, float]:
     """Tenths that hold every interval, guessing and the goal."""
     means = [level.mean for one in series for level in one.levels]
     values = [value for mean in means for value in (mean.value, mean.low, mean.high, mean.chance) if value is not None]
@@ -176,7 +176,7 @@ def _range(series: Sequence[Series]) -> tuple[float, float]:
     return max(0.0, bottom), min(1.0, max(math.ceil(10 * high + 0.2) / 10, bottom + 0.2))
 
 
-def figures_of_curve(series: Sequence[Series]) -> dict[str, Figure]:
+def figures_of_curve(series: Sequence[CurveSeries]) -> dict[str, Figure]:
     """The plot as a file: single and group side by side."""
     panels = [
         _panel(title, own)
@@ -187,13 +187,13 @@ def figures_of_curve(series: Sequence[Series]) -> dict[str, Figure]:
     return {"curve": Figure(panels, 4.6, 3.6)} if panels else {}
 
 
-def _panel(title: str, series: Sequence[Series]) -> Callable[[Axes], None]:
+def _panel(title: str, series: Sequence[CurveSeries]) -> Callable[[Axes], None]:
     return lambda ax: draw_curve(ax, title, series)
 
 
-def draw_curve(ax: Axes, title: str, series: Sequence[Series]) -> None:
+def draw_curve(ax: Axes, title: str, series: Sequence[CurveSeries]) -> None:
     """Means with intervals, single restarts in pale, the fitted line, what guessing gives and the goal."""
-    axis = Axis(series)
+    axis = CurveAxis(series)
     for at, (name, one) in enumerate(zip(names_of(series), series, strict=True)):
         colour = COLOURS[at % len(COLOURS)]
         for level in one.levels:

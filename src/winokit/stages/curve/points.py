@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class PointScore:
     """A share with its interval, over how many, and what guessing gives; unknown parts are None."""
 
     value: float
@@ -36,7 +36,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """One size in one restart."""
 
     dataset: str
@@ -47,19 +47,19 @@ class Point:
     """What was trained on: at most what was asked, since groups are whole."""
     restart: int
     seed: int | None
-    accuracy: Score | None
-    group_accuracy: Score | None = None
+    accuracy: PointScore | None
+    group_accuracy: PointScore | None = None
     abstained: float = 0.0
     warnings: tuple[str, ...] = ()
     right: NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
     """Of each problem whether it is right, in the test set's order; None for numbers from a file."""
 
-    def score(self, measure: str) -> Score | None:
+    def score(self, measure: str) -> PointScore | None:
         """Its accuracy or its group accuracy."""
         return self.accuracy if measure == ACCURACY else self.group_accuracy
 
 
-def write_points(points: Sequence[Point], path: Path) -> None:
+def write_points(points: Sequence[CurvePoint], path: Path) -> None:
     """Write points.csv, one row a point, with shares from 0 to 1."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -71,11 +71,11 @@ def write_points(points: Sequence[Point], path: Path) -> None:
     write_whole(path, text.getvalue().encode())
 
 
-def _cells(score: Score | None) -> tuple[object, ...]:
+def _cells(score: PointScore | None) -> tuple[object, ...]:
     return ("",) * 5 if score is None else (score.value, score.low, score.high, score.n, score.chance)
 
 
-def read_points(path: Path) -> list[Point]:
+def read_points(path: Path) -> list[CurvePoint]:
     """Points from a csv file with a size and an accuracy (single), a group accuracy (group) or both in each row.
 
     Numbers above 1 mean per cent. `dataset`, `formalization` and `restart` tell curves and restarts apart.
@@ -99,7 +99,7 @@ def _folded(name: str) -> str:
     return name.strip().casefold().replace(" ", "_")
 
 
-def _point(path: Path, line: int, row: Mapping[str, str], scale: float) -> Point:
+def _point(path: Path, line: int, row: Mapping[str, str], scale: float) -> CurvePoint:
     size = _number(path, line, row, SIZE)
     if size is None or size < 0 or size != int(size):
         raise BadInput(f"{path}:{line}: field 'size': a whole number expected, found {row.get(SIZE)!r}")
@@ -107,7 +107,7 @@ def _point(path: Path, line: int, row: Mapping[str, str], scale: float) -> Point
     if accuracy is None and group is None:
         raise BadInput(f"{path}:{line}: neither an accuracy nor a group accuracy")
     asked = _number(path, line, row, "asked")
-    return Point(
+    return CurvePoint(
         row.get("dataset") or path.stem,
         row.get("formalization") or "",
         int(size if asked is None else asked),
@@ -119,14 +119,14 @@ def _point(path: Path, line: int, row: Mapping[str, str], scale: float) -> Point
     )
 
 
-def _score(path: Path, line: int, row: Mapping[str, str], name: str, scale: float) -> Score | None:
+def _score(path: Path, line: int, row: Mapping[str, str], name: str, scale: float) -> PointScore | None:
     value = _number(path, line, row, name)
     if value is None:
         return None
     if not 0 <= value / scale <= 1:
         raise BadInput(f"{path}:{line}: field {name!r}: a share or a percentage expected, found {row[name]!r}")
     guess = _number(path, line, row, "chance" if name == ACCURACY else "group_chance")
-    return Score(value / scale, chance=guess)
+    return PointScore(value / scale, chance=guess)
 
 
 def _number(path: Path, line: int, row: Mapping[str, str], name: str) -> float | None:

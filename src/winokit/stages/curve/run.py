@@ -22,26 +22,26 @@ import winokit
 from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.training.arms import ORIGINAL, make_variant
-from winokit.methods.training.data import Data
+from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import RESULTS
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.results import Metric, rows_to_json
-from winokit.stages.curve.fit import Series, series_of
-from winokit.stages.curve.nested import Growth
-from winokit.stages.curve.points import Point, write_points
+from winokit.stages.curve.fit import CurveSeries, series_of
+from winokit.stages.curve.nested import NestedGrowth
+from winokit.stages.curve.points import CurvePoint, write_points
 from winokit.stages.curve.rows import rows_of
-from winokit.stages.curve.trainings import Design, How, Told, planned_jobs, point_of, run_point
+from winokit.stages.curve.trainings import CurveDesign, CurveHow, Told, planned_jobs, point_of, run_point
 
 POINTS = "points.csv"
 
 
 @dataclass(frozen=True)
-class Curve:
+class LearningCurve:
     """What came of it."""
 
     run: dict[str, Any]
-    points: tuple[Point, ...]
-    series: tuple[Series, ...]
+    points: tuple[CurvePoint, ...]
+    series: tuple[CurveSeries, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -58,17 +58,17 @@ class Curve:
 
 
 def learning_curve(
-    growth: Growth,
-    data: Data,
+    growth: NestedGrowth,
+    data: TrainingData,
     out: Path,
     model: str = "builtin",
-    settings: Settings | None = None,
-    design: Design | None = None,
+    settings: TrainSettings | None = None,
+    design: CurveDesign | None = None,
     *,
     device: str | None = None,
     save: bool = False,
     progress: Told | None = None,
-) -> Curve:
+) -> LearningCurve:
     """Train on every size in every restart under every formalization, test each, and fit the lines; `save` writes them.
 
     Parameters
@@ -81,16 +81,16 @@ def learning_curve(
     save
         Whether to keep the weights of every point.
     """
-    settings, design = settings or Settings(), design or Design()
+    settings, design = settings or TrainSettings(), design or CurveDesign()
     data, notes = _scored(data)
     growth = _with_variant(growth, data)
     jobs = list(planned_jobs(growth, design, settings, out))
     tests = replace(data, train=growth.source).checked().in_arm().tests
-    points: list[Point] = []
+    points: list[CurvePoint] = []
     whole, done = sum(job.weight for job in jobs), 0
     for job in jobs:
         told = None if progress is None else _part_of(progress, done, job.weight, whole)
-        how = How(model, design.settings(settings, job.formalization, job.seed), device, save, told)
+        how = CurveHow(model, design.settings(settings, job.formalization, job.seed), device, save, told)
         outcome = run_point(job, data, tests, how)
         points += [point_of(job, test, outcome) for test in tests]
         notes += [note for note in outcome.notes if note not in notes]
@@ -99,10 +99,10 @@ def learning_curve(
             progress(done, whole)
     run = _told(growth, data, model, settings, design)
     series = tuple(series_of(points, design.goal, tests))
-    return Curve(run, tuple(points), series, tuple(growth.notes + notes), tuple(_warnings(points)))
+    return LearningCurve(run, tuple(points), series, tuple(growth.notes + notes), tuple(_warnings(points)))
 
 
-def _scored(data: Data) -> tuple[Data, list[str]]:
+def _scored(data: TrainingData) -> tuple[TrainingData, list[str]]:
     """The data with something to score, and a note where that is the dev set."""
     if data.tests:
         names = Counter(test.card.name for test in data.tests)
@@ -119,7 +119,7 @@ def _scored(data: Data) -> tuple[Data, list[str]]:
     return replace(data, dev=None, tests=(data.dev,)), [told]
 
 
-def _with_variant(growth: Growth, data: Data) -> Growth:
+def _with_variant(growth: NestedGrowth, data: TrainingData) -> NestedGrowth:
     """The training problems that have the variant to be trained on, so that a size counts what is trained on."""
     if data.arm.trained_on == ORIGINAL:
         return growth
@@ -134,7 +134,7 @@ def _part_of(progress: Told, before: int, weight: int, whole: int) -> Told:
     return lambda done, total: progress(before + weight * done // max(1, total), whole)
 
 
-def _warnings(points: Sequence[Point]) -> Iterator[str]:
+def _warnings(points: Sequence[CurvePoint]) -> Iterator[str]:
     """How many runs learned nothing, and how many problems were left undecided."""
     trained = {(point.formalization, point.asked, point.restart): point for point in points if point.size}
     bad = [point for point in trained.values() if point.warnings]
@@ -150,7 +150,9 @@ def _warnings(points: Sequence[Point]) -> Iterator[str]:
         yield f"up to {most:.1%} of problems were left undecided, which counts as wrong here"
 
 
-def _told(growth: Growth, data: Data, model: str, settings: Settings, design: Design) -> dict[str, Any]:
+def _told(
+    growth: NestedGrowth, data: TrainingData, model: str, settings: TrainSettings, design: CurveDesign
+) -> dict[str, Any]:
     left_out = ("formalization", "seed", *(("epochs", "steps") if design.equal_steps else ()))
     return {
         "winokit": winokit.__version__,

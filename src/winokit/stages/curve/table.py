@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from winokit.stages.curve.fit import Series
+from winokit.stages.curve.fit import CurveSeries
 from winokit.stages.curve.page import fitted, table_rows
 from winokit.stages.curve.wording import NAMES, names_of
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def sizes_table(series: Sequence[Series]) -> Table:
+def sizes_table(series: Sequence[CurveSeries]) -> Table:
     """A row a size, a column a curve: means with intervals, and the deviation over restarts."""
     table = _table("trained on")
     for name, one in zip(names_of(series), series, strict=True):
@@ -27,7 +27,7 @@ def sizes_table(series: Sequence[Series]) -> Table:
     return table
 
 
-def fits_table(series: Sequence[Series]) -> Table:
+def fits_table(series: Sequence[CurveSeries]) -> Table:
     """A row a curve: line, what twice as much adds, where the goal is reached, area."""
     table = _table("curve", justify="left")
     for heading in ("score", "line", "points for twice as much", "goal", "reached at", "area"):

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.methods.formalizations import Formalization
-from winokit.methods.training.data import Data
-from winokit.methods.training.finetune import PREDICTIONS, Outcome, finetune
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.finetune import PREDICTIONS, TrainOutcome, finetune
+from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.untrained import untrained
 from winokit.problem import Dataset
 from winokit.results import Metric
-from winokit.stages.curve.fit import Goal
-from winokit.stages.curve.nested import Growth
-from winokit.stages.curve.points import Point, Score
+from winokit.stages.curve.fit import CurveGoal
+from winokit.stages.curve.nested import NestedGrowth
+from winokit.stages.curve.points import CurvePoint, PointScore
 
 POINTS_FOLDER = "points"
 Told = Callable[[int, int], None]
@@ -31,13 +31,13 @@ EVALUATIONS = 10
 
 
 @dataclass(frozen=True)
-class Design:
+class CurveDesign:
     """What a curve is made of, beside the data and the settings of each run."""
 
     formalizations: tuple[str, ...] = ("mc-mlm",)
     restarts: int = 3
     seed: int = 0
-    goal: Goal = field(default_factory=Goal)
+    goal: CurveGoal = field(default_factory=CurveGoal)
     equal_steps: int | None = None
     """The same number of steps at every size, in place of epochs."""
 
@@ -48,7 +48,7 @@ class Design:
         if len(specs) < max(1, len(self.formalizations)):
             raise BadInput(f"formalizations: one or more, each once, expected, found {', '.join(self.formalizations)}")
 
-    def settings(self, settings: Settings, formalization: str, seed: int) -> Settings:
+    def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:
         """The settings of a run of this design."""
         settings = replace(settings, formalization=formalization, seed=seed)
         if self.equal_steps is None:
@@ -58,7 +58,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Job:
+class CurveJob:
     """One point to be run, and what share of the whole it is."""
 
     formalization: str
@@ -71,11 +71,11 @@ class Job:
 
 
 @dataclass(frozen=True)
-class How:
+class CurveHow:
     """How a point is run."""
 
     model: str
-    settings: Settings
+    settings: TrainSettings
     device: str | None
     save: bool
     progress: Told | None
@@ -86,7 +86,7 @@ def restart_seed(seed: int, restart: int) -> int:
     return int(np.random.default_rng([seed, restart]).integers(2**31))
 
 
-def planned_jobs(growth: Growth, design: Design, settings: Settings, out: Path) -> Iterator[Job]:
+def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSettings, out: Path) -> Iterator[CurveJob]:
     """Every point, the smallest sizes first, so that there is something to look at early."""
     seeds = {restart: restart_seed(design.seed, restart) for restart in range(1, design.restarts + 1)}
     sets = {restart: growth.sets(seed) for restart, seed in seeds.items()}
@@ -97,10 +97,10 @@ def planned_jobs(growth: Growth, design: Design, settings: Settings, out: Path) 
                 train = sets[restart][at]
                 folder = out / POINTS_FOLDER / name / f"restart-{restart}" / f"size-{asked}"
                 steps = design.equal_steps or len(train) * settings.epochs
-                yield Job(formalization, restart, seed, asked, train, folder, steps if len(train) else 1)
+                yield CurveJob(formalization, restart, seed, asked, train, folder, steps if len(train) else 1)
 
 
-def run_point(job: Job, data: Data, tests: Sequence[Dataset], how: How) -> Outcome:
+def run_point(job: CurveJob, data: TrainingData, tests: Sequence[Dataset], how: CurveHow) -> TrainOutcome:
     """Train and test a point, or test the model as it is where there is nothing to train on."""
     if not len(job.train):
         return untrained(tests, data.arm.tested_on, job.folder, how.model, how.settings, device=how.device)
@@ -109,11 +109,11 @@ def run_point(job: Job, data: Data, tests: Sequence[Dataset], how: How) -> Outco
     return finetune(own, job.folder, how.model, settings, device=how.device, save=how.save, progress=told)
 
 
-def point_of(job: Job, test: Dataset, outcome: Outcome) -> Point:
+def point_of(job: CurveJob, test: Dataset, outcome: TrainOutcome) -> CurvePoint:
     """A run's scores on a test set, with every problem's right or wrong as its predictions say."""
     by_name = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = by_name["accuracy"]
-    return Point(
+    return CurvePoint(
         dataset=test.card.name,
         formalization=accuracy.scoring,
         asked=job.asked,
@@ -128,8 +128,8 @@ def point_of(job: Job, test: Dataset, outcome: Outcome) -> Point:
     )
 
 
-def _score(row: Metric) -> Score:
-    return Score(row.value, row.low, row.high, row.n, row.chance)
+def _score(row: Metric) -> PointScore:
+    return PointScore(row.value, row.low, row.high, row.n, row.chance)
 
 
 def _right(path: Path) -> NDArray[np.bool_]:

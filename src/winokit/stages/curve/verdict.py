@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, Case, DecisionTable, Point, Verdict
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, DecisionTable, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.standings import MIXED, SAID, SEVERAL, TONES, together
 from winokit.drawing.wording import percent
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
-from winokit.stages.curve.fit import Series
+from winokit.stages.curve.fit import CurveSeries
 from winokit.stages.curve.wording import NAMES, doubling, names_of, of_reach
 
 GROWTH, END, SEEDS = "growth", "end", "seeds"
@@ -17,16 +17,18 @@ ONE, AGREE, DISAGREE = "one", "agree", "disagree"
 CURVE = DecisionTable(
     {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, DISAGREE)},
     (
-        Case({GROWTH: ABOVE, SEEDS: ONE}, "Every line rises, in the one restart that was run", PLAIN),
-        Case({GROWTH: ABOVE, END: (ABOVE, UNKNOWN)}, "More training data helps", GOOD),
-        Case({GROWTH: ABOVE, END: MIXED}, "More training data helps, and not every curve ends above guessing", PLAIN),
-        Case({GROWTH: ABOVE}, "Every line rises, and none ends above guessing", PLAIN),
-        Case({GROWTH: MIXED}, "Some lines rise, others are not shown to", PLAIN),
-        Case({GROWTH: AT, SEEDS: DISAGREE}, "Whether more training data helps depends on the seed", BAD),
-        Case({GROWTH: AT, END: ABOVE}, "Above guessing, and more training data is not shown to help", PLAIN),
-        Case({GROWTH: AT}, "More training data is not shown to help", BAD),
-        Case({GROWTH: BELOW}, "Every line falls: more training data makes it worse", BAD),
-        Case({}, "Too few sizes or runs to say whether more training data helps", PLAIN),
+        VerdictCase({GROWTH: ABOVE, SEEDS: ONE}, "Every line rises, in the one restart that was run", PLAIN),
+        VerdictCase({GROWTH: ABOVE, END: (ABOVE, UNKNOWN)}, "More training data helps", GOOD),
+        VerdictCase(
+            {GROWTH: ABOVE, END: MIXED}, "More training data helps, and not every curve ends above guessing", PLAIN
+        ),
+        VerdictCase({GROWTH: ABOVE}, "Every line rises, and none ends above guessing", PLAIN),
+        VerdictCase({GROWTH: MIXED}, "Some lines rise, others are not shown to", PLAIN),
+        VerdictCase({GROWTH: AT, SEEDS: DISAGREE}, "Whether more training data helps depends on the seed", BAD),
+        VerdictCase({GROWTH: AT, END: ABOVE}, "Above guessing, and more training data is not shown to help", PLAIN),
+        VerdictCase({GROWTH: AT}, "More training data is not shown to help", BAD),
+        VerdictCase({GROWTH: BELOW}, "Every line falls: more training data makes it worse", BAD),
+        VerdictCase({}, "Too few sizes or runs to say whether more training data helps", PLAIN),
     ),
 )
 SENTENCES = {
@@ -37,7 +39,7 @@ SENTENCES = {
 }
 
 
-def growth(series: Series, among: int = 1) -> str:
+def growth(series: CurveSeries, among: int = 1) -> str:
     """Whether a line rises (above), falls (below), may do either (at), or nobody knows; as one of so many curves."""
     if series.fit is None or not series.sure:
         return UNKNOWN
@@ -45,7 +47,7 @@ def growth(series: Series, among: int = 1) -> str:
     return ABOVE if interval.low > 0 else BELOW if interval.high < 0 else AT
 
 
-def end(series: Series) -> str:
+def end(series: CurveSeries) -> str:
     """Where the mean of the largest size stands against guessing."""
     mean = series.levels[-1].mean
     if mean.low is None or mean.high is None or mean.chance is None:
@@ -53,7 +55,7 @@ def end(series: Series) -> str:
     return ABOVE if mean.low > mean.chance else BELOW if mean.high < mean.chance else AT
 
 
-def seeds(series: Series) -> str:
+def seeds(series: CurveSeries) -> str:
     """Whether the lines of single restarts go the same way."""
     slopes = series.restart_slopes
     if len(slopes) < 2:
@@ -61,7 +63,7 @@ def seeds(series: Series) -> str:
     return AGREE if min(slopes) > 0 or max(slopes) <= 0 else DISAGREE
 
 
-def state_of(series: Sequence[Series]) -> dict[str, str]:
+def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
     """The facts of all curves together."""
     kinds = {seeds(one) for one in series}
     return {
@@ -71,7 +73,7 @@ def state_of(series: Sequence[Series]) -> dict[str, str]:
     }
 
 
-def verdict_of_curve(series: Sequence[Series]) -> Verdict:
+def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
     """A word, a sentence and the findings behind them."""
     state = state_of(series)
     case = CURVE.decide(state)
@@ -83,26 +85,26 @@ def verdict_of_curve(series: Sequence[Series]) -> Verdict:
     return Verdict(case.word, case.tone, SENTENCES[state[SEEDS]], tuple(found))
 
 
-def _points(name: str, one: Series, among: int) -> Iterator[Point]:
+def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     """What may be said of one curve."""
     trained, rise = [level for level in one.levels if level.size > 0], growth(one, among)
     tone = GOOD if rise == ABOVE else BAD if rise == BELOW else PLAIN
     if len(trained) > 1:
         first, last = trained[0], trained[-1]
         text = f"{name}: {percent(first.mean.value)} with {first.asked:,} problems, {percent(last.mean.value)} with "
-        yield Point(f"{text}{last.asked:,}. {_of_slope(one, rise)}".strip(), tone, {f"{name}/{GROWTH}": rise})
+        yield VerdictPoint(f"{text}{last.asked:,}. {_of_slope(one, rise)}".strip(), tone, {f"{name}/{GROWTH}": rise})
     if one.reach is not None:
         text = f"{name}: {of_reach(one, max(level.size for level in one.levels))}"
-        yield Point(text, PLAIN if rise == ABOVE else BAD, {f"{name}/{GROWTH}": rise})
+        yield VerdictPoint(text, PLAIN if rise == ABOVE else BAD, {f"{name}/{GROWTH}": rise})
     last, place = one.levels[-1], end(one)
     if place != UNKNOWN:
         said = SAID[place].format(level=f"guessing ({percent(last.mean.chance)})")
-        yield Point(
+        yield VerdictPoint(
             f"{name}: {percent(last.mean.value)} with {last.asked:,} is {said}.", TONES[place], {f"{name}/{END}": place}
         )
 
 
-def _of_slope(one: Series, rise: str) -> str:
+def _of_slope(one: CurveSeries, rise: str) -> str:
     if one.fit is None:
         return ""
     if rise == UNKNOWN:

@@ -8,7 +8,7 @@ from typing import Any
 
 from winokit.drawing.wording import NOTHING, PER_CENT, points
 from winokit.methods.metrics import PUBLISHED
-from winokit.stages.curve.fit import Reach, Series
+from winokit.stages.curve.fit import CurveReach, CurveSeries
 
 NAMES = {"accuracy": "single", "group_accuracy": "group"}
 """As the papers call the two scores."""
@@ -34,7 +34,7 @@ def amount(size: float) -> str:
     return f"{float(f'{size:.3g}'):,.0f}"
 
 
-def formula(series: Series) -> str:
+def formula(series: CurveSeries) -> str:
     """The line as the papers write it, in per cent."""
     if series.fit is None:
         return NOTHING
@@ -43,7 +43,7 @@ def formula(series: Series) -> str:
     return f"{slope}·ln x {sign} {abs(series.fit.intercept):.2f}"
 
 
-def doubling(series: Series) -> str:
+def doubling(series: CurveSeries) -> str:
     """Points gained by training on twice as much, with the interval."""
     if series.fit is None:
         return NOTHING
@@ -54,7 +54,7 @@ def doubling(series: Series) -> str:
     return f"{gained} [{points(interval.low * DOUBLING / 100)}, {points(interval.high * DOUBLING / 100)}]"
 
 
-def arrival(reach: Reach | None) -> str:
+def arrival(reach: CurveReach | None) -> str:
     """The size at which the goal is reached, with its interval."""
     if reach is None:
         return NOTHING
@@ -68,7 +68,7 @@ def _end(size: float) -> str:
     return "0" if size < 1 else "no end" if not size < BEYOND else amount(size)
 
 
-def names_of(series: Sequence[Series]) -> list[str]:
+def names_of(series: Sequence[CurveSeries]) -> list[str]:
     """What tells curves apart: the formalization, the test set, or both."""
     sets, kinds = {one.dataset for one in series}, {one.formalization for one in series}
     found = []
@@ -101,7 +101,7 @@ def published(human: float | None) -> dict[str, Any]:
     }
 
 
-def of_reach(one: Series, largest: float) -> str:
+def of_reach(one: CurveSeries, largest: float) -> str:
     """Where the goal is reached, as a sentence."""
     reach, fit = one.reach, one.fit
     assert reach is not None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.aflite.aflite import AFLite, Phase
 from winokit.methods.aflite.components import Matrix
-from winokit.methods.aflite.null import Null, null_runs
+from winokit.methods.aflite.null import NullModel, null_runs
 from winokit.methods.aflite.pmi import PMIFilter
 from winokit.methods.aflite.random_reduction import random_reduction
 from winokit.methods.aflite.whole_groups import check_seed
@@ -23,7 +23,7 @@ TWINS = ("apart", "together")
 
 
 @dataclass(frozen=True)
-class Choices:
+class DebiasChoices:
     """What a user can decide about the methods themselves."""
 
     size: int | None = None
@@ -56,7 +56,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Watch:
+class DebiasWatch:
     """Who wants to be told how it goes."""
 
     step: Callable[[str], None] = lambda what: None
@@ -68,7 +68,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Rows:
+class DebiasRows:
     """The problems as filters see them."""
 
     texts: list[list[str]]
@@ -81,7 +81,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Arm:
+class DebiasArm:
     """What one method keeps, and what is known of the rows it let go."""
 
     name: str
@@ -101,12 +101,12 @@ class Arm:
         return gone[np.lexsort((gone, -score[gone], phase[gone]))]
 
 
-def everything(rows: Rows) -> Arm:
+def everything(rows: DebiasRows) -> DebiasArm:
     """The arm that removes nothing."""
-    return Arm(ALL, np.ones(len(rows), np.bool_))
+    return DebiasArm(ALL, np.ones(len(rows), np.bool_))
 
 
-def run_method(name: str, rows: Rows, choices: Choices, size: int | None, watch: Watch) -> Arm:
+def run_method(name: str, rows: DebiasRows, choices: DebiasChoices, size: int | None, watch: DebiasWatch) -> DebiasArm:
     """Run one method; `size` is what pmi and random must reduce to, and what AFLite may be cut back to."""
     if name != AFLITE and size is None:
         raise BadInput(f"how many problems should {name} keep? Give a size (--size)")
@@ -120,7 +120,7 @@ def run_method(name: str, rows: Rows, choices: Choices, size: int | None, watch:
     return arm
 
 
-def other_seeds(first: Arm, rows: Rows, choices: Choices) -> tuple[Arm, ...]:
+def other_seeds(first: DebiasArm, rows: DebiasRows, choices: DebiasChoices) -> tuple[DebiasArm, ...]:
     """AFLite on the same problems with the seeds that follow the first run's."""
     fitted, found = _fitted(first), []
     for number in range(1, choices.seeds):
@@ -136,7 +136,7 @@ def of_seed(name: str, seed: int) -> str:
     return f"{name}.seed{seed}"
 
 
-def by_majority(seeds: tuple[Arm, ...]) -> Arm:
+def by_majority(seeds: tuple[DebiasArm, ...]) -> DebiasArm:
     """What more than half of the seeds keep; phases and scores are those of the first."""
     keep = np.mean([arm.keep for arm in seeds], axis=0) > 0.5
     if not keep.any():
@@ -146,31 +146,31 @@ def by_majority(seeds: tuple[Arm, ...]) -> Arm:
     return replace(seeds[0], keep=keep, settings={**seeds[0].settings, "majority_of_seeds": len(seeds)})
 
 
-def null_of(seeds: tuple[Arm, ...], rows: Rows, choices: Choices, watch: Watch) -> Null:
+def null_of(seeds: tuple[DebiasArm, ...], rows: DebiasRows, choices: DebiasChoices, watch: DebiasWatch) -> NullModel:
     """The runs on relabelled problems, and where the seeds of AFLite stand among them."""
     first, *others = (_fitted(arm) for arm in seeds)
     how: dict[str, Any] = {"runs": choices.null_runs, "seed": choices.seed, "progress": watch.null}
     return null_runs(first, rows.x, rows.y, rows.groups, others=others, **how)
 
 
-def _fitted(arm: Arm) -> AFLite:
+def _fitted(arm: DebiasArm) -> AFLite:
     assert arm.fitted is not None
     return arm.fitted
 
 
-def _random(rows: Rows, choices: Choices, size: int) -> Arm:
+def _random(rows: DebiasRows, choices: DebiasChoices, size: int) -> DebiasArm:
     groups = rows.groups if choices.twins == "together" else None
     keep = random_reduction(len(rows), size, seed=choices.seed, groups=groups)
-    return Arm(RANDOM, keep, {"size": size, "seed": choices.seed, "twins": choices.twins})
+    return DebiasArm(RANDOM, keep, {"size": size, "seed": choices.seed, "twins": choices.twins})
 
 
-def _pmi(rows: Rows, choices: Choices, size: int) -> Arm:
+def _pmi(rows: DebiasRows, choices: DebiasChoices, size: int) -> DebiasArm:
     chosen = replace(choices.pmi or PMIFilter(size, seed=choices.seed), size=size)
     found = chosen.fit(rows.texts, rows.y, rows.groups)
-    return Arm(PMI, found.keep_, found.settings_, found.scores_)
+    return DebiasArm(PMI, found.keep_, found.settings_, found.scores_)
 
 
-def _aflite(rows: Rows, choices: Choices, size: int | None, watch: Watch) -> Arm:
+def _aflite(rows: DebiasRows, choices: DebiasChoices, size: int | None, watch: DebiasWatch) -> DebiasArm:
     """AFLite as it stops; with a size, the rows that left last are taken back until that many are kept."""
     if rows.x is None:
         raise BadInput("AFLite needs features: name a model (--model) or a file (--features)")
@@ -185,6 +185,6 @@ def _aflite(rows: Rows, choices: Choices, size: int | None, watch: Watch) -> Arm
     return replace(arm, keep=keep, settings={**arm.settings, "cut_back_to": size})
 
 
-def _arm_of(found: AFLite, name: str) -> Arm:
+def _arm_of(found: AFLite, name: str) -> DebiasArm:
     history = tuple(asdict(phase) for phase in found.history_)
-    return Arm(name, found.keep_, dict(found.settings_), found.scores_, found.phase_, history, found)
+    return DebiasArm(name, found.keep_, dict(found.settings_), found.scores_, found.phase_, history, found)

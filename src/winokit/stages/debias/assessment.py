@@ -27,14 +27,14 @@ from winokit.methods.aflite.divergence import (
     estimators,
     standard_error,
 )
-from winokit.methods.aflite.null import Null
+from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.probe import Probe, linear_probe
 from winokit.methods.aflite.random_reduction import random_reduction
-from winokit.methods.aflite.sequential import Rank, rank
+from winokit.methods.aflite.sequential import SequentialRank, rank
 from winokit.methods.aflite.whole_groups import numbered
 from winokit.methods.metrics import share_interval
 from winokit.results import Metric
-from winokit.stages.debias.arms import PMI, RANDOM, Arm, Rows
+from winokit.stages.debias.arms import PMI, RANDOM, DebiasArm, DebiasRows
 
 PROTOCOL = "debias"
 NORMAL = 1.959964
@@ -69,7 +69,7 @@ class Assessment:
 
 
 @dataclass(frozen=True)
-class Header:
+class AssessmentHeader:
     """What all rows of a run have in common."""
 
     dataset: str
@@ -81,7 +81,7 @@ class Header:
         return Metric(self.dataset, self.model, self.scoring, None, PROTOCOL, subset, metric, value, n, **more)
 
 
-def size_rows(arm: Arm, rows: Rows, header: Header) -> Iterator[Metric]:
+def size_rows(arm: DebiasArm, rows: DebiasRows, header: AssessmentHeader) -> Iterator[Metric]:
     """How many problems are kept, and how many groups lost some of their members and not all."""
     numbers = numbered(rows.groups, len(rows))
     members, left = np.bincount(numbers), np.bincount(numbers, arm.keep)
@@ -91,7 +91,7 @@ def size_rows(arm: Arm, rows: Rows, header: Header) -> Iterator[Metric]:
     yield header.row(arm.name, "share_first_answers", float((rows.y[arm.keep] == 0).mean()), kept, chance=0.5)
 
 
-def null_rows(arm: Arm, null: Null, header: Header) -> Iterator[Metric]:
+def null_rows(arm: DebiasArm, null: NullModel, header: AssessmentHeader) -> Iterator[Metric]:
     """How many problems went, and how many go by chance: the mean, least and most of the relabelled runs."""
     n, drawn = len(arm.keep), null.null_removed
     sure = int((null.q_values[~arm.keep] <= SURE).sum())
@@ -101,12 +101,12 @@ def null_rows(arm: Arm, null: Null, header: Header) -> Iterator[Metric]:
     yield header.row(arm.name, "n_removed_surely", sure, n, note=f"q-value of {SURE} or less")
 
 
-def rank_row(subset: str, metric: str, found: Rank, header: Header) -> Metric:
+def rank_row(subset: str, metric: str, found: SequentialRank, header: AssessmentHeader) -> Metric:
     """A p-value by rank; n is the number of draws."""
     return header.row(subset, metric, found.p_value, found.draws)
 
 
-def seed_rows(chosen: Arm, seeds: tuple[Arm, ...], header: Header) -> Iterator[Metric]:
+def seed_rows(chosen: DebiasArm, seeds: tuple[DebiasArm, ...], header: AssessmentHeader) -> Iterator[Metric]:
     """How alike two seeds are, in what they keep and in what they remove, and how alike sets drawn at random would be.
 
     Jaccard's index: the share of what either has that both have; the mean, least and most over pairs of seeds.
@@ -134,7 +134,7 @@ def _jaccard_by_chance(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> f
     return both / (sum(sizes) - both) if any(sizes) else 1.0
 
 
-def probe_of(keep: NDArray[np.bool_], rows: Rows, how: Assessment) -> Probe:
+def probe_of(keep: NDArray[np.bool_], rows: DebiasRows, how: Assessment) -> Probe:
     """The held-out probe on what is kept."""
     assert rows.x is not None
     x = rows.x if keep.all() and isinstance(rows.x, np.ndarray) else rows.x[np.flatnonzero(keep)]
@@ -142,11 +142,11 @@ def probe_of(keep: NDArray[np.bool_], rows: Rows, how: Assessment) -> Probe:
     return linear_probe(x, rows.y[keep], groups, folds=how.folds, seed=how.seed, regularisation=how.regularisation)
 
 
-def _groups(keep: NDArray[np.bool_], rows: Rows) -> list[str | None]:
+def _groups(keep: NDArray[np.bool_], rows: DebiasRows) -> list[str | None]:
     return [group for group, kept in zip(rows.groups, keep, strict=True) if kept]
 
 
-def probe_row(arm: Arm, rows: Rows, how: Assessment, header: Header) -> Metric:
+def probe_row(arm: DebiasArm, rows: DebiasRows, how: Assessment, header: AssessmentHeader) -> Metric:
     """The probe's accuracy on what an arm keeps, with an interval over groups."""
     probe = probe_of(arm.keep, rows, how)
     found = share_interval(probe.correct, _groups(arm.keep, rows))
@@ -154,7 +154,9 @@ def probe_row(arm: Arm, rows: Rows, how: Assessment, header: Header) -> Metric:
     return header.row(arm.name, "probe_accuracy", probe.accuracy, len(probe.correct), **more)
 
 
-def removal_rows(arm: Arm, probe: Metric, rows: Rows, how: Assessment, header: Header) -> Iterator[Metric]:
+def removal_rows(
+    arm: DebiasArm, probe: Metric, rows: DebiasRows, how: Assessment, header: AssessmentHeader
+) -> Iterator[Metric]:
     """The probe of what an arm keeps among probes of as many problems drawn at random, in groups if the arm has them.
 
     Nothing where nothing was removed, or where it was removed at random.
@@ -177,7 +179,9 @@ def removal_rows(arm: Arm, probe: Metric, rows: Rows, how: Assessment, header: H
     yield rank_row(arm.name, "p_random_removal", found, header)
 
 
-def divergence_rows(arm: Arm, rows: Rows, how: Assessment, fixed: Components, header: Header) -> Iterator[Metric]:
+def divergence_rows(
+    arm: DebiasArm, rows: DebiasRows, how: Assessment, fixed: Components, header: AssessmentHeader
+) -> Iterator[Metric]:
     """Divergence along the first component by every estimator, both ways.
 
     Rows of the subset `pmi` use the components of all problems, those of `pmi.refit` components of what is kept.
@@ -195,7 +199,7 @@ def divergence_rows(arm: Arm, rows: Rows, how: Assessment, fixed: Components, he
 
 
 def _estimates(
-    subset: str, values: NDArray[Any], arm: Arm, rows: Rows, how: Assessment, header: Header
+    subset: str, values: NDArray[Any], arm: DebiasArm, rows: DebiasRows, how: Assessment, header: AssessmentHeader
 ) -> Iterator[Metric]:
     y, numbers = rows.y[arm.keep], numbered(rows.groups, len(rows))[arm.keep]
     numbers = np.unique(numbers, return_inverse=True)[1]
@@ -218,7 +222,7 @@ def _interval(value: float, error: Divergence | None, way: str) -> dict[str, flo
     return {"low": max(0.0, value - half), "high": value + half}
 
 
-def check_assessment(rows: Rows, how: Assessment) -> None:
+def check_assessment(rows: DebiasRows, how: Assessment) -> None:
     """Refuse what no arm of these problems can be looked at with, before minutes are spent on filtering."""
     groups = int(numbered(rows.groups, len(rows)).max()) + 1
     if how.folds > groups:
@@ -227,6 +231,6 @@ def check_assessment(rows: Rows, how: Assessment) -> None:
         raise BadInput(f"no more bins than the {len(rows):,} problems expected (--bins); found {how.bins:,}")
 
 
-def bins_of(arms: tuple[Arm, ...], how: Assessment) -> int:
+def bins_of(arms: tuple[DebiasArm, ...], how: Assessment) -> int:
     """Bins that suit the smallest arm, so that all are counted alike."""
     return how.bins or bins_for(min(int(arm.keep.sum()) for arm in arms))

@@ -24,7 +24,7 @@ HASHED_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class Features:
+class DebiasFeatures:
     """One row a problem, in the dataset's order, and what made them."""
 
     rows: Matrix
@@ -57,11 +57,11 @@ def embedded(
     pooling: str = "first",
     cache: Cache | None = None,
     progress: Progress | None = None,
-) -> Features:
+) -> DebiasFeatures:
     """Features from a model, asked now or found in the cache."""
     model = load_model(spec)
     rows = embed(dataset, model, features=kind, pooling=pooling, cache=cache, progress=progress)
-    return Features(rows, spec, kind, {"pooling": pooling, "fingerprint": model.fingerprint})
+    return DebiasFeatures(rows, spec, kind, {"pooling": pooling, "fingerprint": model.fingerprint})
 
 
 def without_held_out(path: Path, dataset: Dataset) -> Dataset:
@@ -79,7 +79,7 @@ def without_held_out(path: Path, dataset: Dataset) -> Dataset:
     return dataset.with_problems(kept, [told])
 
 
-def read_features(path: Path | str, dataset: Dataset) -> Features:
+def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
     """Features from a .npy file, or from those in a folder in the order of their names, if they fit the problems.
 
     `winokit embed` leaves the ids beside each file, in a .json of the same name, and they must be the dataset's, in the
@@ -99,7 +99,7 @@ def read_features(path: Path | str, dataset: Dataset) -> Features:
     made = known[0] if known else {}
     kept: dict[str, Any] = {name: made[name] for name in ("pooling", "finetuned") if name in made}
     kind = str(made.get("features", "unknown"))
-    return Features(rows, str(made.get("model", path.name)), kind, {"file": path.name, **kept}, notes)
+    return DebiasFeatures(rows, str(made.get("model", path.name)), kind, {"file": path.name, **kept}, notes)
 
 
 def _described(beside: Path) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from winokit.drawing.figures import COLOURS, GREY, Figure, draw_forest, forest_h
 from winokit.drawing.plots import Forest
 from winokit.stages.debias.pictures import Pictures
 from winokit.stages.debias.plots import ARMS, axes_of, mixed, nats
-from winokit.stages.debias.run import Filtering
+from winokit.stages.debias.run import Debiased
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FIRST, SECOND = COLOURS[0], COLOURS[1]
 
 
-def figures_of_filtering(filtering: Filtering, probe: Forest, charts: tuple[Chart, ...]) -> dict[str, Figure]:
+def figures_of_filtering(filtering: Debiased, probe: Forest, charts: tuple[Chart, ...]) -> dict[str, Figure]:
     """The figures by name."""
     found: dict[str, Figure] = {}
     pictures = filtering.pictures
@@ -34,7 +34,7 @@ def figures_of_filtering(filtering: Filtering, probe: Forest, charts: tuple[Char
     return found
 
 
-def draw_panels(ax: Axes, filtering: Filtering, pictures: Pictures) -> None:
+def draw_panels(ax: Axes, filtering: Debiased, pictures: Pictures) -> None:
     """Figure 1: above, cells of the plane coloured by answer; below, the two answers along the first component."""
     from matplotlib.colors import to_rgb
 

@@ -14,9 +14,9 @@ from winokit.drawing.decision import Verdict
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
-from winokit.drawing.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Source
+from winokit.drawing.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Citation
 from winokit.drawing.wording import NOTHING, PER_CENT, SAY, kind_of, percent
-from winokit.methods.aflite.null import Null
+from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.overuse import Overuse
 from winokit.problem import Card, Problem
 from winokit.results import Metric
@@ -31,7 +31,7 @@ from winokit.stages.debias.plots import (
     phase_charts,
     probe_forest,
 )
-from winokit.stages.debias.run import Filtering
+from winokit.stages.debias.run import Debiased
 from winokit.stages.debias.verdict import before_of, verdict_of, word_of
 
 ESTIMATORS = {"kl_histogram": "histogram", "kl_knn": "nearest neighbours", "kl_gaussian": "normal"}
@@ -41,7 +41,7 @@ MOST_WORDS, FEWEST_WORDS = 20, 5
 MOST_EXAMPLES = 8
 OVERLAPS = {"keeps": "kept_overlap", "removes": "removed_overlap"}
 SCORES = {"aflite": "Score", "pmi": "PMI"}
-GURURANGAN = Source(
+GURURANGAN = Citation(
     "Gururangan et al., 2018",
     "Suchin Gururangan, Swabha Swayamdipta, Omer Levy, Roy Schwartz, Samuel R. Bowman and Noah A. Smith. 2018. "
     "Annotation Artifacts in Natural Language Inference Data. NAACL 2018.",
@@ -50,7 +50,7 @@ GURURANGAN = Source(
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class DebiasTile:
     """One of the few numbers at the top."""
 
     label: str
@@ -59,7 +59,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class ApartLine:
     """One line of the table of divergences: an arm, how components were found, and both ways of every estimator."""
 
     title: str
@@ -81,7 +81,7 @@ class SeedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Trait:
+class OverusedTrait:
     """One trait that removed problems have more of, or less, with examples."""
 
     found: Overuse
@@ -90,7 +90,7 @@ class Trait:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RemovedExample:
     """A problem as the page shows it."""
 
     problem: Problem
@@ -108,11 +108,11 @@ class DebiasPage:
     n: int
     kept: int
     verdict: Verdict
-    tiles: tuple[Tile, ...]
+    tiles: tuple[DebiasTile, ...]
     panels: tuple[Panel, ...]
     axes: tuple[str, str]
-    fixed: tuple[Apart, ...]
-    refit: tuple[Apart, ...]
+    fixed: tuple[ApartLine, ...]
+    refit: tuple[ApartLine, ...]
     probe: Forest
     charts: tuple[Chart, ...]
     history: tuple[dict[str, Any], ...]
@@ -125,28 +125,28 @@ class DebiasPage:
     """How many problems are kept by so many of the seeds: all of them first."""
     overlaps: tuple[tuple[str, Metric], ...]
     majority: bool
-    null: Null | None
+    null: NullModel | None
     p_null: Metric | None
     sure: int
-    traits: tuple[tuple[str, str, tuple[Trait, ...]], ...]
+    traits: tuple[tuple[str, str, tuple[OverusedTrait, ...]], ...]
     """Tables of words, lengths and negations, each with a sentence that says how to read it."""
     scale: Forest
-    removed: tuple[Example, ...]
+    removed: tuple[RemovedExample, ...]
     numbers: tuple[tuple[Metric, str, str, str], ...]
     settings: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[Citation, ...]
 
 
-def write_debias_page(filtering: Filtering, folder: Path) -> Path:
+def write_debias_page(filtering: Debiased, folder: Path) -> Path:
     """Write the page of a filtering, with its figures as PNG and SVG, and return it."""
     page = debias_page(filtering)
     figures = write_figures(figures_of_filtering(filtering, page.probe, page.charts), folder / "figures")
-    write_page(folder / INDEX, "debias/page.html.j2", page=page, figures=figures, nats=nats)
+    write_page(folder / INDEX, "stages/debias/page.html.j2", page=page, figures=figures, nats=nats)
     return folder / INDEX
 
 
-def debias_page(filtering: Filtering) -> DebiasPage:
+def debias_page(filtering: Debiased) -> DebiasPage:
     """Everything the page of a filtering shows."""
     chosen, null = filtering.chosen, filtering.null
     traits = _traits(filtering)
@@ -185,21 +185,21 @@ def debias_page(filtering: Filtering) -> DebiasPage:
     )
 
 
-def _tiles(filtering: Filtering) -> Iterator[Tile]:
+def _tiles(filtering: Debiased) -> Iterator[DebiasTile]:
     """Kept, probe and divergence before and after, and removals beyond chance."""
     chosen, n = filtering.chosen, len(filtering.dataset)
     kept = int(chosen.keep.sum())
-    yield Tile("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
+    yield DebiasTile("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
     for label, metric in (("Linear probe", "probe_accuracy"), ("Divergence (KL)", "kl_histogram")):
         before, after = filtering.find("all", metric), filtering.find(filtering.method, metric)
         if before is not None and after is not None:
-            yield Tile(label, _say(after), f"before {_say(before)}, chance {_say(after, after.chance)}")
+            yield DebiasTile(label, _say(after), f"before {_say(before)}, chance {_say(after, after.chance)}")
     removed = filtering.find(filtering.method, "n_removed")
     if removed is not None:
-        yield Tile("Removed", _say(removed), f"by chance {_say(removed, removed.chance)}")
+        yield DebiasTile("Removed", _say(removed), f"by chance {_say(removed, removed.chance)}")
 
 
-def _seeds(filtering: Filtering) -> tuple[SeedLine, ...]:
+def _seeds(filtering: Debiased) -> tuple[SeedLine, ...]:
     """A line for each seed; none where there was one."""
     if len(filtering.seeds) < 2:
         return ()
@@ -218,7 +218,7 @@ def _seeds(filtering: Filtering) -> tuple[SeedLine, ...]:
     )
 
 
-def _keeping(filtering: Filtering) -> tuple[tuple[int, int], ...]:
+def _keeping(filtering: Debiased) -> tuple[tuple[int, int], ...]:
     """From all of the seeds down to none: how many problems are kept by so many."""
     if len(filtering.seeds) < 2:
         return ()
@@ -226,16 +226,16 @@ def _keeping(filtering: Filtering) -> tuple[tuple[int, int], ...]:
     return tuple(enumerate(counts))[::-1]
 
 
-def _apart(filtering: Filtering, suffix: str) -> Iterator[Apart]:
+def _apart(filtering: Debiased, suffix: str) -> Iterator[ApartLine]:
     rows = filtering.rows
     for arm in filtering.arms:
         subset = arm.name + suffix
         if (subset, "kl_histogram") in rows:
             found = tuple((rows[subset, name], rows[subset, f"{name}_reverse"]) for name in ESTIMATORS)
-            yield Apart(ARMS[arm.name], found)
+            yield ApartLine(ARMS[arm.name], found)
 
 
-def _traits(filtering: Filtering) -> tuple[tuple[str, str, tuple[Trait, ...]], ...]:
+def _traits(filtering: Debiased) -> tuple[tuple[str, str, tuple[OverusedTrait, ...]], ...]:
     """The tables of over-use: words that are found (at least the first few), lengths, negations."""
     words = filtering.overused.words
     found = [one for one in words if one.q <= FOUND and one.log_odds > 0][:MOST_WORDS]
@@ -249,9 +249,9 @@ def _traits(filtering: Filtering) -> tuple[tuple[str, str, tuple[Trait, ...]], .
     return tuple((title, text, tuple(_trait(one, filtering) for one in some)) for title, text, some in told if some)
 
 
-def _trait(one: Overuse, filtering: Filtering) -> Trait:
+def _trait(one: Overuse, filtering: Debiased) -> OverusedTrait:
     shown = one.examples[:1] if one.log_odds > 0 else ()
-    return Trait(one, one.q <= FOUND, tuple(filtering.dataset[row] for row in shown))
+    return OverusedTrait(one, one.q <= FOUND, tuple(filtering.dataset[row] for row in shown))
 
 
 def _scale(found: Sequence[Overuse]) -> Forest:
@@ -261,7 +261,7 @@ def _scale(found: Sequence[Overuse]) -> Forest:
     return Forest((), -reach, reach)
 
 
-def _examples(filtering: Filtering) -> Iterator[Example]:
+def _examples(filtering: Debiased) -> Iterator[RemovedExample]:
     """The problems that went first, and what became of their twins."""
     arm, dataset = filtering.chosen, filtering.dataset
     members: dict[str, list[int]] = {}
@@ -273,7 +273,7 @@ def _examples(filtering: Filtering) -> Iterator[Example]:
         others = [other for other in members.get(problem.group or "", []) if other != row]
         twin = "none" if not others else "kept" if arm.keep[others].any() else "removed"
         score = None if arm.scores is None or not np.isfinite(arm.scores[row]) else float(arm.scores[row])
-        yield Example(problem, None if arm.phase is None else int(arm.phase[row]), score, twin)
+        yield RemovedExample(problem, None if arm.phase is None else int(arm.phase[row]), score, twin)
 
 
 def _numbered(row: Metric) -> tuple[Metric, str, str, str]:

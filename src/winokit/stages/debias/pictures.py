@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.methods.aflite.components import Components
-from winokit.stages.debias.arms import Arm, Rows
+from winokit.stages.debias.arms import DebiasArm, DebiasRows
 
 CELLS = 32
 OUTSIDE = 0.001
@@ -37,7 +37,7 @@ class Pictures:
     """How much of the variance each component has."""
 
 
-def pictures_of(arms: tuple[Arm, ...], rows: Rows, components: Components, bins: int) -> Pictures:
+def pictures_of(arms: tuple[DebiasArm, ...], rows: DebiasRows, components: Components, bins: int) -> Pictures:
     """Count every arm's rows along the components of all rows."""
     assert rows.x is not None
     places = components.project(rows.x)
@@ -56,7 +56,7 @@ def _ends(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _picture(
-    arm: Arm, places: NDArray[np.float64], y: NDArray[np.int64], ends: list[tuple[float, float]], bins: int
+    arm: DebiasArm, places: NDArray[np.float64], y: NDArray[np.int64], ends: list[tuple[float, float]], bins: int
 ) -> Picture:
     of = [places[arm.keep & (y == answer)] for answer in (0, 1)]
     plane = [np.histogram2d(part[:, 1], part[:, 0], CELLS, (ends[1], ends[0]))[0] for part in of]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.drawing.charts import Chart, tenths_around
-from winokit.drawing.plots import Block, Forest, Line, Mark
+from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.drawing.wording import percent
 from winokit.results import Metric, stands
 from winokit.stages.debias.pictures import Picture, Pictures
-from winokit.stages.debias.run import Filtering
+from winokit.stages.debias.run import Debiased
 
 ARMS = {"all": "All problems", "random": "Random reduction", "pmi": "PMI filtering", "aflite": "AFLite"}
 SAID = {**ARMS, "all": "all problems", "random": "random reduction"}
@@ -46,7 +46,7 @@ class Panel:
     divergence: Metric | None
 
 
-def panels(filtering: Filtering) -> tuple[Panel, ...]:
+def panels(filtering: Debiased) -> tuple[Panel, ...]:
     """The panels of Figure 1; every arm on the axes of all problems, and as dense as its share of rows says."""
     found = filtering.pictures
     if found is None:
@@ -96,13 +96,13 @@ def _outline(heights: NDArray[np.float64]) -> str:
     return f"M0 100{steps}V100z"
 
 
-def probe_forest(filtering: Filtering) -> Forest:
+def probe_forest(filtering: Debiased) -> Forest:
     """The probe before and after, on an axis around chance that holds every interval."""
     probes = [(name, row) for name in ARMS if (row := filtering.find(name, "probe_accuracy"))]
-    lines = tuple(Line(ARMS[name], (Mark(0, row, stands(row)),)) for name, row in probes)
+    lines = tuple(ForestLine(ARMS[name], (ForestMark(0, row, stands(row)),)) for name, row in probes)
     ends = [abs(end - 0.5) for _, row in probes for end in (row.value, row.low, row.high) if end is not None]
     reach = next((reach for reach in (0.05, 0.1, 0.25) if max(ends, default=0.0) <= reach), 0.5)
-    return Forest((Block("Linear probe", "", lines),) if lines else (), 0.5 - reach, 0.5 + reach)
+    return Forest((ForestBlock("Linear probe", "", lines),) if lines else (), 0.5 - reach, 0.5 + reach)
 
 
 def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> tuple[Chart, ...]:

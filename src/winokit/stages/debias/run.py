@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from winokit import __version__
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.aflite.components import principal_components
-from winokit.methods.aflite.null import Null
+from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.overuse import Overuse, Sides, overused_lengths, overused_polarity, overused_words
-from winokit.methods.aflite.sequential import UNDECIDED, WITHIN, Rank
+from winokit.methods.aflite.sequential import UNDECIDED, WITHIN, SequentialRank
 from winokit.problem import Dataset
 from winokit.results import BELOW, Metric, stands
 from winokit.stages.debias.arms import (
@@ -28,10 +28,10 @@ from winokit.stages.debias.arms import (
     METHODS,
     PMI,
     RANDOM,
-    Arm,
-    Choices,
-    Rows,
-    Watch,
+    DebiasArm,
+    DebiasChoices,
+    DebiasRows,
+    DebiasWatch,
     by_majority,
     everything,
     null_of,
@@ -41,7 +41,7 @@ from winokit.stages.debias.arms import (
 )
 from winokit.stages.debias.assessment import (
     Assessment,
-    Header,
+    AssessmentHeader,
     bins_of,
     check_assessment,
     divergence_rows,
@@ -52,7 +52,7 @@ from winokit.stages.debias.assessment import (
     seed_rows,
     size_rows,
 )
-from winokit.stages.debias.features import Features
+from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.pictures import Pictures, pictures_of
 from winokit.stages.debias.words import words_of
 
@@ -70,12 +70,12 @@ class Overused:
 
 
 @dataclass(frozen=True)
-class Filtering:
+class Debiased:
     """The outcome: what the chosen method keeps, and everything that is known about that."""
 
     dataset: Dataset
     method: str
-    arms: tuple[Arm, ...]
+    arms: tuple[DebiasArm, ...]
     metrics: list[Metric]
     overused: Overused
     pictures: Pictures | None
@@ -85,13 +85,13 @@ class Filtering:
     """What readers of the data and the features had to decide."""
     warnings: tuple[str, ...] = ()
     """What a reader of the outcome must not overlook."""
-    null: Null | None = None
+    null: NullModel | None = None
     """What AFLite removes from relabelled problems, where that was asked for."""
-    seeds: tuple[Arm, ...] = ()
+    seeds: tuple[DebiasArm, ...] = ()
     """What each seed of AFLite keeps: the chosen arm first, unless that is the majority of them."""
 
     @property
-    def chosen(self) -> Arm:
+    def chosen(self) -> DebiasArm:
         """The arm of the chosen method."""
         return next(arm for arm in self.arms if arm.name == self.method)
 
@@ -141,7 +141,7 @@ class Filtering:
 class _Clock:
     """Says what begins and remembers how long it took."""
 
-    watch: Watch
+    watch: DebiasWatch
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -156,11 +156,11 @@ def filter_problems(
     dataset: Dataset,
     method: str = AFLITE,
     *,
-    features: Features | None = None,
-    choices: Choices | None = None,
+    features: DebiasFeatures | None = None,
+    choices: DebiasChoices | None = None,
     assessment: Assessment | None = _USUAL,
-    watch: Watch | None = None,
-) -> Filtering:
+    watch: DebiasWatch | None = None,
+) -> Debiased:
     """Filter a dataset by `aflite`, `pmi` or `random`, and compare it with the other methods at the same size.
 
     AFLite needs features; pmi and random do without, and are then not assessed in them. With `assessment=None` features
@@ -168,7 +168,7 @@ def filter_problems(
     """
     if method not in METHODS:
         raise UnknownName("method of debiasing", method, METHODS)
-    choices, watch = choices or Choices(), watch or Watch()
+    choices, watch = choices or DebiasChoices(), watch or DebiasWatch()
     clock = _Clock(watch)
     rows = rows_of(dataset, features)
     if features is not None and assessment is not None:
@@ -176,7 +176,7 @@ def filter_problems(
     size = None if method == AFLITE else choices.size
     with clock.timed(method):
         chosen = run_method(method, rows, choices, size, watch)
-    seeds: tuple[Arm, ...] = (chosen,)
+    seeds: tuple[DebiasArm, ...] = (chosen,)
     if method == AFLITE and choices.seeds > 1:
         with clock.timed("seeds"):
             seeds = (chosen, *other_seeds(chosen, rows, choices))
@@ -189,7 +189,9 @@ def filter_problems(
             null = null_of(seeds, rows, choices, watch)
     arms = _arms(chosen, rows, choices, clock)
     others = tuple(arm for arm in seeds if arm is not chosen)
-    header = Header(dataset.card.name, features.model if features else "none", features.kind if features else "words")
+    header = AssessmentHeader(
+        dataset.card.name, features.model if features else "none", features.kind if features else "words"
+    )
     metrics = [row for arm in (*arms, *others) for row in size_rows(arm, rows, header)]
     if len(seeds) > 1:
         metrics += seed_rows(chosen, seeds, header)
@@ -209,21 +211,21 @@ def filter_problems(
     settings["methods"] = {arm.name: arm.settings for arm in arms if arm.settings}
     settings["seconds"] = clock.seconds
     notes = (*dataset.notes, *(features.notes if features else ()))
-    found = Filtering(dataset, method, arms, metrics, overused, pictures, settings, notes, null=null, seeds=seeds)
+    found = Debiased(dataset, method, arms, metrics, overused, pictures, settings, notes, null=null, seeds=seeds)
     return replace(found, warnings=tuple(_warnings(found)))
 
 
-def _ranks(chosen: Arm, seeds: tuple[Arm, ...], null: Null) -> dict[str, Rank]:
+def _ranks(chosen: DebiasArm, seeds: tuple[DebiasArm, ...], null: NullModel) -> dict[str, SequentialRank]:
     """Where each seed's removals stand among those of relabelled runs; a majority is as sure as its least sure seed."""
     ranks = dict(zip((arm.name for arm in seeds), null.ranks, strict=True))
     return {chosen.name: max(null.ranks, key=lambda found: found.p_value)} | ranks
 
 
-def rows_of(dataset: Dataset, features: Features | None = None) -> Rows:
+def rows_of(dataset: Dataset, features: DebiasFeatures | None = None) -> DebiasRows:
     """The problems as filters see them."""
     check_problems(dataset)
     y = np.array([problem.answer for problem in dataset], np.int64)
-    return Rows(words_of(dataset), y, [problem.group for problem in dataset], features.rows if features else None)
+    return DebiasRows(words_of(dataset), y, [problem.group for problem in dataset], features.rows if features else None)
 
 
 def check_problems(dataset: Dataset) -> None:
@@ -239,7 +241,7 @@ def check_problems(dataset: Dataset) -> None:
         raise BadInput(f"all {len(dataset):,} problems have the same answer: there is nothing to debias")
 
 
-def _arms(chosen: Arm, rows: Rows, choices: Choices, clock: _Clock) -> tuple[Arm, ...]:
+def _arms(chosen: DebiasArm, rows: DebiasRows, choices: DebiasChoices, clock: _Clock) -> tuple[DebiasArm, ...]:
     """All problems, then random, pmi and aflite as far as asked for, at the size of the chosen method."""
     found = {chosen.name: chosen}
     size = int(chosen.keep.sum())
@@ -251,12 +253,12 @@ def _arms(chosen: Arm, rows: Rows, choices: Choices, clock: _Clock) -> tuple[Arm
 
 
 def _assessed(
-    arms: tuple[Arm, ...],
-    chosen: Arm,
-    others: tuple[Arm, ...],
-    rows: Rows,
+    arms: tuple[DebiasArm, ...],
+    chosen: DebiasArm,
+    others: tuple[DebiasArm, ...],
+    rows: DebiasRows,
     how: Assessment,
-    header: Header,
+    header: AssessmentHeader,
     clock: _Clock,
 ) -> tuple[list[Metric], Pictures]:
     """The rows of every arm in features, and the picture; of other seeds the probes alone, in folds of their own."""
@@ -278,7 +280,7 @@ def _assessed(
     return metrics, pictures_of(arms, rows, components, bins_of(arms, how))
 
 
-def overused_of(arm: Arm, rows: Rows) -> Overused:
+def overused_of(arm: DebiasArm, rows: DebiasRows) -> Overused:
     """What an arm's removed problems over-use; nothing where it removed nothing."""
     if arm.keep.all():
         return Overused()
@@ -290,10 +292,10 @@ def overused_of(arm: Arm, rows: Rows) -> Overused:
     )
 
 
-def _warnings(found: Filtering) -> Iterator[str]:
+def _warnings(found: Debiased) -> Iterator[str]:
     """What a reader must not overlook."""
     rank, by_chance = found.find(found.method, "p_null"), found.find(found.method, "n_removed_by_chance")
-    outcome = Rank(rank.value, rank.n).outcome if rank else None
+    outcome = SequentialRank(rank.value, rank.n).outcome if rank else None
     if by_chance and outcome == WITHIN:
         went = min(int((~arm.keep).sum()) for arm in (found.seeds if found.settings["majority"] else (found.chosen,)))
         yield (
@@ -319,7 +321,7 @@ def _warnings(found: Filtering) -> Iterator[str]:
         )
 
 
-def _settings(dataset: Dataset, method: str, features: Features | None, choices: Choices) -> dict[str, Any]:
+def _settings(dataset: Dataset, method: str, features: DebiasFeatures | None, choices: DebiasChoices) -> dict[str, Any]:
     return {
         "winokit": __version__,
         "python": platform.python_version(),

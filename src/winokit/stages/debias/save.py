@@ -11,10 +11,10 @@ import numpy as np
 
 from winokit.data.formats import write
 from winokit.files import check_own_folder, write_whole
-from winokit.methods.aflite.null import Null
+from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.overuse import Overuse
 from winokit.results import rows_to_json
-from winokit.stages.debias.run import Filtering
+from winokit.stages.debias.run import Debiased
 
 KEPT, REMOVED, DEBIAS, RESULTS = "kept.jsonl", "removed.jsonl", "debias.json", "results.json"
 REPORT = "report"
@@ -22,7 +22,7 @@ MOST_WORDS = 100
 """Words written at either end of the table; the middle says nothing."""
 
 
-def save(filtering: Filtering, folder: Path | str) -> None:
+def save(filtering: Debiased, folder: Path | str) -> None:
     """Write the folder; each file is written whole.
 
     Source ids are left out of the problems, since some leak the answer. `debias.json` is the record of the run,
@@ -45,7 +45,7 @@ def check_folder(folder: Path) -> None:
     check_own_folder(folder, (KEPT, REMOVED, RESULTS, REPORT), ours=ours, of="a run of winokit debias")
 
 
-def record(filtering: Filtering) -> dict[str, Any]:
+def record(filtering: Debiased) -> dict[str, Any]:
     """Everything about a run but the problems themselves."""
     words = filtering.overused.words
     ends = words if len(words) <= 2 * MOST_WORDS else (*words[:MOST_WORDS], *words[-MOST_WORDS:])
@@ -67,7 +67,7 @@ def record(filtering: Filtering) -> dict[str, Any]:
     }
 
 
-def _null(null: Null | None) -> dict[str, Any] | None:
+def _null(null: NullModel | None) -> dict[str, Any] | None:
     if null is None:
         return None
     low, high = min(null.null_removed), max(null.null_removed)
@@ -76,7 +76,7 @@ def _null(null: Null | None) -> dict[str, Any] | None:
     return {key: value for key, value in asdict(null).items() if key != "q_values"} | known
 
 
-def _overuse(one: Overuse, filtering: Filtering) -> dict[str, Any]:
+def _overuse(one: Overuse, filtering: Debiased) -> dict[str, Any]:
     """One trait, with public ids in place of row numbers."""
     return {**asdict(one), "examples": [filtering.dataset[row].id for row in one.examples]}
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, Case, DecisionTable, Point, State, Verdict
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, probability, say_interval
-from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN, Rank
+from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN, SequentialRank
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
-from winokit.stages.debias.arms import ALL, Arm, of_seed
+from winokit.stages.debias.arms import ALL, DebiasArm, of_seed
 from winokit.stages.debias.plots import ARMS, SAID, nats
-from winokit.stages.debias.run import Filtering
+from winokit.stages.debias.run import Debiased
 
 SOME, NONE, NOT_RUN = "some", "none", "not run"
 ONE, AGREE, DIFFER = "one", "agree", "differ"
@@ -33,34 +33,36 @@ FACTS = {
 TABLE = DecisionTable(
     FACTS,
     (
-        Case({"seeds": DIFFER}, "It depends on the seed", BAD),
-        Case({"removed": NONE, "before": ABOVE}, "Nothing was removed, and linear bias is there", BAD),
-        Case({"removed": NONE}, "Nothing was removed", PLAIN),
-        Case({"relabelled": WITHIN}, "No more was removed than chance removes", BAD),
-        Case({"after": BELOW, "before": (ABOVE, AT, UNKNOWN)}, "Over-filtered: what is left is below chance", BAD),
-        Case({"before": UNKNOWN}, "Reduced, and not assessed", PLAIN),
-        Case({"after": UNKNOWN}, "Reduced, and not assessed", PLAIN),
-        Case(
+        VerdictCase({"seeds": DIFFER}, "It depends on the seed", BAD),
+        VerdictCase({"removed": NONE, "before": ABOVE}, "Nothing was removed, and linear bias is there", BAD),
+        VerdictCase({"removed": NONE}, "Nothing was removed", PLAIN),
+        VerdictCase({"relabelled": WITHIN}, "No more was removed than chance removes", BAD),
+        VerdictCase(
+            {"after": BELOW, "before": (ABOVE, AT, UNKNOWN)}, "Over-filtered: what is left is below chance", BAD
+        ),
+        VerdictCase({"before": UNKNOWN}, "Reduced, and not assessed", PLAIN),
+        VerdictCase({"after": UNKNOWN}, "Reduced, and not assessed", PLAIN),
+        VerdictCase(
             {"before": (AT, BELOW), "relabelled": BEYOND},
             "More was removed than by chance, though a linear probe found nothing",
             PLAIN,
         ),
-        Case({"before": (AT, BELOW)}, "A linear probe found nothing to remove", PLAIN),
+        VerdictCase({"before": (AT, BELOW)}, "A linear probe found nothing to remove", PLAIN),
         # From here on there was linear bias, and what is left is at chance or above it.
-        Case({"after": ABOVE, "random": (WITHIN, UNDECIDED, NOT_RUN)}, "The linear bias is still there", BAD),
-        Case({"random": WITHIN}, "Not told from random removal", BAD),
-        Case({"random": NOT_RUN}, "Not compared with random removal", PLAIN),
-        Case({"random": UNDECIDED}, "Undecided: too few random removals to compare with", PLAIN),
+        VerdictCase({"after": ABOVE, "random": (WITHIN, UNDECIDED, NOT_RUN)}, "The linear bias is still there", BAD),
+        VerdictCase({"random": WITHIN}, "Not told from random removal", BAD),
+        VerdictCase({"random": NOT_RUN}, "Not compared with random removal", PLAIN),
+        VerdictCase({"random": UNDECIDED}, "Undecided: too few random removals to compare with", PLAIN),
         # And less of it is left than at random.
-        Case({"relabelled": UNDECIDED}, "Undecided: too few relabelled runs to compare with", PLAIN),
-        Case({"after": ABOVE}, "Less linear bias than at random, and some is left", PLAIN),
-        Case({"relabelled": NOT_RUN}, "Less linear bias than at random", PLAIN),
-        Case({}, "Less linear bias, and none is found in what is left", GOOD),
+        VerdictCase({"relabelled": UNDECIDED}, "Undecided: too few relabelled runs to compare with", PLAIN),
+        VerdictCase({"after": ABOVE}, "Less linear bias than at random, and some is left", PLAIN),
+        VerdictCase({"relabelled": NOT_RUN}, "Less linear bias than at random", PLAIN),
+        VerdictCase({}, "Less linear bias, and none is found in what is left", GOOD),
     ),
 )
 
 
-def verdict_of(filtering: Filtering) -> Verdict:
+def verdict_of(filtering: Debiased) -> Verdict:
     """A word, a sentence and the findings behind them."""
     state = state_of(filtering)
     case = TABLE.decide(state)
@@ -70,25 +72,25 @@ def verdict_of(filtering: Filtering) -> Verdict:
     return Verdict(case.word, case.tone, headline, tuple(_points(filtering, state)))
 
 
-def state_of(filtering: Filtering) -> State:
+def state_of(filtering: Debiased) -> State:
     """The facts of a filtering, and whether its seeds have the same verdict."""
     words = {word_of(filtering, arm) for arm in (filtering.chosen, *filtering.seeds)}
     seeds = ONE if len(filtering.seeds) < 2 else AGREE if len(words) == 1 else DIFFER
     return {**_facts(filtering, filtering.chosen), "seeds": seeds}
 
 
-def word_of(filtering: Filtering, arm: Arm) -> str:
+def word_of(filtering: Debiased, arm: DebiasArm) -> str:
     """The verdict on one seed, as if there were no other."""
     return TABLE.decide({**_facts(filtering, arm), "seeds": ONE}).word
 
 
-def before_of(filtering: Filtering, arm: Arm) -> Metric | None:
+def before_of(filtering: Debiased, arm: DebiasArm) -> Metric | None:
     """The probe of all problems in the folds that an arm's probe has: those of its seed."""
     first = arm.name == filtering.method
     return filtering.find(ALL if first else of_seed(ALL, arm.settings["seed"]), "probe_accuracy")
 
 
-def _facts(filtering: Filtering, arm: Arm) -> dict[str, str]:
+def _facts(filtering: Debiased, arm: DebiasArm) -> dict[str, str]:
     before, after = before_of(filtering, arm), filtering.find(arm.name, "probe_accuracy")
     return {
         "removed": NONE if arm.keep.all() else SOME,
@@ -100,15 +102,15 @@ def _facts(filtering: Filtering, arm: Arm) -> dict[str, str]:
 
 
 def _outcome(row: Metric | None) -> str:
-    return Rank(row.value, row.n).outcome if row else NOT_RUN
+    return SequentialRank(row.value, row.n).outcome if row else NOT_RUN
 
 
-def _keeper(filtering: Filtering) -> str:
+def _keeper(filtering: Debiased) -> str:
     many = len(filtering.seeds)
     return f"The majority of {many} seeds of AFLite" if filtering.settings["majority"] else ARMS[filtering.method]
 
 
-def _probes(filtering: Filtering) -> str:
+def _probes(filtering: Debiased) -> str:
     """What the probe gets of what is kept, beside as many at random; or of all problems, where none is gone."""
     after, drawn = (filtering.find(filtering.method, name) for name in ("probe_accuracy", "random_probe_accuracy"))
     if after is None:
@@ -119,7 +121,7 @@ def _probes(filtering: Filtering) -> str:
     return f"From the features alone, {gets}{beside} (chance: 50)."
 
 
-def _by_seed(filtering: Filtering) -> str:
+def _by_seed(filtering: Debiased) -> str:
     """Which seeds have which verdict."""
     words: dict[str, list[str]] = {}
     for arm in filtering.seeds:
@@ -128,23 +130,23 @@ def _by_seed(filtering: Filtering) -> str:
     return f"{said[0].upper()}{said[1:]}."
 
 
-def _points(filtering: Filtering, state: State) -> Iterator[Point]:
+def _points(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     yield from _chance(filtering, state)
     yield from _difference(filtering, state)
     yield from _seeds(filtering, state)
     yield from _divergence(filtering)
     split = filtering.rows[filtering.method, "n_groups_split"]
     if split.value:
-        yield Point(f"{plural(int(split.value), 'group')} of {split.n:,} lost some members and kept others.")
+        yield VerdictPoint(f"{plural(int(split.value), 'group')} of {split.n:,} lost some members and kept others.")
     if (state["after"], state["removed"]) == (BELOW, SOME):
         text = (
             "What is kept is harder than chance for a linear classifier: problems went because chance got them right."
         )
-        yield Point(text, BAD, {"after": BELOW, "removed": SOME})
+        yield VerdictPoint(text, BAD, {"after": BELOW, "removed": SOME})
     yield from _words(filtering)
 
 
-def _chance(filtering: Filtering, state: State) -> Iterator[Point]:
+def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     """Whether more went than goes from relabelled problems."""
     row, by_chance = (filtering.find(filtering.method, name) for name in ("p_null", "n_removed_by_chance"))
     if row is None or by_chance is None:
@@ -160,7 +162,7 @@ def _chance(filtering: Filtering, state: State) -> Iterator[Point]:
     if filtering.settings["majority"]:
         each = [int((~arm.keep).sum()) for arm in filtering.seeds]
         went, least = f"Each seed removes {min(each):,} to {max(each):,}", " of the least sure seed"
-    yield Point(
+    yield VerdictPoint(
         f"{went}; from relabelled problems, where there is nothing to find, {by_chance.low:,.0f} to "
         f"{by_chance.high:,.0f} go. {said} ({plural(row.n, 'run')}, p = {probability(row.value)}{least}).",
         tone,
@@ -168,7 +170,7 @@ def _chance(filtering: Filtering, state: State) -> Iterator[Point]:
     )
 
 
-def _difference(filtering: Filtering, state: State) -> Iterator[Point]:
+def _difference(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     """The probe of what is kept among those of as many problems at random; and where it stood before."""
     method, claims = filtering.method, {name: state[name] for name in ("before", "random")}
     before, row, drawn = (
@@ -191,10 +193,10 @@ def _difference(filtering: Filtering, state: State) -> Iterator[Point]:
             f" Of as many as are kept, drawn at random, it gets {ends}. {says[state['random']]} "
             f"({plural(row.n, 'draw')}, p = {probability(row.value)})."
         )
-    yield Point(text, PLAIN, claims)
+    yield VerdictPoint(text, PLAIN, claims)
 
 
-def _seeds(filtering: Filtering, state: State) -> Iterator[Point]:
+def _seeds(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     """How much of what is kept and removed is the seed's."""
     kept, removed = (filtering.find(filtering.method, f"{name}_overlap") for name in ("kept", "removed"))
     if kept is None or removed is None:
@@ -208,10 +210,10 @@ def _seeds(filtering: Filtering, state: State) -> Iterator[Point]:
         shared = f"All {len(filtering.seeds)} seeds keep the same problems."
     says = {AGREE: "The verdict is the same with each.", DIFFER: "The verdict is not the same with each."}
     tone = PLAIN if state["seeds"] == AGREE else BAD
-    yield Point(f"{shared} {says[state['seeds']]}", tone, {"seeds": state["seeds"]})
+    yield VerdictPoint(f"{shared} {says[state['seeds']]}", tone, {"seeds": state["seeds"]})
 
 
-def _divergence(filtering: Filtering) -> Iterator[Point]:
+def _divergence(filtering: Debiased) -> Iterator[VerdictPoint]:
     """Along the first component, every arm; and whether any of it is more than the estimator's own."""
     found = [(arm.name, filtering.find(arm.name, "kl_histogram")) for arm in filtering.arms]
     known = [(name, row) for name, row in found if row is not None]
@@ -220,17 +222,17 @@ def _divergence(filtering: Filtering) -> Iterator[Point]:
     said = join([f"{nats(row.value)} ({SAID[name]})" for name, row in known])
     flat = all(stands(row) in (AT, BELOW) for _, row in known)
     rest = " None of it is more than the estimator finds where there is no difference." if flat else ""
-    yield Point(f"KL divergence of the two answers along the first component: {said}.{rest}")
+    yield VerdictPoint(f"KL divergence of the two answers along the first component: {said}.{rest}")
 
 
-def _words(filtering: Filtering) -> Iterator[Point]:
+def _words(filtering: Debiased) -> Iterator[VerdictPoint]:
     words = [one for one in filtering.overused.words if one.q <= SMALL and one.log_odds > 0]
     if words:
         first = join([f"“{one.trait}”" for one in words[:5]])
         many = f"{plural(len(words), 'word')} {'is' if len(words) == 1 else 'are'} over-used"
-        yield Point(f"{many} by the removed problems: {first}{' and others' if len(words) > 5 else ''}.")
+        yield VerdictPoint(f"{many} by the removed problems: {first}{' and others' if len(words) > 5 else ''}.")
     for one in filtering.overused.polarity:
         if one.q <= SMALL:
             more = "more" if one.log_odds > 0 else "less"
             times = float(np.exp(abs(one.log_odds)))
-            yield Point(f"A negation is {more} likely among the removed (odds {times:.2f} times).")
+            yield VerdictPoint(f"A negation is {more} likely among the removed (odds {times:.2f} times).")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from winokit.data.predictions import read_predictions
 from winokit.errors import BadInput
-from winokit.methods.scoring import Cache, Plan, Prediction, score_variants
+from winokit.methods.scoring import Cache, Prediction, ScoringPlan, score_variants
 from winokit.methods.scoring.planner import Progress
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.registry import load_model
@@ -22,7 +22,7 @@ ORIGINAL, SWITCHED = "original", "switched"
 
 
 @dataclass(frozen=True)
-class Answers:
+class EvolveAnswers:
     """Which problems a model gets right, as they are and with their candidates switched, by id."""
 
     model: str
@@ -41,27 +41,27 @@ def answers_of(
     scoring: str | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
-) -> list[Answers]:
+) -> list[EvolveAnswers]:
     """The answers of a model (a SPEC), or of every model in a file of predictions."""
     if Path(against).is_file():
         return _from_file(problems, Path(against))
     model = load_model(str(against))
     made = make_variants(problems, {SWITCHED})
     asked = {ORIGINAL: problems} | {name: variant.problems for name, variant in made.items()}
-    rows = score_variants(asked, model, Plan(scoring), cache=cache, progress=progress)
+    rows = score_variants(asked, model, ScoringPlan(scoring), cache=cache, progress=progress)
     return [_answers(str(against), rows)]
 
 
-def _answers(model: str, rows: Iterable[Prediction]) -> Answers:
+def _answers(model: str, rows: Iterable[Prediction]) -> EvolveAnswers:
     """Right and wrong from predictions, each judged by the answer beside it; an abstention is wrong."""
     right: dict[str, dict[str, bool]] = {ORIGINAL: {}, SWITCHED: {}}
     for row in rows:
         if row.variant in right and row.answer is not None:
             right[row.variant][row.id] = row.prediction == row.answer
-    return Answers(model, right[ORIGINAL], right[SWITCHED])
+    return EvolveAnswers(model, right[ORIGINAL], right[SWITCHED])
 
 
-def _from_file(problems: Dataset, path: Path) -> list[Answers]:
+def _from_file(problems: Dataset, path: Path) -> list[EvolveAnswers]:
     by_model: dict[tuple[str, str], list[Prediction]] = {}
     for read in read_predictions(path, problems):
         by_model.setdefault((read.model, read.scoring), []).extend(read.predictions)

@@ -14,8 +14,8 @@ import numpy as np
 from winokit.errors import BadInput
 from winokit.methods.metrics import all_right, chance, complete_groups, group_accuracy_chance, share_interval
 from winokit.problem import Dataset
-from winokit.stages.evolve.answers import Answers
-from winokit.stages.evolve.pool import Pool
+from winokit.stages.evolve.answers import EvolveAnswers
+from winokit.stages.evolve.pool import EvolvePool
 from winokit.stages.grade.ladder import on_grid, steps_of
 
 RECORD = "evolution.json"
@@ -39,11 +39,11 @@ class Fare:
 
 
 def fares(
-    pool: Pool,
+    pool: EvolvePool,
     asked: Dataset,
     stays: Dataset,
-    against: Sequence[Answers],
-    watched: Sequence[Answers],
+    against: Sequence[EvolveAnswers],
+    watched: Sequence[EvolveAnswers],
     version: str,
 ) -> tuple[Fare, ...]:
     """Every model on dev and test of the previous version, and on what the new one can evaluate on."""
@@ -56,7 +56,7 @@ def fares(
     return tuple(found)
 
 
-def _fares(problems: Dataset, answers: Answers, version: str, *, against: bool) -> Iterator[Fare]:
+def _fares(problems: Dataset, answers: EvolveAnswers, version: str, *, against: bool) -> Iterator[Fare]:
     right = np.array([answers.right[p.id] for p in problems], np.bool_)
     groups = [p.group for p in problems]
     sizes = [len(p.candidates) for p in problems]

@@ -11,15 +11,15 @@ from winokit.errors import BadInput
 from winokit.methods.scoring import Cache
 from winokit.problem import Card, Dataset
 from winokit.stages.evolve.page import write_evolution
-from winokit.stages.evolve.preparing import Models, evolved
+from winokit.stages.evolve.preparing import EvolveModels, evolved
 from winokit.stages.evolve.run import Evolution, EvolveSettings
 from winokit.stages.release.draws import SECRET, Draws, read_secret
 from winokit.stages.release.hidden import COMMITMENT, TEST, hidden_folder
 from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.licences import NOT_STATED
 from winokit.stages.release.manifest import read_manifest
-from winokit.stages.release.run import Extras, Release, Step, release, release_secret
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.run import Release, ReleaseExtras, Step, release, release_secret
+from winokit.stages.release.settings import ReleaseSettings
 
 Progress = Callable[[int, int], None]
 BEFORE_SECRETS = (
@@ -34,7 +34,7 @@ class Predecessor:
     """The release before, and who its successor is filtered against."""
 
     folder: Path
-    models: Models
+    models: EvolveModels
     majority: float = 1.0
     """Share of the models that must solve a group for it to retire."""
     alpha: float = 0.05
@@ -59,8 +59,8 @@ def release_next(
     *,
     kept: str | Path | Dataset | None = None,
     removed: str | Path | Dataset | None = None,
-    settings: Settings | None = None,
-    extras: Extras | None = None,
+    settings: ReleaseSettings | None = None,
+    extras: ReleaseExtras | None = None,
     as_: str | None = None,
     lenient: bool = False,
     cache: Cache | None = None,
@@ -70,11 +70,11 @@ def release_next(
     """Release the next version of a release; `kept` and `removed` are what is new, if anything is."""
     if Path(out).resolve() == before.folder.resolve():
         raise BadInput(f"{out}: the previous release itself; a new version needs a folder of its own: --out")
-    settings, manifest = settings or Settings(), read_manifest(before.folder)
+    settings, manifest = settings or ReleaseSettings(), read_manifest(before.folder)
     licence = None if manifest.get("licence") == NOT_STATED else manifest.get("licence")
     settings = replace(settings, name=settings.name or str(manifest.get("name")), licence=settings.licence or licence)
     offered, gone = _offered(kept, removed, Card(str(settings.name)), as_, lenient)
-    extras, secret = _with_secret(before, manifest, extras or Extras(), Path(out))
+    extras, secret = _with_secret(before, manifest, extras or ReleaseExtras(), Path(out))
     evolution = evolved(
         before.folder,
         offered,
@@ -100,7 +100,9 @@ def release_next(
     return Successor(replace(made, notes=(*evolution.notes, *evolution.findings, *made.notes)), evolution, page)
 
 
-def _with_secret(before: Predecessor, manifest: Mapping[str, Any], extras: Extras, out: Path) -> tuple[Extras, bytes]:
+def _with_secret(
+    before: Predecessor, manifest: Mapping[str, Any], extras: ReleaseExtras, out: Path
+) -> tuple[ReleaseExtras, bytes]:
     """The extras with a secret, and it: the one given, the previous release's, or a new one where that has none.
 
     With the same secret what two versions share stands in the same order, so that their difference tells nothing.

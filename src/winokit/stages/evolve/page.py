@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from winokit.drawing.page import rendered
-from winokit.drawing.plots import Block, Forest, Line, Mark
+from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.files import write_whole
 from winokit.results import Metric, stands
 from winokit.stages.evolve.fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare, coarse_fare
@@ -46,7 +46,7 @@ def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = No
 
 def _page(evolution: Evolution) -> bytes:
     return rendered(
-        "evolve/page.html.j2",
+        "stages/evolve/page.html.j2",
         evolution=evolution,
         charts=[(TITLES[metric], chart_of(evolution.fares, metric)) for metric in TITLES],
         models=list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against)),
@@ -107,7 +107,9 @@ def chart_of(fares: Sequence[Fare], metric: str) -> Forest:
                     "", model, "", None, "", fare.version, metric, fare.value, fare.n, fare.low, fare.high, fare.chance
                 )
                 note = BY_CONSTRUCTION if fare.against else None
-                lines.append(Line(f"version {fare.version}", (Mark(0, row, stands(row)),), note))
+                lines.append(ForestLine(f"version {fare.version}", (ForestMark(0, row, stands(row)),), note))
         if lines:
-            blocks.append(Block(model, "" if _ever_against(model, fares) else "never filtered against", tuple(lines)))
+            blocks.append(
+                ForestBlock(model, "" if _ever_against(model, fares) else "never filtered against", tuple(lines))
+            )
     return Forest(tuple(blocks))

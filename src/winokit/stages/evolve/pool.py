@@ -25,7 +25,7 @@ UNNAMED_VERSION = "1.0"
 
 
 @dataclass(frozen=True)
-class Pool:
+class EvolvePool:
     """The problems of a new version before they are filtered, answers included, and what is known of each by id."""
 
     version: str
@@ -60,7 +60,7 @@ def pool_of(
     *,
     hidden: Path | None = None,
     bring_back: bool = False,
-) -> Pool:
+) -> EvolvePool:
     """Join a previous release with problems offered now (`removed`: those that a filter already took out).
 
     What was retired before stays out; with `bring_back` it returns for training, since its answers are known.
@@ -77,7 +77,7 @@ def pool_of(
         where |= dict.fromkeys(back, TRAIN)
     joined = _grouped([*old.values(), *new], given)
     gone |= {problem.id for problem in (removed or ()) if problem.id not in old}
-    return Pool(
+    return EvolvePool(
         version=version,
         problems=Dataset(joined, offered.card),
         where=_with_twins(joined, where),

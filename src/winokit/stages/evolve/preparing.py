@@ -11,15 +11,15 @@ from winokit.methods.scoring import Cache
 from winokit.methods.scoring.planner import Progress
 from winokit.problem import Dataset
 from winokit.stages.debias.features import embedded
-from winokit.stages.evolve.answers import Answers, answers_of
-from winokit.stages.evolve.pool import Pool, pool_of
+from winokit.stages.evolve.answers import EvolveAnswers, answers_of
+from winokit.stages.evolve.pool import EvolvePool, pool_of
 from winokit.stages.evolve.run import Evolution, EvolveSettings, evolve
 
 AFLITE = "aflite:"
 
 
 @dataclass(frozen=True)
-class Models:
+class EvolveModels:
     """Who is asked. Each is a SPEC, a file of predictions for the problems asked, or `aflite:SPEC` for its features."""
 
     against: Sequence[str]
@@ -31,7 +31,7 @@ class Models:
 def evolved(
     previous: Path,
     offered: Dataset,
-    models: Models,
+    models: EvolveModels,
     settings: EvolveSettings,
     *,
     removed: Dataset | None = None,
@@ -59,8 +59,8 @@ def evolved(
 
 
 def _answers(
-    pool: Pool, names: Sequence[str], models: Models, cache: Cache | None, progress: Progress | None
-) -> list[Answers]:
+    pool: EvolvePool, names: Sequence[str], models: EvolveModels, cache: Cache | None, progress: Progress | None
+) -> list[EvolveAnswers]:
     found = [
         one
         for name in names

@@ -21,12 +21,12 @@ from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.sequential import BEYOND
 from winokit.problem import Dataset, Problem
-from winokit.stages.debias.arms import Choices
-from winokit.stages.debias.features import Features
+from winokit.stages.debias.arms import DebiasChoices
+from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.run import filter_problems
-from winokit.stages.evolve.answers import Answers
+from winokit.stages.evolve.answers import EvolveAnswers
 from winokit.stages.evolve.fare import Fare, earlier_fares, fares, joined_fares
-from winokit.stages.evolve.pool import TRAIN, Pool
+from winokit.stages.evolve.pool import TRAIN, EvolvePool
 from winokit.stages.evolve.solved import Solved, check_limits, solved_beyond_chance
 from winokit.stages.release.draws import Draws
 from winokit.stages.release.lineage import ADDED, KEPT, REMOVED, RETIRED, Row, lineage_row
@@ -104,12 +104,12 @@ class Evolution:
 
 
 def evolve(
-    pool: Pool,
-    against: Sequence[Answers],
+    pool: EvolvePool,
+    against: Sequence[EvolveAnswers],
     settings: EvolveSettings,
     *,
-    embeddings: Sequence[Features] = (),
-    watched: Sequence[Answers] = (),
+    embeddings: Sequence[DebiasFeatures] = (),
+    watched: Sequence[EvolveAnswers] = (),
     previous: Path | None = None,
 ) -> Evolution:
     """Make a new version of what is in the pool.
@@ -147,10 +147,10 @@ def evolve(
     return _version(pool, why, settings, solved, tuple(one for one, _ in filtered), known)
 
 
-def _aflite(asked: Dataset, features: Features, settings: EvolveSettings) -> tuple[Filtered, set[str]]:
+def _aflite(asked: Dataset, features: DebiasFeatures, settings: EvolveSettings) -> tuple[Filtered, set[str]]:
     """Whole groups that AFLite removes and chance does not."""
     seed = settings.secret.number("aflite") % 2**32
-    choices = Choices(
+    choices = DebiasChoices(
         seed=seed,
         aflite=AFLite(seed=seed, twins="together"),
         null_runs=settings.null_runs,
@@ -170,7 +170,7 @@ def _aflite(asked: Dataset, features: Features, settings: EvolveSettings) -> tup
 
 
 def _version(
-    pool: Pool,
+    pool: EvolvePool,
     why: Mapping[str, str],
     settings: EvolveSettings,
     solved: Solved,
@@ -205,7 +205,7 @@ def _version(
     )
 
 
-def _lineage(pool: Pool, why: Mapping[str, str], version: str) -> Iterator[Row]:
+def _lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator[Row]:
     """One row a problem. Rows of what stays say nothing of who solved it: that would tell hidden answers."""
     for problem in pool.problems:
         name, split = problem.id, pool.where.get(problem.id)
@@ -240,7 +240,7 @@ def _findings(solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
         )
 
 
-def _notes(pool: Pool, why: Mapping[str, str]) -> Iterator[str]:
+def _notes(pool: EvolvePool, why: Mapping[str, str]) -> Iterator[str]:
     tests = sum(pool.where.get(name) == TEST for name in why)
     if tests:
         yield (

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from winokit.errors import BadInput
 from winokit.methods.metrics import holm, p_chance
 from winokit.problem import Dataset, Problem
-from winokit.stages.evolve.answers import Answers
+from winokit.stages.evolve.answers import EvolveAnswers
 from winokit.stages.release.draws import Draws
 
 Unit = tuple[Problem, ...]
@@ -72,7 +72,7 @@ class Solved:
 
 def solved_beyond_chance(
     problems: Dataset,
-    answers: Sequence[Answers],
+    answers: Sequence[EvolveAnswers],
     *,
     majority: float = 1.0,
     alpha: float = 0.05,
@@ -126,10 +126,10 @@ def _units(problems: Dataset) -> list[Unit]:
     return [tuple(some) for some in members.values()]
 
 
-def _switched(unit: Unit, answers: Sequence[Answers]) -> int:
+def _switched(unit: Unit, answers: Sequence[EvolveAnswers]) -> int:
     return sum(any(p.id in one.switched for one in answers) for p in unit)
 
 
-def is_solved(unit: Unit, answers: Sequence[Answers], needed: int, *, turned: bool = False) -> bool:
+def is_solved(unit: Unit, answers: Sequence[EvolveAnswers], needed: int, *, turned: bool = False) -> bool:
     """Whether enough models get everything right, or would if all answers were turned round."""
     return sum(all(right != turned for p in unit for right in one.outcomes(p.id)) for one in answers) >= needed

@@ -26,7 +26,7 @@ GUESSED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class LadderRules:
     """What a test of some size allows."""
 
     steps: int
@@ -38,7 +38,7 @@ class Rules:
     per_name: int
 
 
-def rules_of(problems: int, units: int, budget: int | None = None) -> Rules:
+def rules_of(problems: int, units: int, budget: int | None = None) -> LadderRules:
     """The rules for a test of so many problems in so many units: groups, and problems alone.
 
     >>> rules_of(64, 32)
@@ -50,7 +50,7 @@ def rules_of(problems: int, units: int, budget: int | None = None) -> Rules:
     level = 1
     while level <= steps and budget * chance @ np.clip(scores * steps - level + 1, 0, 1) > GUESSED:
         level += 1
-    return Rules(steps, on_grid(level, steps), budget, max(3, budget // 4))
+    return LadderRules(steps, on_grid(level, steps), budget, max(3, budget // 4))
 
 
 def steps_of(n: int) -> int:

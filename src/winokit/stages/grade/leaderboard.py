@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from winokit.errors import BadInput
 from winokit.methods.metrics import all_right, complete_groups, holm, p_paired, paired_interval
 from winokit.methods.metrics.arrays import FloatArray
-from winokit.stages.grade.ladder import Rules
+from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.grade.log import Gradings, gradings
 from winokit.stages.grade.run import (
     ACCURACY,
     AUC,
     GROUP_ACCURACY,
     Graded,
-    Score,
+    GradeScore,
     curve_weights,
     kept_outcome,
     owner_record,
@@ -38,7 +38,7 @@ from winokit.stages.grade.run import (
     rounded,
 )
 from winokit.stages.grade.submissions import ONE
-from winokit.stages.release.hidden import MANIFEST_HASH, Hidden, hidden_folder, read_hidden
+from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden
 from winokit.stages.release.manifest import manifest_hash, read_manifest
 
 SMALL = 0.05
@@ -46,7 +46,7 @@ Outcome = Mapping[str, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class LeadTest:
     """How far an entry is ahead of the next one, paired by problems and groups."""
 
     difference: float
@@ -59,16 +59,16 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BoardPlace:
     """One entry on the board."""
 
     rank: int | None
     """Equal scores share a rank; None where no score is shown."""
     entry: Graded
-    main: Score | None
-    ahead: Ahead | None = None
+    main: GradeScore | None
+    ahead: LeadTest | None = None
     """In the main score; None for the last, and where outcomes are not at hand."""
-    group_ahead: Ahead | None = None
+    group_ahead: LeadTest | None = None
     """In group score, at the largest training size; the owner's."""
 
     @property
@@ -77,12 +77,12 @@ class Place:
         return list(self.entry.sizes)[-1] if self.entry.sizes else ONE
 
     @property
-    def group(self) -> Score | None:
+    def group(self) -> GradeScore | None:
         """The group score at that size."""
         return self.entry.find(self.largest, GROUP_ACCURACY)
 
     @property
-    def curve(self) -> tuple[Score, ...]:
+    def curve(self) -> tuple[GradeScore, ...]:
         """Accuracies from small to large training sizes; nothing where no sizes are said."""
         if not self.entry.sizes:
             return ()
@@ -96,11 +96,11 @@ class Leaderboard:
     release: dict[str, Any]
     metric: str
     """What ranks: auc or accuracy, whichever more entries have; auc where both are as many."""
-    places: tuple[Place, ...]
+    places: tuple[BoardPlace, ...]
     tests: int
     """Paired tests made, which p-values are corrected for."""
     asked: Gradings | None
-    rules: Rules
+    rules: LadderRules
     is_owners: bool = False
     """Whether it has all scores, and not only what a submitter may see."""
     notes: tuple[str, ...] = ()
@@ -141,13 +141,13 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
     )
 
 
-def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[Place]:
+def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
     """The entries by the score that ranks, those for which none is shown last."""
     mains = [(entry, _main(entry, metric)) for entry in entries]
     mains.sort(key=lambda pair: (-pair[1].value if pair[1] else 1.0, _name(pair[0]), pair[0].submission))
     values = [main.value for _, main in mains if main is not None]
     for entry, main in mains:
-        yield Place(None if main is None else 1 + values.index(main.value), entry, main)
+        yield BoardPlace(None if main is None else 1 + values.index(main.value), entry, main)
 
 
 def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
@@ -170,7 +170,7 @@ def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
     return found, notes
 
 
-def _labels(release: Path, hidden: Path | None) -> Hidden | None:
+def _labels(release: Path, hidden: Path | None) -> HiddenPart | None:
     if hidden is None and not hidden_folder(release).exists():
         return None
     return read_hidden(release, hidden)
@@ -180,7 +180,7 @@ def _name(entry: Graded) -> str:
     return entry.statement.name if entry.statement else ""
 
 
-def _main(entry: Graded, metric: str) -> Score | None:
+def _main(entry: Graded, metric: str) -> GradeScore | None:
     scores = [score for score in entry.scores if score.metric == metric]
     return scores[-1] if scores else None
 
@@ -199,7 +199,7 @@ class _Test:
     p: float
 
 
-def _tested(places: Sequence[Place], labels: Hidden, metric: str, owner: bool) -> Iterator[dict[str, _Test]]:
+def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner: bool) -> Iterator[dict[str, _Test]]:
     """For each entry but the last, the tests against the next one.
 
     Of two that share a rank the order is nobody's to know but the owner's, and so is who is ahead in group score.
@@ -214,7 +214,7 @@ def _tested(places: Sequence[Place], labels: Hidden, metric: str, owner: bool) -
         yield made
 
 
-def _worth(place: Place, labels: Hidden, metric: str) -> Values | None:
+def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> Values | None:
     outcome = kept_outcome(labels.folder, place.entry.submission) if place.rank is not None else None
     if outcome is None or not outcome.keys() >= {place.largest, *place.entry.sizes}:
         return None
@@ -235,7 +235,7 @@ def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> _Test
     )
 
 
-def _with_tests(places: Sequence[Place], tested: Sequence[dict[str, _Test]], owner: bool) -> Iterator[Place]:
+def _with_tests(places: Sequence[BoardPlace], tested: Sequence[dict[str, _Test]], owner: bool) -> Iterator[BoardPlace]:
     """The places with their tests, p-values corrected over all of them."""
     keys = [(at, name) for at, made in enumerate(tested) for name in made]
     corrected = dict(zip(keys, holm([tested[at][name].p for at, name in keys]), strict=True))
@@ -245,10 +245,10 @@ def _with_tests(places: Sequence[Place], tested: Sequence[dict[str, _Test]], own
             p = corrected[at, name]
             numbers = [rounded(number) for number in (p, test.low, test.high)] if owner else []
             difference = test.difference if owner else _shown_difference(place, places[at + 1])
-            made[name] = Ahead(rounded(difference), p < SMALL and test.difference > 0, *numbers)
+            made[name] = LeadTest(rounded(difference), p < SMALL and test.difference > 0, *numbers)
         yield replace(place, ahead=made.get("ahead"), group_ahead=made.get("group_ahead"))
 
 
-def _shown_difference(place: Place, after: Place) -> float:
+def _shown_difference(place: BoardPlace, after: BoardPlace) -> float:
     """The difference of two scores as they are shown."""
     return place.main.value - after.main.value if place.main is not None and after.main is not None else 0.0

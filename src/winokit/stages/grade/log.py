@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput
-from winokit.stages.grade.ladder import Rules
+from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.release.hidden import OWNER_ONLY, append_private
 
 LOG, LOCK = "log.jsonl", "lock"
@@ -55,7 +55,7 @@ def log_grading(folder: Path, row: dict[str, Any]) -> Gradings:
     return gradings(folder, row.get("name"))
 
 
-def check_budget(folder: Path, submission: str, name: str | None, rules: Rules) -> None:
+def check_budget(folder: Path, submission: str, name: str | None, rules: LadderRules) -> None:
     """Refuse a submission that is one too many, unless it was graded before."""
     rows = log_rows(folder)
     named = [row for row in rows if _same_name(row, name)]

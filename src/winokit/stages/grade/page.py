@@ -9,7 +9,7 @@ from pathlib import Path
 
 from winokit.drawing.page import write_page
 from winokit.drawing.wording import join, plural
-from winokit.stages.grade.leaderboard import SMALL, Leaderboard, Place
+from winokit.stages.grade.leaderboard import SMALL, BoardPlace, Leaderboard
 from winokit.stages.grade.run import AUC
 
 WIDTH, HEIGHT, EDGE = 108, 34, 4
@@ -18,7 +18,7 @@ LOWEST = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class SmallCurve:
     """A learning curve, small: its line, its dots, and where chance is."""
 
     points: str
@@ -31,7 +31,7 @@ def write_board(board: Leaderboard, path: Path) -> None:
     """Write the page."""
     write_page(
         path,
-        "grade/page.html.j2",
+        "stages/grade/page.html.j2",
         board=board,
         rows=[(place, curve_of(place)) for place in board.places],
         sentences=list(_sentences(board)),
@@ -43,7 +43,7 @@ def write_board(board: Leaderboard, path: Path) -> None:
     )
 
 
-def curve_of(place: Place) -> Curve | None:
+def curve_of(place: BoardPlace) -> SmallCurve | None:
     """The curve of an entry over the logarithm of its training sizes; None where there is none."""
     scores, sizes = place.curve, place.entry.sizes
     if len(scores) < 2:
@@ -55,7 +55,7 @@ def curve_of(place: Place) -> Curve | None:
         for log, score in zip(logs, scores, strict=True)
     )
     said = join([f"{score.value:.1%} with {sizes[score.size]:,} training problems" for score in scores])
-    return Curve(" ".join(f"{x},{y}" for x, y in dots), dots, _height(scores[0].chance), said)
+    return SmallCurve(" ".join(f"{x},{y}" for x, y in dots), dots, _height(scores[0].chance), said)
 
 
 def _height(value: float) -> float:

@@ -34,12 +34,12 @@ from winokit.methods.metrics import (
     share_interval,
 )
 from winokit.methods.metrics.arrays import FloatArray, IntArray
-from winokit.stages.grade.ladder import GUESSED, Rules, rules_of, to_step
+from winokit.stages.grade.ladder import GUESSED, LadderRules, rules_of, to_step
 from winokit.stages.grade.log import LOG, Gradings, best_shown, check_budget, locked, log_grading, log_rows
 from winokit.stages.grade.luck import luck_corrected
 from winokit.stages.grade.statement import Statement
-from winokit.stages.grade.submissions import ONE, SIZES, Submission, read_submission
-from winokit.stages.release.hidden import MANIFEST_HASH, Hidden, read_hidden, write_private
+from winokit.stages.grade.submissions import ONE, SIZES, SubmittedFile, read_submission
+from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, read_hidden, write_private
 from winokit.stages.release.manifest import manifest_hash, read_manifest
 
 SCHEMA = 2
@@ -54,7 +54,7 @@ AUC, ACCURACY, GROUP_ACCURACY = "auc", "accuracy", "group_accuracy"
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class GradeScore:
     """One number of a submission, rounded."""
 
     size: str
@@ -77,24 +77,24 @@ class Graded:
     statement: Statement | None
     sizes: dict[str, int]
     """How many problems each training size has, where the submission says sizes."""
-    scores: tuple[Score, ...]
+    scores: tuple[GradeScore, ...]
     """In public the main score, or nothing."""
     p_luck: float | None
     """Probability that the best of as many coins as there were trials does as well; the owner's."""
     submission: str
     """Hash of what was predicted, for which sizes."""
     gradings: Gradings
-    rules: Rules
+    rules: LadderRules
     """What is shown on this test, and how often."""
     notes: tuple[str, ...] = ()
 
     @property
-    def main(self) -> Score | None:
+    def main(self) -> GradeScore | None:
         """The score that ranks: the area under the curve, else the accuracy at the largest size; None if not shown."""
         ranking = [score for score in self.scores if score.metric in (ACCURACY, AUC)]
         return ranking[-1] if ranking else None
 
-    def find(self, size: str, metric: str) -> Score | None:
+    def find(self, size: str, metric: str) -> GradeScore | None:
         """The score of that name."""
         return next((score for score in self.scores if (score.size, score.metric) == (size, metric)), None)
 
@@ -163,7 +163,7 @@ def grade(
     return Grading(replace(owner, scores=(coarse,), p_luck=None), owner)
 
 
-def _coarse(owner: Graded, labels: Hidden, submission: Submission, units: int) -> Score:
+def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units: int) -> GradeScore:
     """The main score at a step, with what follows from the step alone: nothing else of the submission is looked at."""
     score, steps = owner.main, owner.rules.steps
     assert score is not None
@@ -184,7 +184,7 @@ def _share_of_units(share: float, units: int) -> Interval:
     return share_interval(np.arange(units) < round(share * units), np.arange(units))
 
 
-def _why_hidden(score: Score, rules: Rules, best: float) -> str | None:
+def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | None:
     """Why a score is not shown; None where it is."""
     if rules.lowest > 1:
         return "not shown: no score on a test of so few problems can be told from guessing"
@@ -198,7 +198,7 @@ def _why_hidden(score: Score, rules: Rules, best: float) -> str | None:
     return None
 
 
-def release_facts(release: Path, labels: Hidden) -> dict[str, Any]:
+def release_facts(release: Path, labels: HiddenPart) -> dict[str, Any]:
     """Which release was graded, and how large its test is."""
     manifest = read_manifest(release)
     known: dict[str, Any] = {key: manifest[key] for key in ("name", "version") if key in manifest}
@@ -267,11 +267,11 @@ def _no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
 
 def _scores(
     right: NDArray[np.bool_],
-    labels: Hidden,
+    labels: HiddenPart,
     columns: Sequence[str],
     weights: FloatArray | None,
     statement: Statement | None,
-) -> Iterator[Score]:
+) -> Iterator[GradeScore]:
     trials = statement.trials if statement else None
     units = clusters(labels.groups)
     pairs = complete_groups(labels.groups)
@@ -285,14 +285,16 @@ def _scores(
         yield _score(CURVE, AUC, right @ weights, units, COIN, trials)
 
 
-def _score(size: str, metric: str, values: FloatArray, groups: IntArray, chance: float, trials: int | None) -> Score:
+def _score(
+    size: str, metric: str, values: FloatArray, groups: IntArray, chance: float, trials: int | None
+) -> GradeScore:
     """One score with its interval over groups."""
     values = np.clip(values, 0.0, 1.0)
     found, value = share_interval(values, groups), float(values.mean())
     spread = (found.high - found.low) / (2 * NORMAL)
     corrected = None if trials is None else rounded(luck_corrected(value, spread, trials, chance))
     ends = rounded(found.low), rounded(found.high)
-    return Score(size, metric, rounded(value), *ends, len(values), round(chance, 6), corrected)
+    return GradeScore(size, metric, rounded(value), *ends, len(values), round(chance, 6), corrected)
 
 
 def rounded(value: float) -> float:
@@ -300,7 +302,7 @@ def rounded(value: float) -> float:
     return round(round(value / STEP) * STEP, 6)
 
 
-def _logged(owner: Graded, submission: Submission, shown: Score | None) -> dict[str, Any]:
+def _logged(owner: Graded, submission: SubmittedFile, shown: GradeScore | None) -> dict[str, Any]:
     """A row of the log: the owner's record, and what was shown of it."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -318,14 +320,14 @@ def owner_record(entry: Graded, folder: Path) -> Graded:
     rows = [row for row in log_rows(folder) if row.get("submission") == entry.submission and "scores" in row]
     if not rows:
         raise BadInput(f"{folder / LOG}: no record of submission {entry.submission[:12]}; grade it again")
-    return replace(entry, scores=tuple(Score(**score) for score in rows[-1]["scores"]), p_luck=rows[-1]["p_luck"])
+    return replace(entry, scores=tuple(GradeScore(**score) for score in rows[-1]["scores"]), p_luck=rows[-1]["p_luck"])
 
 
 def read_graded(path: Path) -> Graded:
     """A GRADED.json, read back."""
     try:
         content = json.loads(path.read_text("utf-8"))
-        scores = tuple(Score(**score) for score in content["scores"])
+        scores = tuple(GradeScore(**score) for score in content["scores"])
         said = content["statement"]
         made = Graded(
             release=dict(content["release"]),
@@ -335,7 +337,7 @@ def read_graded(path: Path) -> Graded:
             p_luck=content["p_luck"],
             submission=str(content["submission"]),
             gradings=Gradings(**content["gradings"]),
-            rules=Rules(**content["rules"]),
+            rules=LadderRules(**content["rules"]),
             notes=tuple(content["notes"]),
         )
     except (OSError, ValueError, RecursionError) as error:

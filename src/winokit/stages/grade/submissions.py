@@ -38,7 +38,7 @@ ORIGINAL = "original"
 
 
 @dataclass(frozen=True)
-class Submission:
+class SubmittedFile:
     """Predicted candidates, from 0: one row a problem in the order of the test, one column a training size."""
 
     columns: tuple[str, ...]
@@ -55,7 +55,7 @@ class Submission:
         return hashlib.sha256(said.encode()).hexdigest()
 
 
-def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[str] = SIZES) -> Submission:
+def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[str] = SIZES) -> SubmittedFile:
     """Read the predictions for a test whose problems have these ids, in this order.
 
     `sizes` are the training sizes of the release: as many labels may stand on a line.
@@ -67,10 +67,10 @@ def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[s
         raise BadInput(f"{twice[0]}: named twice")
     read = [_read(path, _bytes(path), ids, sizes) for path in paths]
     if len(paths) == 1:
-        return Submission((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0])
+        return SubmittedFile((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0])
     by_size = _by_size(paths, read, sizes)
     columns = tuple(size for size in sizes if size in by_size)
-    return Submission(columns, np.column_stack([by_size[size] for size in columns]))
+    return SubmittedFile(columns, np.column_stack([by_size[size] for size in columns]))
 
 
 def _by_size(

@@ -10,7 +10,7 @@ from typing import Any
 import winokit
 from winokit.data.formats.base import json_rows
 from winokit.stages.release.card import CardFacts, card_bytes
-from winokit.stages.release.contents import Contents
+from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.croissant import croissant_bytes
 from winokit.stages.release.harness import inspect_files, lm_eval_files
 from winokit.stages.release.parquet import parquet_bytes, parquet_path
@@ -22,7 +22,7 @@ CARD, CROISSANT = "README.md", "croissant.json"
 Files = dict[str, bytes]
 
 
-def assembled(contents: Contents, facts: CardFacts) -> Files:
+def assembled(contents: ReleaseContents, facts: CardFacts) -> Files:
     """Every file of a release but lineage and manifest, by its path."""
     files: Files = {}
     tables: Files = {}
@@ -45,7 +45,7 @@ def _path(name: str) -> str:
     return f"{FOLDER}/{name}.jsonl"
 
 
-def file_rows(contents: Contents, name: str) -> list[dict[str, Any]]:
+def file_rows(contents: ReleaseContents, name: str) -> list[dict[str, Any]]:
     """The rows of a file under winogrande/."""
     data = contents.files[name]
     if name == TEST:
@@ -54,7 +54,7 @@ def file_rows(contents: Contents, name: str) -> list[dict[str, Any]]:
     return [row_of(problem, contents.status(problem) if is_training else None) for problem in data]
 
 
-def about_release(contents: Contents, facts: CardFacts, files: Mapping[str, bytes]) -> dict[str, Any]:
+def about_release(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, bytes]) -> dict[str, Any]:
     """What the manifest says.
 
     Hashes are of what is public: were the test's answers in them, those of a short test could be guessed until they

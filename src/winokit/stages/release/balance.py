@@ -14,10 +14,10 @@ from collections.abc import Collection, Sequence
 
 from winokit.problem import Problem
 from winokit.stages.release.draws import Draws
-from winokit.stages.release.units import Unit
+from winokit.stages.release.units import ReleaseUnit
 
 
-def balanced(units: Sequence[Unit], draws: Draws, settled: Collection[str] = ()) -> list[Unit]:
+def balanced(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:
     """The units, in the same order, with candidates turned where the kept members' answers lean to one side.
 
     Members with a settled id keep the order that an earlier release gave them, and the rest of their unit follows them.
@@ -28,7 +28,7 @@ def balanced(units: Sequence[Unit], draws: Draws, settled: Collection[str] = ())
     return [_followed(unit.map(_turned_round) if unit.name in turned else unit, settled) for unit in units]
 
 
-def tossed(units: Sequence[Unit], draws: Draws, settled: Collection[str] = ()) -> list[Unit]:
+def tossed(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:
     """The units, in the same order, with candidates by the alphabet or against it, as a coin says for each unit.
 
     Members with a settled id keep the order that an earlier release gave them, and the rest of their unit follows
@@ -42,12 +42,12 @@ def tossed(units: Sequence[Unit], draws: Draws, settled: Collection[str] = ()) -
     ]
 
 
-def _settled_member(unit: Unit, settled: Collection[str]) -> Problem | None:
+def _settled_member(unit: ReleaseUnit, settled: Collection[str]) -> Problem | None:
     """The first member whose order of candidates is public already."""
     return next((member for member in unit.members if member.id in settled), None)
 
 
-def _followed(unit: Unit, settled: Collection[str]) -> Unit:
+def _followed(unit: ReleaseUnit, settled: Collection[str]) -> ReleaseUnit:
     """The unit with its new members by the alphabet or against it, as the settled one is; as it is without one."""
     first = _settled_member(unit, settled)
     if first is None:
@@ -56,7 +56,7 @@ def _followed(unit: Unit, settled: Collection[str]) -> Unit:
     return unit.map(lambda member: member if member.id in settled else side(member))
 
 
-def _surplus(unit: Unit) -> int:
+def _surplus(unit: ReleaseUnit) -> int:
     """How many more of the kept members have the first candidate as their answer than the second."""
     return sum(1 if member.answer == 0 else -1 for member in unit.kept)
 

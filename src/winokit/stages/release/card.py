@@ -9,14 +9,14 @@ from typing import Any
 
 from winokit.data.checks import Leak, Statistics, statistics, structure
 from winokit.problem import Dataset
-from winokit.stages.release.contents import Contents
+from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.crossing import SAID, Crossing
 from winokit.stages.release.harness import task_name, unscored
 from winokit.stages.release.licences import NOT_STATED, hub_licence
 from winokit.stages.release.parquet import COLUMNS, VALIDATION, parquet_path
 from winokit.stages.release.provenance import Audited
 from winokit.stages.release.reading import DEBIASED, DEV, TEST
-from winokit.stages.release.settings import FORMALIZATIONS, SCORING, Settings
+from winokit.stages.release.settings import FORMALIZATIONS, SCORING, ReleaseSettings
 from winokit.stages.release.templating import rendered
 
 SIZE_CATEGORIES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
@@ -26,7 +26,7 @@ SIZE_CATEGORIES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
 class CardFacts:
     """Everything a card says that is not counted from the problems themselves."""
 
-    settings: Settings
+    settings: ReleaseSettings
     licence: str
     title: str
     source: str
@@ -42,7 +42,7 @@ class CardFacts:
     """Whether anything predicts the test's answers without reading: all that may be said of it."""
 
 
-def card_bytes(contents: Contents, facts: CardFacts) -> bytes:
+def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
     """The card of a release."""
     return rendered(
         "card.md.j2",
@@ -68,7 +68,7 @@ def card_bytes(contents: Contents, facts: CardFacts) -> bytes:
     )
 
 
-def configs(contents: Contents) -> list[dict[str, Any]]:
+def configs(contents: ReleaseContents) -> list[dict[str, Any]]:
     """The configurations of `load_dataset`: one for each training file, each with the same dev and test."""
     evaluation = {VALIDATION: str(parquet_path(DEV))}
     if TEST in contents.files:
@@ -84,12 +84,12 @@ def _size_category(problems: int) -> str:
     return SIZE_CATEGORIES[min(max(int(log10(max(problems, 1))) - 2, 0), len(SIZE_CATEGORIES) - 1)]
 
 
-def _row(data: Dataset, contents: Contents) -> tuple[Statistics, int]:
+def _row(data: Dataset, contents: ReleaseContents) -> tuple[Statistics, int]:
     """The counts of a file, and how many of its problems were kept."""
     return statistics(data), sum(problem.id in contents.kept for problem in data)
 
 
-def _first_answers(contents: Contents) -> dict[str, float]:
+def _first_answers(contents: ReleaseContents) -> dict[str, float]:
     """How often the first candidate is the answer, in the public files where balance matters."""
     shown = {name: contents.files[name] for name in (DEBIASED, DEV) if name in contents.files}
     return {name: sum(problem.answer == 0 for problem in data) / len(data) for name, data in shown.items()}

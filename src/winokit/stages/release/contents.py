@@ -12,13 +12,13 @@ from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.release.balance import balanced, tossed
 from winokit.stages.release.draws import Draws
-from winokit.stages.release.inputs import Inputs
+from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.reading import DEBIASED, DEV, TEST
 from winokit.stages.release.rows import KEPT, REMOVED
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.settings import ReleaseSettings
 from winokit.stages.release.sizes import cut_sizes
-from winokit.stages.release.splits import AT_LEAST, SHORT, TRAIN, Split, split_units
-from winokit.stages.release.units import Unit, duplicate_keys, knowledge_keys, twin_keys, units_of
+from winokit.stages.release.splits import AT_LEAST, SHORT, TRAIN, ReleaseSplit, split_units
+from winokit.stages.release.units import ReleaseUnit, duplicate_keys, knowledge_keys, twin_keys, units_of
 
 TWIN_EVALUATED = "removed, and a twin is in dev or test"
 NO_TWIN = "removed, and without a twin"
@@ -29,14 +29,14 @@ SHARES = {
 
 
 @dataclass(frozen=True)
-class Contents:
+class ReleaseContents:
     """The problems of each file, answers included, and which of them were kept."""
 
     files: dict[str, Dataset]
     kept: frozenset[str]
     left_out: dict[str, int]
     """Problems that are in no file, by reason."""
-    split: Split
+    split: ReleaseSplit
     notes: tuple[str, ...] = field(default=())
 
     @cached_property
@@ -70,8 +70,11 @@ class Contents:
 
 
 def fill(
-    inputs: Inputs, settings: Settings, fixed: Mapping[str, str] | None = None, secret: Draws | None = None
-) -> Contents:
+    inputs: ReleaseInputs,
+    settings: ReleaseSettings,
+    fixed: Mapping[str, str] | None = None,
+    secret: Draws | None = None,
+) -> ReleaseContents:
     """Draw the splits of a release from its input.
 
     Parameters
@@ -105,7 +108,7 @@ def fill(
             SHARES[settings.split]: sum(len(units[place].members) for place in split.shared),
         }
     )
-    return Contents(
+    return ReleaseContents(
         {name: _published(name, problems) for name, problems in files.items() if problems},
         inputs.kept,
         {reason: count for reason, count in left_out.items() if count},
@@ -114,9 +117,11 @@ def fill(
     )
 
 
-def _training_order(units: Sequence[Unit], singles_too: bool, draws: Draws) -> tuple[list[Unit], list[Unit]]:
+def _training_order(
+    units: Sequence[ReleaseUnit], singles_too: bool, draws: Draws
+) -> tuple[list[ReleaseUnit], list[ReleaseUnit]]:
     """Units for the sizes in a drawn order, members in a drawn order too; and those that are for no size."""
-    members = [Unit(tuple(_drawn(unit.members, draws)), unit.kept_ids) for unit in units]
+    members = [ReleaseUnit(tuple(_drawn(unit.members, draws)), unit.kept_ids) for unit in units]
     shuffled = draws.ordered("units", members, lambda unit: unit.name)
     if singles_too or not any(unit.is_group for unit in shuffled):
         return shuffled, []
@@ -127,11 +132,11 @@ def _drawn(problems: Iterable[Problem], draws: Draws) -> list[Problem]:
     return draws.ordered("problems", problems, lambda problem: problem.id)
 
 
-def _members(units: Iterable[Unit]) -> list[Problem]:
+def _members(units: Iterable[ReleaseUnit]) -> list[Problem]:
     return [member for unit in units for member in unit.members]
 
 
-def _dev_order(units: Sequence[Unit], draws: Draws) -> list[Problem]:
+def _dev_order(units: Sequence[ReleaseUnit], draws: Draws) -> list[Problem]:
     """The kept members, twins side by side, so that a part of the file has whole groups too."""
     drawn = draws.ordered("units", units, lambda unit: unit.name)
     return [
@@ -139,7 +144,7 @@ def _dev_order(units: Sequence[Unit], draws: Draws) -> list[Problem]:
     ]
 
 
-def _test_order(units: Sequence[Unit], draws: Draws) -> list[Problem]:
+def _test_order(units: Sequence[ReleaseUnit], draws: Draws) -> list[Problem]:
     """The kept members in any order: twins are nobody's neighbours."""
     return _drawn((_alone(p) if len(unit.kept) == 1 else p for unit in units for p in unit.kept), draws)
 
@@ -168,7 +173,7 @@ def _occurrence(problem: Problem) -> int:
     return problem.occurrence
 
 
-def _check_files(files: dict[str, list[Problem]], split: Split) -> None:
+def _check_files(files: dict[str, list[Problem]], split: ReleaseSplit) -> None:
     for name, problems in files.items():
         if not problems and (name not in split.wanted or split.wanted[name]):
             wanted = split.wanted.get(name)
@@ -176,7 +181,7 @@ def _check_files(files: dict[str, list[Problem]], split: Split) -> None:
             raise BadInput(f"nothing is left for {name}{asked}: too few problems; see --dev, --test and --complete")
 
 
-def _notes(files: dict[str, list[Problem]], split: Split, singles: Sequence[Unit]) -> Iterable[str]:
+def _notes(files: dict[str, list[Problem]], split: ReleaseSplit, singles: Sequence[ReleaseUnit]) -> Iterable[str]:
     for name, wanted in split.wanted.items():
         if wanted - len(files[name]) > max(AT_LEAST, SHORT * wanted):
             yield f"{name} has {len(files[name]):,} of the {wanted:,} problems asked for: groups and blocks stay whole"

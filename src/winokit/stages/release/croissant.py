@@ -15,7 +15,7 @@ from typing import Any
 from winokit.errors import MissingExtra
 from winokit.stages.release.licences import licence_url
 from winokit.stages.release.parquet import COLUMNS, parquet_path
-from winokit.stages.release.settings import Settings
+from winokit.stages.release.settings import ReleaseSettings
 
 ABOUT = {
     "qID": "Group and public id; the id is derived from text, pronoun and sorted candidates and says nothing else.",
@@ -31,7 +31,7 @@ ABOUT = {
 }
 
 
-def croissant_bytes(tables: Mapping[str, bytes], settings: Settings, licence: str, description: str) -> bytes:
+def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, licence: str, description: str) -> bytes:
     """The metadata of a release's Parquet files, given by name (train_xs, …, dev, test)."""
     try:
         import mlcroissant as mlc

@@ -14,21 +14,21 @@ from typing import Any
 from winokit.data.formats.base import json_rows
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import Dataset, Problem
-from winokit.stages.release.contents import Contents
+from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.reading import DEBIASED, DEV
-from winokit.stages.release.settings import SCORING, Settings, slug
+from winokit.stages.release.settings import SCORING, ReleaseSettings, slug
 from winokit.stages.release.templating import rendered
 
 MOST_SHOTS = 200
 """Problems to draw solved examples from; nobody puts more into a prompt."""
 
 
-def task_name(settings: Settings) -> str:
+def task_name(settings: ReleaseSettings) -> str:
     """What both tasks are called."""
     return slug(settings.name or "")
 
 
-def lm_eval_files(contents: Contents, settings: Settings) -> dict[str, bytes]:
+def lm_eval_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:
     """The files of the harness's task, by path inside the release."""
     name = task_name(settings)
     pool = next(iter(contents.sizes.values()), contents.files[DEBIASED])
@@ -42,7 +42,7 @@ def lm_eval_files(contents: Contents, settings: Settings) -> dict[str, bytes]:
     }
 
 
-def inspect_files(settings: Settings) -> dict[str, bytes]:
+def inspect_files(settings: ReleaseSettings) -> dict[str, bytes]:
     """The file of Inspect's task."""
     name = task_name(settings)
     return {f"inspect/{name}.py": rendered("inspect_task.py.j2", name=name, settings=settings)}

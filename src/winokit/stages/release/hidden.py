@@ -30,7 +30,7 @@ OWNER_ONLY = 0o600
 
 
 @dataclass(frozen=True)
-class Hidden:
+class HiddenPart:
     """The hidden labels of a release, in the order of its test."""
 
     folder: Path
@@ -127,7 +127,7 @@ def labels_of(folder: Path) -> dict[str, Any]:
     return _json(folder / RELEASE)
 
 
-def read_hidden(release: Path, folder: Path | None = None) -> Hidden:
+def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
     """The hidden labels of a release, if they are its own.
 
     They are its own where everything that both say about the release agrees, and the ids are those of its test, in
@@ -142,12 +142,12 @@ def read_hidden(release: Path, folder: Path | None = None) -> Hidden:
     about = _json(folder / RELEASE)
     found = [_checked(row, str(folder / LABELS), line) for line, row in enumerate(_json_lines(folder / LABELS), 1)]
     ids, answers, groups = zip(*found, strict=True) if found else ((), (), ())
-    labels = Hidden(folder, about, ids, answers, groups)
+    labels = HiddenPart(folder, about, ids, answers, groups)
     _belong(labels, release)
     return labels
 
 
-def _belong(labels: Hidden, release: Path) -> None:
+def _belong(labels: HiddenPart, release: Path) -> None:
     """Refuse labels of another release."""
     manifest = read_manifest(release)
     for key, value in labels.release.items():

@@ -21,7 +21,7 @@ from winokit.stages.release.rows import check_writable
 
 
 @dataclass(frozen=True)
-class Inputs:
+class ReleaseInputs:
     """All problems, groups found over kept and removed together, and what is known about how they came to be."""
 
     problems: Dataset
@@ -43,7 +43,7 @@ def read_inputs(
     *,
     as_: str | None = None,
     lenient: bool = False,
-) -> Inputs:
+) -> ReleaseInputs:
     """Read what was kept and what was removed; twins that filtering put apart find each other again."""
     record = None
     if not isinstance(kept, Dataset) and Path(kept).is_dir():
@@ -56,7 +56,7 @@ def read_inputs(
     staying, going = _told_apart(staying, going)
     joined = _grouped(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
     _check(joined)
-    return Inputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record, joined.notes)
+    return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record, joined.notes)
 
 
 def _record(folder: Path) -> dict[str, Any]:

@@ -10,21 +10,20 @@ from winokit.data.checks import Leak
 from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.garbage import collector_off
-from winokit.problem import Card, Dataset
+from winokit.problem import Card, Dataset, collector_off
 from winokit.stages.release.assembly import about_release, assembled
 from winokit.stages.release.card import CardFacts
-from winokit.stages.release.contents import Contents, fill
+from winokit.stages.release.contents import ReleaseContents, fill
 from winokit.stages.release.crossing import Crossing, crossings, found_leaks
 from winokit.stages.release.draws import Draws, chosen_secret
 from winokit.stages.release.hidden import COMMITMENT, LABELS, hidden_folder, label_lines, labels_of, write_hidden
-from winokit.stages.release.inputs import Inputs, read_inputs
+from winokit.stages.release.inputs import ReleaseInputs, read_inputs
 from winokit.stages.release.licences import NOT_STATED
 from winokit.stages.release.lineage import ADDED, LINEAGE, Row, lineage_row, write_lineage
 from winokit.stages.release.manifest import MANIFEST, read_manifest, write_manifest
 from winokit.stages.release.provenance import STUDY, audited, debias_facts, problem_facts, study_facts
 from winokit.stages.release.reading import DEBIASED, DEV, TEST
-from winokit.stages.release.settings import NAME, Settings
+from winokit.stages.release.settings import NAME, ReleaseSettings
 from winokit.stages.release.splits import TRAIN
 
 Step = Callable[[str], None]
@@ -35,7 +34,7 @@ BELONGS = ("name", "version", "content_hash", COMMITMENT)
 
 
 @dataclass(frozen=True)
-class Extras:
+class ReleaseExtras:
     """What else goes into a card, and where hidden answers go."""
 
     audits: tuple[Path, ...] = ()
@@ -58,8 +57,8 @@ class Release:
 
     folder: Path
     hidden: Path | None
-    contents: Contents
-    settings: Settings
+    contents: ReleaseContents
+    settings: ReleaseSettings
     licence: str
     crossings: tuple[Crossing, ...]
     leaks: Mapping[str, list[Leak]]
@@ -79,8 +78,8 @@ def release(
     out: str | Path,
     *,
     removed: str | Path | Dataset | None = None,
-    settings: Settings | None = None,
-    extras: Extras | None = None,
+    settings: ReleaseSettings | None = None,
+    extras: ReleaseExtras | None = None,
     as_: str | None = None,
     lenient: bool = False,
     fixed: Mapping[str, str] | None = None,
@@ -102,7 +101,12 @@ def release(
     step
         Told what begins.
     """
-    folder, settings, extras, step = Path(out), settings or Settings(), extras or Extras(), step or (lambda what: None)
+    folder, settings, extras, step = (
+        Path(out),
+        settings or ReleaseSettings(),
+        extras or ReleaseExtras(),
+        step or (lambda what: None),
+    )
     hidden = _hidden_place(folder, extras.hidden)
     stale = _earlier_files(folder)
     step("reading")
@@ -197,7 +201,7 @@ def _earlier_files(folder: Path) -> set[str]:
         raise BadInput(f"{folder}: not empty, and no release of winokit; choose another --out") from None
 
 
-def _name_of(inputs: Inputs) -> str:
+def _name_of(inputs: ReleaseInputs) -> str:
     name = inputs.card.file_name
     if not NAME.fullmatch(name):
         raise BadInput(f"the problems are called {inputs.card.name!r}; give the release a --name")
@@ -205,7 +209,12 @@ def _name_of(inputs: Inputs) -> str:
 
 
 def _facts(
-    kept: str | Path | Dataset, inputs: Inputs, contents: Contents, settings: Settings, extras: Extras, title: str
+    kept: str | Path | Dataset,
+    inputs: ReleaseInputs,
+    contents: ReleaseContents,
+    settings: ReleaseSettings,
+    extras: ReleaseExtras,
+    title: str,
 ) -> CardFacts:
     """What the card says: checks of the finished splits, and all that is known about where problems come from.
 
@@ -236,7 +245,7 @@ def _made_from(card: Card) -> str:
     return ", ".join(part for part in (card.title or card.name, card.version, card.source) if part)
 
 
-def _collection(kept: str | Path | Dataset, asked: Path | None, inputs: Inputs) -> list[str]:
+def _collection(kept: str | Path | Dataset, asked: Path | None, inputs: ReleaseInputs) -> list[str]:
     """What is known about how the problems were collected."""
     if asked is None and not isinstance(kept, Dataset) and Path(kept).is_file():
         beside = Path(kept).parent

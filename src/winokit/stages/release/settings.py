@@ -28,7 +28,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True)
-class Settings:
+class ReleaseSettings:
     """Everything a release depends on but the problems themselves."""
 
     name: str | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from winokit.stages.release.settings import SIZES
-from winokit.stages.release.units import Unit
+from winokit.stages.release.units import ReleaseUnit
 
 FACTOR = 4
 SMALLEST = 16
@@ -32,7 +32,7 @@ def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str,
     return dict(zip(SIZES[-len(counts) :], counts, strict=True))
 
 
-def cut_sizes(units: Sequence[Unit], asked: Sequence[int] | None = None) -> dict[str, Sequence[Unit]]:
+def cut_sizes(units: Sequence[ReleaseUnit], asked: Sequence[int] | None = None) -> dict[str, Sequence[ReleaseUnit]]:
     """The units of each size: the beginning of all of them, as many as fit."""
     targets = size_targets(sum(len(unit.members) for unit in units), asked)
     ends: dict[str, int] = {}

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 from winokit.errors import BadInput
 from winokit.stages.release.draws import Draws
-from winokit.stages.release.settings import Settings
-from winokit.stages.release.units import Key, Unit, blocks_of
+from winokit.stages.release.settings import ReleaseSettings
+from winokit.stages.release.units import Key, ReleaseUnit, blocks_of
 
 TRAIN, DEV, TEST = "train", "dev", "test"
 SMALL_BLOCKS, MOST_BLOCKS = 0.1, 0.5
@@ -33,7 +33,7 @@ AT_LEAST = 2
 
 
 @dataclass
-class Split:
+class ReleaseSplit:
     """Where each unit goes, by place; those that go nowhere stay out."""
 
     where: dict[int, str] = field(default_factory=dict)
@@ -50,12 +50,12 @@ class Split:
 
 
 def split_units(
-    units: Sequence[Unit],
+    units: Sequence[ReleaseUnit],
     keys: Sequence[set[Key]],
-    settings: Settings,
+    settings: ReleaseSettings,
     draws: Draws,
     fixed: Mapping[str, str] | None = None,
-) -> Split:
+) -> ReleaseSplit:
     """Draw test and dev from the kept problems; the rest is for training. `fixed` has the splits of some ids."""
     kept = sum(len(unit.kept) for unit in units)
     wanted = {TEST: wanted_problems(settings.test, kept), DEV: wanted_problems(settings.dev, kept)}
@@ -63,7 +63,7 @@ def split_units(
         raise BadInput(
             f"dev {wanted[DEV]:,} and test {wanted[TEST]:,} leave nothing of {kept:,} kept problems to train on"
         )
-    drawing = _Drawing(units, keys, settings.complete, Split(wanted=wanted))
+    drawing = _Drawing(units, keys, settings.complete, ReleaseSplit(wanted=wanted))
     drawing.settle(fixed or {})
     blocks = [block for block in blocks_of(keys) if not any(drawing.is_placed(place) for place in block)]
     drawing.split.largest_block = max(map(len, blocks), default=1)
@@ -85,7 +85,9 @@ def wanted_problems(amount: float, kept: int) -> int:
 class _Drawing:
     """The state of a draw: what is placed and how much room is left."""
 
-    def __init__(self, units: Sequence[Unit], keys: Sequence[set[Key]], complete: bool, split: Split) -> None:
+    def __init__(
+        self, units: Sequence[ReleaseUnit], keys: Sequence[set[Key]], complete: bool, split: ReleaseSplit
+    ) -> None:
         self.units, self.keys, self.complete, self.split = units, keys, complete, split
         self.room = {TRAIN: 0, **split.wanted}
         self.with_key: dict[Key, list[int]] = defaultdict(list)

@@ -21,7 +21,7 @@ Key = Hashable
 
 
 @dataclass(frozen=True)
-class Unit:
+class ReleaseUnit:
     """A group or a problem alone, with its members in the order of the input."""
 
     members: tuple[Problem, ...]
@@ -47,20 +47,20 @@ class Unit:
         """The members that were removed."""
         return tuple(member for member in self.members if member.id not in self.kept_ids)
 
-    def map(self, change: Callable[[Problem], Problem]) -> Unit:
+    def map(self, change: Callable[[Problem], Problem]) -> ReleaseUnit:
         """The same unit with every member changed; ids must stay."""
-        return Unit(tuple(map(change, self.members)), self.kept_ids)
+        return ReleaseUnit(tuple(map(change, self.members)), self.kept_ids)
 
 
-def units_of(problems: Dataset, kept: frozenset[str]) -> list[Unit]:
+def units_of(problems: Dataset, kept: frozenset[str]) -> list[ReleaseUnit]:
     """The units of a dataset, in order of their first members."""
     members: dict[str, list[Problem]] = defaultdict(list)
     for row, problem in enumerate(problems):
         members[f"row {row}" if problem.group is None else f"group {problem.group}"].append(problem)
-    return [Unit(tuple(some), frozenset(p.id for p in some if p.id in kept)) for some in members.values()]
+    return [ReleaseUnit(tuple(some), frozenset(p.id for p in some if p.id in kept)) for some in members.values()]
 
 
-def duplicate_keys(units: Sequence[Unit]) -> list[set[Key]]:
+def duplicate_keys(units: Sequence[ReleaseUnit]) -> list[set[Key]]:
     """For each unit a key for every problem that one of another unit gives away.
 
     Answers are not looked at: what is public of a release must not depend on those that are hidden.
@@ -76,7 +76,7 @@ def duplicate_keys(units: Sequence[Unit]) -> list[set[Key]]:
     return keys
 
 
-def twin_keys(units: Sequence[Unit]) -> list[set[Key]]:
+def twin_keys(units: Sequence[ReleaseUnit]) -> list[set[Key]]:
     """For each problem alone a key for the one that is perhaps its twin, by content: each would tell the other.
 
     Answers are not looked at, as for near-duplicates.
@@ -89,7 +89,7 @@ def twin_keys(units: Sequence[Unit]) -> list[set[Key]]:
     return keys
 
 
-def knowledge_keys(units: Sequence[Unit]) -> list[set[Key]]:
+def knowledge_keys(units: Sequence[ReleaseUnit]) -> list[set[Key]]:
     """For each unit the (special word, candidate) pairs of its members."""
     return [{("fact", *pair) for pair in fact_pairs(unit.members)} for unit in units]
 

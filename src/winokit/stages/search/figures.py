@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from winokit.drawing.figures import COLOURS, GREY, Figure, shortened
-from winokit.stages.search.findings import TRIES, Findings
+from winokit.stages.search.findings import TRIES, SearchFindings
 from winokit.stages.search.luck import best_of
-from winokit.stages.search.plots import Strip
+from winokit.stages.search.plots import TrialStrip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ BLUE, ORANGE = COLOURS[0], COLOURS[1]
 WIDE = 0.35
 
 
-def figures_of_search(findings: Findings, shown: tuple[Strip, ...]) -> dict[str, Figure]:
+def figures_of_search(findings: SearchFindings, shown: tuple[TrialStrip, ...]) -> dict[str, Figure]:
     """The figures by name."""
     width = max(4.5, 1.5 + 1.05 * len(shown))
     return {
@@ -27,7 +27,7 @@ def figures_of_search(findings: Findings, shown: tuple[Strip, ...]) -> dict[str,
     }
 
 
-def draw_distribution(ax: Axes, findings: Findings, shown: tuple[Strip, ...]) -> None:
+def draw_distribution(ax: Axes, findings: SearchFindings, shown: tuple[TrialStrip, ...]) -> None:
     """A violin and the trials themselves; a bar at the median, the upper quartile in words, as in the paper."""
     for place, strip in enumerate(shown):
         scores = np.array([100 * dot.score for dot in strip.dots])
@@ -66,7 +66,7 @@ def draw_distribution(ax: Axes, findings: Findings, shown: tuple[Strip, ...]) ->
     ax.set_axisbelow(True)
 
 
-def draw_best_of(ax: Axes, findings: Findings) -> None:
+def draw_best_of(ax: Axes, findings: SearchFindings) -> None:
     """The expected best score of one trial, two, and so on."""
     for place, one in enumerate(findings.found):
         if one.scores:
@@ -86,7 +86,7 @@ def draw_best_of(ax: Axes, findings: Findings) -> None:
     ax.set_ylabel("per cent right on the dev set,\nexpected of the best")
 
 
-def _lines(ax: Axes, findings: Findings) -> None:
+def _lines(ax: Axes, findings: SearchFindings) -> None:
     """Guessing, the commonest answer, people."""
     ax.axhline(100 * findings.chance, color=GREY, linestyle="dotted", linewidth=1.3, label="guessing")
     if abs(findings.majority - findings.chance) > 0.005:

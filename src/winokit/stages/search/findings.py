@@ -14,14 +14,14 @@ import numpy as np
 from winokit.methods.metrics import chance, credit, majority_class
 from winokit.methods.metrics.arrays import FloatArray
 from winokit.methods.scoring import Prediction
-from winokit.methods.training.data import Data
+from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import rows
 from winokit.methods.training.finetune import DEV, PREDICTIONS, file_name
 from winokit.problem import Dataset
 from winokit.results import Metric
 from winokit.stages.search.ensemble import TOP, ranked, read_predictions, voted
-from winokit.stages.search.luck import Luck, best_of, luck
-from winokit.stages.search.space import Space
+from winokit.stages.search.luck import SearchLuck, best_of, luck
+from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.spread import Spread, spread
 from winokit.stages.search.trials import DIVERGED, DONE, FAILED, Trial
 
@@ -31,14 +31,14 @@ TRIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 @dataclass(frozen=True)
-class Finding:
+class SearchFinding:
     """What was found under one formalization."""
 
     formalization: str
     trials: tuple[Trial, ...]
     spread: Spread | None = None
     """Of the accuracies on the dev set of all trials that are done; None where none is."""
-    luck: Luck | None = None
+    luck: SearchLuck | None = None
     ensemble: tuple[Trial, ...] = ()
     """The best trials on the dev set; the first of them is the one that is chosen."""
     metrics: tuple[Metric, ...] = ()
@@ -75,27 +75,27 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Findings:
+class SearchFindings:
     """What a search found."""
 
     folder: Path
     run: dict[str, Any]
-    space: Space
+    space: SearchSpace
     dev: Dataset
     tests: dict[str, Dataset]
     """Test sets by the names their rows have."""
-    found: tuple[Finding, ...]
+    found: tuple[SearchFinding, ...]
     chance: float
     majority: float
     """The accuracy of always giving the commonest answer."""
     human: float | None
     """The accuracy of people, where it is known."""
-    overall: Luck
+    overall: SearchLuck
     """The best of all trials, whatever their formalization."""
     notes: tuple[str, ...] = ()
 
     @property
-    def best(self) -> Finding:
+    def best(self) -> SearchFinding:
         """The formalization of the best trial on the dev set; of equals, the first."""
         return max((one for one in self.found if one.ensemble), key=lambda one: one.scores and max(one.scores))
 
@@ -120,10 +120,10 @@ class Findings:
         return [trial for finding in self.found for trial in finding.trials]
 
 
-class Sets:
+class SearchSets:
     """The sets a search is read on: the dev set, which chooses, and test sets, which do not."""
 
-    def __init__(self, data: Data, out: Path) -> None:
+    def __init__(self, data: TrainingData, out: Path) -> None:
         assert data.dev is not None
         self.out, self.dev = out, data.dev
         self.tests = {file_name(test, at, data.tests): test for at, test in enumerate(data.tests)}
@@ -146,18 +146,18 @@ class Sets:
         return np.array([credit(choices, self.answers, self.sizes) for choices in chosen])
 
 
-def overall_luck(found: Sequence[Finding], sets: Sets, seed: int) -> Luck:
+def overall_luck(found: Sequence[SearchFinding], sets: SearchSets, seed: int) -> SearchLuck:
     """What the best of all trials owes to luck."""
     done = [trial for one in found for trial in one.trials if trial.ended.state == DONE]
     return luck(sets.credits(done), sets.groups, sets.floor, list(sets.texts.values()), seed=seed)
 
 
-def finding(formalization: str, trials: Sequence[Trial], sets: Sets, model: str, seed: int) -> Finding:
+def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model: str, seed: int) -> SearchFinding:
     """What the trials of a formalization come to."""
     best = ranked(trials)
     if not best:
         counted = tuple(_counts(trials, partial(_row, sets.dev.card.name, model, formalization)))
-        return Finding(formalization, tuple(trials), metrics=counted)
+        return SearchFinding(formalization, tuple(trials), metrics=counted)
     found = spread([trial.ended.accuracy or 0.0 for trial in best])
     in_order = sorted(best, key=lambda trial: trial.number)
     lucky = luck(sets.credits(in_order), sets.groups, sets.floor, list(sets.texts.values()), seed=seed)
@@ -172,11 +172,11 @@ def finding(formalization: str, trials: Sequence[Trial], sets: Sets, model: str,
             note = NOTED if name == DEV else None
             made = rows(dataset, predictions, name)
             metrics += [replace(row, model=model, protocol=protocol, note=note) for row in made]
-    return Finding(formalization, tuple(trials), found, lucky, tuple(top), tuple(metrics), votes)
+    return SearchFinding(formalization, tuple(trials), found, lucky, tuple(top), tuple(metrics), votes)
 
 
 def _rows(
-    trials: Sequence[Trial], best: Sequence[Trial], found: Spread, lucky: Luck, sets: Sets, row: Any
+    trials: Sequence[Trial], best: Sequence[Trial], found: Spread, lucky: SearchLuck, sets: SearchSets, row: Any
 ) -> Iterator[Metric]:
     """The rows of a spread and of luck."""
     yield from _counts(trials, row)
@@ -195,7 +195,7 @@ def _rows(
         yield row("luck", f"best_of_{tries}_accuracy", best_of(scores, tries), found.n, chance=sets.chance)
 
 
-def _lucky_rows(lucky: Luck, guess: float, row: Any) -> Iterator[Metric]:
+def _lucky_rows(lucky: SearchLuck, guess: float, row: Any) -> Iterator[Metric]:
     n = lucky.trials
     yield row("luck", "best_accuracy", lucky.best, n, chance=guess)
     yield row("luck", "best_of_guessers_accuracy", lucky.guessing, n, chance=guess)

@@ -19,20 +19,20 @@ from typing import Any, TypeAlias
 
 from winokit.errors import WinokitError
 from winokit.methods.training.learner import Progress
-from winokit.stages.search.trials import FAILED, Ended, Job, Task, attempt
+from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 
-Asking: TypeAlias = Callable[[], Task | None]
+Asking: TypeAlias = Callable[[], SearchTask | None]
 """Gives the next task, or None where none is left."""
-Moving: TypeAlias = Callable[[Task, float], None]
+Moving: TypeAlias = Callable[[SearchTask, float], None]
 """Told what share of a trial is done."""
-Answers: TypeAlias = Iterator[tuple[Task, Ended]]
+Answers: TypeAlias = Iterator[tuple[SearchTask, EndedTrial]]
 LOGS = "workers"
 WORKER = ("-m", "winokit.stages.search.worker")
 STEP, END, REFUSED, GONE = "step", "end", "refused", "gone"
 
 
 @dataclass(frozen=True)
-class Crew:
+class TrialCrew:
     """How many run trials at a time, and on what."""
 
     workers: int = 1
@@ -51,14 +51,14 @@ class Crew:
         return self.threads or max(1, (os.cpu_count() or 1) // self.workers)
 
 
-def one_by_one(job: Job, ask: Asking, crew: Crew, moved: Moving) -> Answers:
+def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
     """Run trials in this process."""
     with _threads(crew.threads):
         while (task := ask()) is not None:
             yield task, attempt(job, task, crew.device(0), _shares(task, moved))
 
 
-def _shares(task: Task, moved: Moving) -> Progress:
+def _shares(task: SearchTask, moved: Moving) -> Progress:
     return lambda done, of: moved(task, done / max(1, of))
 
 
@@ -74,17 +74,17 @@ def _threads(wanted: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def side_by_side(job: Job, ask: Asking, crew: Crew, moved: Moving) -> Answers:
+def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
     """Run trials in worker processes; one that dies fails its trial and is replaced."""
-    said: SimpleQueue[tuple[_Worker, str, Any]] = SimpleQueue()
-    busy: dict[_Worker, Task] = {}
+    said: SimpleQueue[tuple[_TrialWorker, str, Any]] = SimpleQueue()
+    busy: dict[_TrialWorker, SearchTask] = {}
     with ExitStack() as open_workers:
 
-        def give(place: int, worker: _Worker | None = None) -> None:
+        def give(place: int, worker: _TrialWorker | None = None) -> None:
             task = ask()
             if task is not None:
                 if worker is None:
-                    worker = open_workers.enter_context(_Worker(place, job, crew, said))
+                    worker = open_workers.enter_context(_TrialWorker(place, job, crew, said))
                 worker.run(task)
                 busy[worker] = task
 
@@ -105,10 +105,12 @@ def side_by_side(job: Job, ask: Asking, crew: Crew, moved: Moving) -> Answers:
             give(worker.place, None if kind == GONE else worker)
 
 
-class _Worker:
+class _TrialWorker:
     """A process that runs one trial after the other, and a thread that listens to it."""
 
-    def __init__(self, place: int, job: Job, crew: Crew, said: SimpleQueue[tuple[_Worker, str, Any]]) -> None:
+    def __init__(
+        self, place: int, job: SearchJob, crew: TrialCrew, said: SimpleQueue[tuple[_TrialWorker, str, Any]]
+    ) -> None:
         self.place, self._said = place, said
         self.log = job.out / LOGS / f"{place}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +126,7 @@ class _Worker:
         self._ear = threading.Thread(target=self._listen, daemon=True)
         self._ear.start()
 
-    def run(self, task: Task) -> None:
+    def run(self, task: SearchTask) -> None:
         """Give it a task."""
         self._send(task)
 
@@ -143,9 +145,9 @@ class _Worker:
         except (EOFError, pickle.UnpicklingError):
             code = self._process.wait()
             why = f"its worker ended with code {code} ({self.log} has what it said)"
-            self._said.put((self, GONE, Ended(FAILED, why=why)))
+            self._said.put((self, GONE, EndedTrial(FAILED, why=why)))
 
-    def __enter__(self) -> _Worker:
+    def __enter__(self) -> _TrialWorker:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -33,7 +33,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Luck:
+class SearchLuck:
     """The best of some trials, and what is left of it."""
 
     trials: int
@@ -69,7 +69,7 @@ def luck(
     *,
     seed: int = 0,
     draws: int = DRAWS,
-) -> Luck:
+) -> SearchLuck:
     """What the best of some trials owes to luck.
 
     Parameters
@@ -90,7 +90,7 @@ def luck(
     chosen, ahead = _draws(credits, groups, seed, draws)
     tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
     low, high = np.quantile(chosen, tails) if len(chosen) else (None, None)
-    return Luck(
+    return SearchLuck(
         trials=trials,
         problems=problems,
         best=best,

@@ -14,18 +14,18 @@ from winokit.errors import MissingExtra
 from winokit.files import write_whole
 from winokit.methods.aflite.ray_rows import started
 from winokit.methods.training.checkpoint import NAME as CHECKPOINT
-from winokit.stages.search.local import Answers, Asking, Crew, Moving
-from winokit.stages.search.trials import FAILED, Ended, Job, Task, attempt
+from winokit.stages.search.local import Answers, Asking, Moving, TrialCrew
+from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 
 
-def on_ray(job: Job, ask: Asking, crew: Crew, moved: Moving, address: str | None = None) -> Answers:
+def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address: str | None = None) -> Answers:
     """Run trials as tasks of Ray, as many at a time as there are workers."""
     if find_spec("ray") is None:
         raise MissingExtra("searching on Ray", "ray")
     ray = started(address)
     shared = ray.put(job)
     run = ray.remote(**resources(ray.cluster_resources(), crew))(_remote)
-    running: dict[Any, Task] = {}
+    running: dict[Any, SearchTask] = {}
     try:
         while True:
             while len(running) < crew.workers and (task := ask()) is not None:
@@ -40,7 +40,7 @@ def on_ray(job: Job, ask: Asking, crew: Crew, moved: Moving, address: str | None
             ray.cancel(one)
 
 
-def resources(there: dict[str, float], crew: Crew) -> dict[str, float]:
+def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
     """What a trial takes of the cluster: its threads, and its share of a GPU where there are GPUs.
 
     >>> resources({"CPU": 64.0, "GPU": 2.0}, Crew(workers=8, threads=4))
@@ -52,7 +52,7 @@ def resources(there: dict[str, float], crew: Crew) -> dict[str, float]:
     return {"num_cpus": max(1, min(crew.threads_each, cores)), "num_gpus": share}
 
 
-def _remote(job: Job, task: Task, threads: int) -> tuple[Ended, dict[str, bytes]]:
+def _remote(job: SearchJob, task: SearchTask, threads: int) -> tuple[EndedTrial, dict[str, bytes]]:
     """Run a trial where Ray has put us; its answer and its files."""
     import torch
 
@@ -63,14 +63,14 @@ def _remote(job: Job, task: Task, threads: int) -> tuple[Ended, dict[str, bytes]
     return ended, {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def _received(ray: Any, ready: Any, job: Job, task: Task) -> Ended:
+def _received(ray: Any, ready: Any, job: SearchJob, task: SearchTask) -> EndedTrial:
     """The answer of a task; its files are put where a trial of this machine would have left them."""
     try:
         ended, files = ray.get(ready)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     except ray.exceptions.RayError as error:
-        return Ended(FAILED, why=f"Ray lost it: {next(iter(str(error).splitlines()), type(error).__name__)}")
+        return EndedTrial(FAILED, why=f"Ray lost it: {next(iter(str(error).splitlines()), type(error).__name__)}")
     for name, content in files.items():
         path = job.out / task.folder / name
         if not path.exists():

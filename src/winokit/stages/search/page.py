@@ -10,31 +10,31 @@ from winokit.drawing.decision import Verdict
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
-from winokit.drawing.protocols import LIU, Source
+from winokit.drawing.protocols import LIU, Citation
 from winokit.drawing.wording import percent, plural
 from winokit.methods.training.finetune import DEV
 from winokit.results import Metric
-from winokit.stages.debias.page import Tile
+from winokit.stages.debias.page import DebiasTile
 from winokit.stages.search.figures import figures_of_search
-from winokit.stages.search.findings import CHOSEN, ENSEMBLE, TRIES, Finding, Findings
-from winokit.stages.search.luck import DRAWS, Luck, best_of
-from winokit.stages.search.plots import BySetting, Strip, axis, by_setting, strips, ticks
+from winokit.stages.search.findings import CHOSEN, ENSEMBLE, TRIES, SearchFinding, SearchFindings
+from winokit.stages.search.luck import DRAWS, SearchLuck, best_of
+from winokit.stages.search.plots import BySetting, TrialStrip, axis, by_setting, strips, ticks
 from winokit.stages.search.trials import DIVERGED, FAILED, Trial
 from winokit.stages.search.verdict import verdict_of_search
 
-DODGE = Source(
+DODGE = Citation(
     "Dodge et al., 2019",
     "Jesse Dodge, Suchin Gururangan, Dallas Card, Roy Schwartz and Noah A. Smith. 2019. Show Your Work: Improved "
     "Reporting of Experimental Results. EMNLP 2019.",
     "https://aclanthology.org/D19-1224",
 )
-TSAMARDINOS = Source(
+TSAMARDINOS = Citation(
     "Tsamardinos et al., 2018",
     "Ioannis Tsamardinos, Elissavet Greasidou and Giorgos Borboudakis. 2018. Bootstrapping the Out-of-sample "
     "Predictions for Efficient and Accurate Cross-validation. Machine Learning 107.",
     "https://doi.org/10.1007/s10994-018-5714-4",
 )
-WHITE = Source(
+WHITE = Citation(
     "White, 2000",
     "Halbert White. 2000. A Reality Check for Data Snooping. Econometrica 68(5).",
     "https://doi.org/10.1111/1468-0262.00152",
@@ -42,10 +42,10 @@ WHITE = Source(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SearchLine:
     """One formalization in the tables: what it found, and rows by test set."""
 
-    finding: Finding
+    finding: SearchFinding
     chosen: tuple[Metric | None, ...]
     ensemble: tuple[Metric | None, ...]
     ensemble_groups: tuple[Metric | None, ...]
@@ -56,15 +56,15 @@ class Line:
 class SearchPage:
     """Everything the page shows."""
 
-    findings: Findings
+    findings: SearchFindings
     name: str
     verdict: Verdict
-    tiles: tuple[Tile, ...]
+    tiles: tuple[DebiasTile, ...]
     scale: Forest
     ticks: tuple[float, ...]
-    strips: tuple[Strip, ...]
-    lines: tuple[Line, ...]
-    lucky: tuple[tuple[str, Luck, tuple[Metric | None, ...]], ...]
+    strips: tuple[TrialStrip, ...]
+    lines: tuple[SearchLine, ...]
+    lucky: tuple[tuple[str, SearchLuck, tuple[Metric | None, ...]], ...]
     """What the best owes to luck, and what it does on each set."""
     sets: tuple[str, ...]
     """The dev set and the test sets, as the tables name them."""
@@ -74,19 +74,19 @@ class SearchPage:
     trials: tuple[tuple[str, tuple[Trial, ...]], ...]
     numbers: tuple[Metric, ...]
     settings: tuple[tuple[str, str], ...]
-    sources: tuple[Source, ...]
+    sources: tuple[Citation, ...]
     draws: int = DRAWS
 
 
-def write_search_page(findings: Findings, folder: Path) -> Path:
+def write_search_page(findings: SearchFindings, folder: Path) -> Path:
     """Write the page of a search, with its figures as PNG and SVG, and return it."""
     page = search_page(findings)
     figures = write_figures(figures_of_search(findings, page.strips), folder / "figures")
-    write_page(folder / INDEX, "search/page.html.j2", page=page, figures=figures)
+    write_page(folder / INDEX, "stages/search/page.html.j2", page=page, figures=figures)
     return folder / INDEX
 
 
-def search_page(findings: Findings) -> SearchPage:
+def search_page(findings: SearchFindings) -> SearchPage:
     """Everything the page of a search shows."""
     scale = axis(findings)
     done = [one for one in findings.found if one.luck is not None]
@@ -114,26 +114,28 @@ def search_page(findings: Findings) -> SearchPage:
     )
 
 
-def _tiles(findings: Findings) -> Iterator[Tile]:
+def _tiles(findings: SearchFindings) -> Iterator[DebiasTile]:
     """Trials, those that learned nothing, the best on dev, what is left of it, and on tests."""
     lucky, trials = findings.overall, findings.trials
     failed = sum(one.count(FAILED) for one in findings.found)
     more = f", {failed} failed" if failed else ""
-    yield Tile("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}")
+    yield DebiasTile("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}")
     diverged = sum(one.count(DIVERGED) for one in findings.found)
     some = sum(one.degenerate for one in findings.found)
-    yield Tile("Degenerate", f"{some:,}", f"of {len(trials):,}, {diverged} diverged")
-    yield Tile("Best on dev", percent(lucky.best), f"best of guessers {percent(lucky.guessing)}")
+    yield DebiasTile("Degenerate", f"{some:,}", f"of {len(trials):,}, {diverged} diverged")
+    yield DebiasTile("Best on dev", percent(lucky.best), f"best of guessers {percent(lucky.guessing)}")
     if lucky.corrected is not None:
-        yield Tile("Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}")
+        yield DebiasTile("Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}")
     for name, dataset in findings.answered.items():
         if (row := findings.best.score(CHOSEN, name)) is not None:
-            yield Tile(f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}")
+            yield DebiasTile(
+                f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}"
+            )
 
 
-def _line(one: Finding, findings: Findings) -> Line:
+def _line(one: SearchFinding, findings: SearchFindings) -> SearchLine:
     sets = [DEV, *findings.answered]
-    return Line(
+    return SearchLine(
         one,
         tuple(one.score(CHOSEN, name) for name in sets),
         tuple(one.score(ENSEMBLE, name) for name in sets),
@@ -141,7 +143,9 @@ def _line(one: Finding, findings: Findings) -> Line:
     )
 
 
-def _lucky(lines: Sequence[Line], findings: Findings) -> Iterator[tuple[str, Luck, tuple[Metric | None, ...]]]:
+def _lucky(
+    lines: Sequence[SearchLine], findings: SearchFindings
+) -> Iterator[tuple[str, SearchLuck, tuple[Metric | None, ...]]]:
     """Each formalization, and all of them as one search."""
     for line in lines:
         assert line.finding.luck is not None
@@ -151,7 +155,7 @@ def _lucky(lines: Sequence[Line], findings: Findings) -> Iterator[tuple[str, Luc
         yield "any of these", findings.overall, best.chosen
 
 
-def _in_order(findings: Findings) -> Iterator[tuple[str, tuple[Trial, ...]]]:
+def _in_order(findings: SearchFindings) -> Iterator[tuple[str, tuple[Trial, ...]]]:
     """The trials of each formalization, the best first and those without a score last."""
     for one in findings.found:
         ordered = sorted(one.trials, key=lambda trial: (-(trial.ended.accuracy or -1.0), trial.number))

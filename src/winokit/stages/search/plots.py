@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from winokit.drawing.plots import Forest
-from winokit.stages.search.findings import Finding, Findings
-from winokit.stages.search.space import Range
+from winokit.stages.search.findings import SearchFinding, SearchFindings
+from winokit.stages.search.space import SearchRange
 from winokit.stages.search.spread import Spread
 from winokit.stages.search.trials import Trial
 
@@ -23,7 +23,7 @@ PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class TrialDot:
     """A trial: where it lies on the axis, in per cent; how far from the middle line; and whether it learned nothing."""
 
     x: float
@@ -34,11 +34,11 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
+class TrialStrip:
     """One formalization on the axis: its trials and their quartiles."""
 
     title: str
-    dots: tuple[Dot, ...]
+    dots: tuple[TrialDot, ...]
     spread: Spread
     degenerate: int
 
@@ -52,7 +52,7 @@ class BySetting:
     """The value, and for each formalization the median and of how many; None where no trial has it."""
 
 
-def axis(findings: Findings) -> Forest:
+def axis(findings: SearchFindings) -> Forest:
     """An axis that holds every trial and every line that means something."""
     lines = [findings.chance, findings.majority, *([] if findings.human is None else [findings.human])]
     values = [*lines, *(score for one in findings.found for score in one.scores)]
@@ -71,18 +71,18 @@ def ticks(scale: Forest) -> tuple[float, ...]:
     return tuple(round(number * between, 2) for number in range(first, last + 1))
 
 
-def strips(findings: Findings, scale: Forest) -> tuple[Strip, ...]:
+def strips(findings: SearchFindings, scale: Forest) -> tuple[TrialStrip, ...]:
     """The strips of all formalizations that have a trial to show."""
     shown = [one for one in findings.found if one.spread is not None]
     return tuple(_strip(one, one.spread, scale) for one in shown if one.spread is not None)
 
 
-def _strip(finding: Finding, spread: Spread, scale: Forest) -> Strip:
+def _strip(finding: SearchFinding, spread: Spread, scale: Forest) -> TrialStrip:
     scored = [trial for trial in finding.trials if trial.ended.accuracy is not None]
-    return Strip(finding.formalization, tuple(_dots(scored, scale)), spread, finding.degenerate)
+    return TrialStrip(finding.formalization, tuple(_dots(scored, scale)), spread, finding.degenerate)
 
 
-def _dots(trials: Sequence[Trial], scale: Forest) -> Iterator[Dot]:
+def _dots(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
     """Dots in order of score; those that would cover one another take turns above and below."""
     last: dict[int, float] = {}
     places = [0, *(side * step for step in range(1, ROOM + 1) for side in (1, -1))]
@@ -93,17 +93,17 @@ def _dots(trials: Sequence[Trial], scale: Forest) -> Iterator[Dot]:
             (place for place in places if x - last.get(place, -math.inf) >= CLOSE), places[trial.number % len(places)]
         )
         last[y] = x
-        yield Dot(x, y, score, trial.number, trial.degenerate)
+        yield TrialDot(x, y, score, trial.number, trial.degenerate)
 
 
-def by_setting(findings: Findings) -> tuple[BySetting, ...]:
+def by_setting(findings: SearchFindings) -> tuple[BySetting, ...]:
     """Medians by every setting that was varied."""
     return tuple(_by_setting(findings, name) for name in findings.space.varied)
 
 
-def _by_setting(findings: Findings, name: str) -> BySetting:
+def _by_setting(findings: SearchFindings, name: str) -> BySetting:
     some = getattr(findings.space, name)
-    if isinstance(some, Range):
+    if isinstance(some, SearchRange):
         edges = np.geomspace(some.low, some.high, PARTS + 1)
         edges[-1] = math.inf  # the last part has its end in it
         ends = [f"{low:.2g} to {min(high, some.high):.2g}" for low, high in pairwise(edges)]
@@ -116,7 +116,7 @@ def _by_setting(findings: Findings, name: str) -> BySetting:
     )
 
 
-def _median(finding: Finding, name: str, low: float, high: float) -> tuple[float, int] | None:
+def _median(finding: SearchFinding, name: str, low: float, high: float) -> tuple[float, int] | None:
     scores = [
         trial.ended.accuracy
         for trial in finding.trials

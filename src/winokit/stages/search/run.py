@@ -19,16 +19,16 @@ from typing import Any
 import winokit
 from winokit.errors import BadInput, MissingExtra, UnknownName
 from winokit.methods.formalizations import FORMALIZATIONS, Formalization
-from winokit.methods.training.data import Data
-from winokit.methods.training.settings import Settings
-from winokit.models.hf_common import Settings as ModelSettings
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.settings import TrainSettings
+from winokit.models.hf_common import HfSettings as ModelSettings
 from winokit.models.hf_common import fingerprint
 from winokit.models.registry import Spec
-from winokit.stages.search.findings import Findings, Sets, finding, overall_luck
-from winokit.stages.search.local import Answers, Asking, Crew, one_by_one, side_by_side
+from winokit.stages.search.findings import SearchFindings, SearchSets, finding, overall_luck
+from winokit.stages.search.local import Answers, Asking, TrialCrew, one_by_one, side_by_side
 from winokit.stages.search.save import save
-from winokit.stages.search.space import Space
-from winokit.stages.search.trials import FAILED, Job, Task
+from winokit.stages.search.space import SearchSpace
+from winokit.stages.search.trials import FAILED, SearchJob, SearchTask
 
 ENGINES = ("local", "ray")
 TRIALS = 60
@@ -40,14 +40,14 @@ Progress = Callable[[float, int], None]
 
 
 def search(
-    data: Data,
+    data: TrainingData,
     out: Path,
     model: str = "builtin",
-    space: Space | None = None,
+    space: SearchSpace | None = None,
     formalizations: Sequence[str] = (),
     trials: int | None = None,
     *,
-    settings: Settings | None = None,
+    settings: TrainSettings | None = None,
     seed: int = 0,
     workers: int = 1,
     devices: Sequence[str] = (),
@@ -56,7 +56,7 @@ def search(
     address: str | None = None,
     human: float | None = None,
     progress: Progress | None = None,
-) -> Findings:
+) -> SearchFindings:
     """Fine-tune a model many times under each formalization, and report as Liu et al. (2020) do.
 
     Parameters
@@ -82,25 +82,25 @@ def search(
     human
         Per cent of the dev set that people get right, where its card does not say.
     """
-    space, settings = space or Space(), settings or Settings(patience=PATIENCE)
+    space, settings = space or SearchSpace(), settings or TrainSettings(patience=PATIENCE)
     if find_spec("optuna") is None:
         raise MissingExtra("winokit search", "train")
-    from winokit.stages.search.study import Book
+    from winokit.stages.search.study import TrialBook
 
     names = list(dict.fromkeys(Formalization.parse(name).spec for name in formalizations or list(FORMALIZATIONS)))
     trials = _positive("trials", trials or (space.size if space.sampler == "grid" else None) or TRIALS)
     if human is not None and not 1 < human <= 100:
         raise BadInput(f"human: per cent expected, such as 94.0, found {human}")
-    crew = Crew(_positive("workers", workers), tuple(devices), threads)
+    crew = TrialCrew(_positive("workers", workers), tuple(devices), threads)
     run_trials = _engine(engine, address)
     checked = data.checked()
     if checked.dev is None:
         raise BadInput(
             "a search needs a dev set to choose on: --dev DATA, or --holdout N for a part of the training set"
         )
-    job = Job(data, out, model, settings)
+    job = SearchJob(data, out, model, settings)
     identity = _identity(checked.in_arm(), job, space, seed)
-    with Book(out, identity, space, seed) as book:
+    with TrialBook(out, identity, space, seed) as book:
         book.plan(names, trials)
         bar = _Bar(progress, len(names) * trials, book)
         for task, ended in run_trials(job, book.ask, crew, bar.moved):
@@ -116,8 +116,10 @@ def search(
     return found
 
 
-def _findings(run: dict[str, Any], data: Data, out: Path, space: Space, ended: dict[str, Any]) -> Findings:
-    sets = Sets(data, out)
+def _findings(
+    run: dict[str, Any], data: TrainingData, out: Path, space: SearchSpace, ended: dict[str, Any]
+) -> SearchFindings:
+    sets = SearchSets(data, out)
     found = tuple(finding(name, some, sets, run["model"], run["seed"]) for name, some in ended.items())
     failed = [trial for some in ended.values() for trial in some if trial.ended.state == FAILED]
     if not any(one.ensemble for one in found):
@@ -129,7 +131,7 @@ def _findings(run: dict[str, Any], data: Data, out: Path, space: Space, ended: d
             f"{len(failed):,} trials failed; the same command tries them again (the first, {failed[0].formalization} "
             f"{failed[0].number}: {failed[0].ended.why})"
         )
-    return Findings(
+    return SearchFindings(
         folder=out,
         run=run,
         space=space,
@@ -144,7 +146,7 @@ def _findings(run: dict[str, Any], data: Data, out: Path, space: Space, ended: d
     )
 
 
-def _engine(name: str, address: str | None) -> Callable[[Job, Asking, Crew, Any], Answers]:
+def _engine(name: str, address: str | None) -> Callable[[SearchJob, Asking, TrialCrew, Any], Answers]:
     if name not in ENGINES:
         raise UnknownName("engine", name, ENGINES)
     if name == "ray":
@@ -164,12 +166,12 @@ class _Bar:
         self._under_way: dict[tuple[str, int], float] = {}
         self._tell()
 
-    def moved(self, task: Task, share: float) -> None:
+    def moved(self, task: SearchTask, share: float) -> None:
         """A trial has done a share of its steps."""
         self._under_way[task.formalization, task.number] = share
         self._tell()
 
-    def ended(self, task: Task) -> None:
+    def ended(self, task: SearchTask) -> None:
         """A trial has ended."""
         self._under_way.pop((task.formalization, task.number), None)
         self._tell()
@@ -179,7 +181,7 @@ class _Bar:
             self._progress(self._total - self._book.left + sum(self._under_way.values()), self._total)
 
 
-def _identity(data: Data, job: Job, space: Space, seed: int) -> dict[str, Any]:
+def _identity(data: TrainingData, job: SearchJob, space: SearchSpace, seed: int) -> dict[str, Any]:
     """What decides the trials, flat, so that a difference has a name."""
     spec = Spec.parse(job.model)
     common = job.settings.identity()

@@ -12,14 +12,14 @@ from typing import Any
 from winokit.files import write_whole
 from winokit.methods.scoring import write_predictions
 from winokit.results import rows_to_json
-from winokit.stages.search.findings import Findings
+from winokit.stages.search.findings import SearchFindings
 from winokit.stages.search.trials import Trial
 
 RESULTS, TRIALS, ENSEMBLES = "results.json", "trials.csv", "ensembles"
 ENDED = ("state", "accuracy", "group_accuracy", "steps", "kept_step", "stopped_early", "seconds")
 
 
-def save(findings: Findings) -> None:
+def save(findings: SearchFindings) -> None:
     """Write results.json, trials.csv and the ensembles' predictions."""
     results = {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
@@ -31,7 +31,7 @@ def save(findings: Findings) -> None:
     write_whole(findings.folder / RESULTS, text.encode())
 
 
-def table(findings: Findings) -> str:
+def table(findings: SearchFindings) -> str:
     """One line a trial, as CSV. Test scores are not in it: no trial can be chosen by them."""
     lines = [dict(_cells(trial)) for trial in findings.trials]
     out = io.StringIO()

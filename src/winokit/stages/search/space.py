@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 
 SAMPLERS = ("random", "grid")
 WHOLE = ("batch_size", "epochs")
@@ -29,7 +29,7 @@ Number: TypeAlias = float | int
 
 
 @dataclass(frozen=True)
-class Values:
+class SearchValues:
     """A list of values, each as likely as the next."""
 
     values: tuple[Number, ...]
@@ -48,7 +48,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Range:
+class SearchRange:
     """All values from low to high; their logarithms are equally likely."""
 
     low: Number
@@ -70,14 +70,14 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """What is varied, and how trials are drawn: at random, or without repetition until the grid is through."""
 
-    learning_rate: Values | Range = Values((1e-5, 2e-5, 3e-5))
-    batch_size: Values | Range = Values((8, 16, 32, 64))
-    epochs: Values | Range = Values((10, 20, 40))
-    warmup: Values | Range = Values((0.06,))
-    weight_decay: Values | Range = Values((0.001,))
+    learning_rate: SearchValues | SearchRange = SearchValues((1e-5, 2e-5, 3e-5))
+    batch_size: SearchValues | SearchRange = SearchValues((8, 16, 32, 64))
+    epochs: SearchValues | SearchRange = SearchValues((10, 20, 40))
+    warmup: SearchValues | SearchRange = SearchValues((0.06,))
+    weight_decay: SearchValues | SearchRange = SearchValues((0.001,))
     sampler: str = "random"
 
     def __post_init__(self) -> None:
@@ -85,17 +85,17 @@ class Space:
             raise UnknownName("sampler", self.sampler, SAMPLERS)
         for name, some in self.parts:
             for value in some.ends:
-                Settings(**{name: value})  # type: ignore[arg-type]  # it complains of what makes no sense
-            if self.sampler == "grid" and isinstance(some, Range):
+                TrainSettings(**{name: value})  # type: ignore[arg-type]  # it complains of what makes no sense
+            if self.sampler == "grid" and isinstance(some, SearchRange):
                 raise BadInput(f"{name} {some}: a grid has no end of these; give a list (1e-5,2e-5), or draw at random")
 
     @classmethod
-    def of(cls, sampler: str = "random", **written: str | None) -> Space:
+    def of(cls, sampler: str = "random", **written: str | None) -> SearchSpace:
         """The space as users write it: `1e-5,2e-5` for a list, `1e-6..1e-4` for a range; the paper's by default."""
         return cls(sampler=sampler, **{name: parse(name, text) for name, text in written.items() if text is not None})
 
     @property
-    def parts(self) -> Iterator[tuple[str, Values | Range]]:
+    def parts(self) -> Iterator[tuple[str, SearchValues | SearchRange]]:
         """The settings by name, in an order that decides which random number is whose."""
         for field in fields(self):
             if field.name != "sampler":
@@ -104,12 +104,12 @@ class Space:
     @property
     def varied(self) -> tuple[str, ...]:
         """The settings that are not the same in every trial."""
-        return tuple(name for name, some in self.parts if isinstance(some, Range) or len(some.values) > 1)
+        return tuple(name for name, some in self.parts if isinstance(some, SearchRange) or len(some.values) > 1)
 
     @property
     def size(self) -> int | None:
         """How many different settings there are, seeds aside; None for a space without end."""
-        sizes = [len(some.values) if isinstance(some, Values) else None for _, some in self.parts]
+        sizes = [len(some.values) if isinstance(some, SearchValues) else None for _, some in self.parts]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     def draw(self, seed: int, number: int) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Space:
         index = int(np.random.default_rng([seed, turn, size]).permutation(size)[place])
         drawn = {}
         for name, some in self.parts:
-            assert isinstance(some, Values)
+            assert isinstance(some, SearchValues)
             index, at = divmod(index, len(some.values))
             drawn[name] = some.values[at]
         return drawn
@@ -140,7 +140,7 @@ class Space:
         return {"sampler": self.sampler, **{name: str(some) for name, some in self.parts}}
 
 
-def parse(name: str, text: str) -> Values | Range:
+def parse(name: str, text: str) -> SearchValues | SearchRange:
     """A list or a range from what a user wrote.
 
     >>> parse("epochs", "10,20"), parse("learning_rate", "1e-6..1e-4")
@@ -151,12 +151,12 @@ def parse(name: str, text: str) -> Values | Range:
         low, high = (_number(name, part, option) for part in text.split(BETWEEN, 1))
         if not 0 < low < high:
             raise BadInput(f"{option}: a range goes up from a number above 0, since it is drawn by logarithms")
-        return Range(low, high)
+        return SearchRange(low, high)
     values = tuple(_number(name, part, option) for part in text.split(","))
     for value in values:
         if values.count(value) > 1:
             raise BadInput(f"{option}: {value:g} stands there twice")
-    return Values(values)
+    return SearchValues(values)
 
 
 def _number(name: str, text: str, option: str) -> Number:

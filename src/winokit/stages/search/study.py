@@ -21,24 +21,24 @@ from optuna.trial import FrozenTrial, TrialState
 
 from winokit.errors import BadInput
 from winokit.methods.training.learner import check_same
-from winokit.stages.search.space import SEEDS, Range, Space, Values
-from winokit.stages.search.trials import DONE, FAILED, Ended, Task, Trial
+from winokit.stages.search.space import SEEDS, SearchRange, SearchSpace, SearchValues
+from winokit.stages.search.trials import DONE, FAILED, EndedTrial, SearchTask, Trial
 
 DATABASE, LOCK = "study.db", "study.lock"
 NUMBER, ENDED, IDENTITY = "number", "ended", "identity"
 
 
-class Book:
+class TrialBook:
     """The studies of a search, open for one process at a time."""
 
-    def __init__(self, out: Path, identity: dict[str, Any], space: Space, seed: int) -> None:
+    def __init__(self, out: Path, identity: dict[str, Any], space: SearchSpace, seed: int) -> None:
         self.out, self.space, self.seed = out, space, seed
         self._identity = identity
         self._studies: dict[str, optuna.Study] = {}
         self._pending: deque[tuple[str, int]] = deque()
         self._running: dict[tuple[str, int], optuna.Trial] = {}
 
-    def __enter__(self) -> Book:
+    def __enter__(self) -> TrialBook:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         try:
             self.out.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class Book:
             pending += [(number, place, name) for number in range(trials) if number not in settled]
         self._pending = deque((name, number) for number, _, name in sorted(pending))
 
-    def ask(self) -> Task | None:
+    def ask(self) -> SearchTask | None:
         """The next trial to run; None where none is left."""
         if not self._pending:
             return None
@@ -83,9 +83,9 @@ class Book:
         study.enqueue_trial(self.space.draw(self.seed, number), user_attrs={NUMBER: number})
         trial = study.ask(distributions(self.space))
         self._running[name, number] = trial
-        return Task(name, number, trial.params)
+        return SearchTask(name, number, trial.params)
 
-    def tell(self, task: Task, ended: Ended) -> None:
+    def tell(self, task: SearchTask, ended: EndedTrial) -> None:
         """Write down how a trial ended."""
         trial = self._running.pop((task.formalization, task.number))
         trial.set_user_attr(ENDED, asdict(ended))
@@ -126,25 +126,25 @@ def _cross_out(study: optuna.Study) -> None:
         study.tell(row.number, state=TrialState.FAIL)
 
 
-def distributions(space: Space) -> dict[str, BaseDistribution]:
+def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
     """The space in optuna's words."""
     return {name: _distribution(some) for name, some in space.parts} | {"seed": IntDistribution(0, SEEDS - 1)}
 
 
-def _distribution(some: Values | Range) -> BaseDistribution:
-    if isinstance(some, Values):
+def _distribution(some: SearchValues | SearchRange) -> BaseDistribution:
+    if isinstance(some, SearchValues):
         return CategoricalDistribution(some.values)
     if isinstance(some.low, int) and isinstance(some.high, int):
         return IntDistribution(some.low, some.high, log=True)
     return FloatDistribution(some.low, some.high, log=True)
 
 
-def _ended(row: FrozenTrial) -> Ended | None:
+def _ended(row: FrozenTrial) -> EndedTrial | None:
     """How a trial ended; None for one that waits, runs or was killed."""
     told = row.user_attrs.get(ENDED)
     if told is None or not row.state.is_finished():
         return None
-    return Ended(**{**told, "warnings": tuple(told["warnings"]), "notes": tuple(told["notes"])})
+    return EndedTrial(**{**told, "warnings": tuple(told["warnings"]), "notes": tuple(told["notes"])})
 
 
 def _storage(path: Path) -> optuna.storages.RDBStorage:

@@ -14,10 +14,10 @@ import torch
 
 from winokit.errors import BadInput, WinokitError
 from winokit.files import write_whole
-from winokit.methods.training.data import Data
-from winokit.methods.training.finetune import Outcome, finetune
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.finetune import TrainOutcome, finetune
 from winokit.methods.training.learner import Progress
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged
 from winokit.models.hf_common import out_of_memory
 
@@ -26,18 +26,18 @@ ERROR = "error.txt"
 
 
 @dataclass(frozen=True)
-class Job:
+class SearchJob:
     """What all trials of a search have in common."""
 
-    data: Data
+    data: TrainingData
     out: Path
     model: str
-    settings: Settings
+    settings: TrainSettings
     """What is not drawn."""
 
 
 @dataclass(frozen=True)
-class Task:
+class SearchTask:
     """A trial that is to be run."""
 
     formalization: str
@@ -49,13 +49,13 @@ class Task:
         """Its folder within the search's."""
         return Path("trials") / re.sub(r"[^\w.-]+", "-", self.formalization) / f"{self.number:04d}"
 
-    def settings(self, common: Settings) -> Settings:
+    def settings(self, common: TrainSettings) -> TrainSettings:
         """Its settings, those that all trials have in common filled in."""
         return replace(common, formalization=self.formalization, **self.drawn)
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """How a trial ended. A run that learned nothing is done, with warnings; one whose loss is no number diverged.
 
     One that failed says why, and is tried again by the next call: memory ran out, a worker died.
@@ -81,12 +81,12 @@ class Trial:
     formalization: str
     number: int
     drawn: dict[str, Any]
-    ended: Ended
+    ended: EndedTrial
 
     @property
     def folder(self) -> Path:
         """Its folder within the search's."""
-        return Task(self.formalization, self.number, self.drawn).folder
+        return SearchTask(self.formalization, self.number, self.drawn).folder
 
     @property
     def degenerate(self) -> bool:
@@ -94,33 +94,35 @@ class Trial:
         return bool(self.ended.warnings) or self.ended.state == DIVERGED
 
 
-def attempt(job: Job, task: Task, device: str | None = None, progress: Progress | None = None) -> Ended:
+def attempt(
+    job: SearchJob, task: SearchTask, device: str | None = None, progress: Progress | None = None
+) -> EndedTrial:
     """Run a trial, or go on with it. What would stop every trial is raised; what concerns this one is in the answer."""
     folder = job.out / task.folder
     try:
         settings = task.settings(job.settings)
         return _ended(finetune(job.data, folder, job.model, settings, device=device, save=False, progress=progress))
     except Diverged as error:
-        return Ended(DIVERGED, why=str(error))
+        return EndedTrial(DIVERGED, why=str(error))
     except BadInput as error:
         if isinstance(error.__cause__, RuntimeError) and out_of_memory(error.__cause__):
-            return Ended(FAILED, why=str(error))
+            return EndedTrial(FAILED, why=str(error))
         raise
     except WinokitError:
         raise
     except Exception as error:  # of a night of trials one may meet what no test has met; the others go on
         write_whole(folder / ERROR, traceback.format_exc().encode())
         first = next(iter(str(error).splitlines()), "")
-        return Ended(FAILED, why=f"{type(error).__name__}: {first} ({folder / ERROR} has all of it)")
+        return EndedTrial(FAILED, why=f"{type(error).__name__}: {first} ({folder / ERROR} has all of it)")
     finally:
         _free_memory()
 
 
-def _ended(outcome: Outcome) -> Ended:
+def _ended(outcome: TrainOutcome) -> EndedTrial:
     """The answer of a run that came to its end."""
     expected = outcome.value("expected_accuracy")
     curve = outcome.curve
-    return Ended(
+    return EndedTrial(
         DONE,
         outcome.value("accuracy") if expected is None else expected,
         outcome.value("group_accuracy"),

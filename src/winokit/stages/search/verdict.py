@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, Case, DecisionTable, Point, Verdict
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.standings import EACH, MIXED, SEVERAL, point_of, said, standing, together
 from winokit.drawing.wording import percent, plural, probability
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
-from winokit.stages.search.findings import CHOSEN, Findings
-from winokit.stages.search.luck import Luck
+from winokit.stages.search.findings import CHOSEN, SearchFindings
+from winokit.stages.search.luck import SearchLuck
 
 WIDE = 0.1
 """Trials of one formalization that lie further apart than this are said to."""
@@ -19,26 +19,28 @@ NONE, SOME, ALL = "none", "some", "all"
 SEARCH = DecisionTable(
     {GUESSERS: (ABOVE, AT), EQUALS: (ABOVE, AT), CORRECTED: EACH, TEST: SEVERAL, DEGENERATE: (NONE, SOME, ALL)},
     (
-        Case({DEGENERATE: ALL, GUESSERS: ABOVE}, "Every trial is degenerate, whatever the best of them has", BAD),
-        Case({TEST: ABOVE, GUESSERS: ABOVE}, "The chosen trial is above guessing on every test set", GOOD),
-        Case(
+        VerdictCase(
+            {DEGENERATE: ALL, GUESSERS: ABOVE}, "Every trial is degenerate, whatever the best of them has", BAD
+        ),
+        VerdictCase({TEST: ABOVE, GUESSERS: ABOVE}, "The chosen trial is above guessing on every test set", GOOD),
+        VerdictCase(
             {TEST: ABOVE},
             "The chosen trial is above guessing on every test set, though guessers reach as much on the dev set",
             PLAIN,
         ),
-        Case({TEST: MIXED}, "The chosen trial is above guessing on some test sets, not on others", PLAIN),
-        Case({GUESSERS: AT}, "The best of {trials} is what the best of as many guessers reaches", BAD),
-        Case({TEST: AT}, "The chosen trial is above guessing on no test set", BAD),
-        Case({TEST: BELOW}, "The chosen trial is below guessing on every test set", BAD),
-        Case({CORRECTED: ABOVE}, "The best trial is above guessing, even counting that it was chosen", GOOD),
-        Case({CORRECTED: AT}, "The best trial may be no better than guessing on other problems", BAD),
-        Case({CORRECTED: BELOW}, "The best trial is below guessing on other problems", BAD),
-        Case({}, "Too few problems to say what the best trial is worth", PLAIN),
+        VerdictCase({TEST: MIXED}, "The chosen trial is above guessing on some test sets, not on others", PLAIN),
+        VerdictCase({GUESSERS: AT}, "The best of {trials} is what the best of as many guessers reaches", BAD),
+        VerdictCase({TEST: AT}, "The chosen trial is above guessing on no test set", BAD),
+        VerdictCase({TEST: BELOW}, "The chosen trial is below guessing on every test set", BAD),
+        VerdictCase({CORRECTED: ABOVE}, "The best trial is above guessing, even counting that it was chosen", GOOD),
+        VerdictCase({CORRECTED: AT}, "The best trial may be no better than guessing on other problems", BAD),
+        VerdictCase({CORRECTED: BELOW}, "The best trial is below guessing on other problems", BAD),
+        VerdictCase({}, "Too few problems to say what the best trial is worth", PLAIN),
     ),
 )
 
 
-def state_of(findings: Findings) -> dict[str, str]:
+def state_of(findings: SearchFindings) -> dict[str, str]:
     """The facts of a search."""
     lucky, degenerate = findings.overall, sum(one.degenerate for one in findings.found)
     tests = [findings.best.score(CHOSEN, name) for name in findings.tests]
@@ -51,13 +53,13 @@ def state_of(findings: Findings) -> dict[str, str]:
     }
 
 
-def _corrected(lucky: Luck) -> str:
+def _corrected(lucky: SearchLuck) -> str:
     if lucky.low is None or lucky.high is None:
         return UNKNOWN
     return ABOVE if lucky.low > lucky.floor else BELOW if lucky.high < lucky.floor else AT
 
 
-def verdict_of_search(findings: Findings) -> Verdict:
+def verdict_of_search(findings: SearchFindings) -> Verdict:
     """A word, a sentence and the findings behind them."""
     state = state_of(findings)
     case = SEARCH.decide(state)
@@ -65,7 +67,7 @@ def verdict_of_search(findings: Findings) -> Verdict:
     return Verdict(word, case.tone, _headline(findings), tuple(_points(findings, state)))
 
 
-def _headline(findings: Findings) -> str:
+def _headline(findings: SearchFindings) -> str:
     lucky, best = findings.overall, findings.best
     assert best.chosen is not None
     which = f"number {best.chosen.number} of {best.formalization}"
@@ -75,9 +77,9 @@ def _headline(findings: Findings) -> str:
     return f"{said} On problems it was not chosen on, {percent(lucky.corrected)} may be expected."
 
 
-def _points(findings: Findings, state: dict[str, str]) -> Iterator[Point]:
+def _points(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
     lucky = findings.overall
-    yield Point(
+    yield VerdictPoint(
         f"The best of as many guessers would reach {percent(lucky.guessing)}, and with probability "
         f"{probability(lucky.p_guessing)} what was reached here.",
         BAD if state[GUESSERS] == AT else GOOD,
@@ -85,7 +87,7 @@ def _points(findings: Findings, state: dict[str, str]) -> Iterator[Point]:
     )
     if lucky.trials > 1:
         ahead = "is ahead by more than that" if state[EQUALS] == ABOVE else "is not told from such luck"
-        yield Point(
+        yield VerdictPoint(
             f"Were all trials as good as the middle one, the best would reach {percent(lucky.equal)}; the best here "
             f"{ahead} (p {'' if lucky.p_equal < 0.001 else '= '}{probability(lucky.p_equal)}).",
             PLAIN,
@@ -97,20 +99,20 @@ def _points(findings: Findings, state: dict[str, str]) -> Iterator[Point]:
     yield from _tests(findings)
 
 
-def _formalizations(findings: Findings) -> Iterator[Point]:
+def _formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
     """How far the medians lie apart."""
     spreads = {one.formalization: one.spread for one in findings.found if one.spread is not None}
     if len(spreads) < 2:
         return
     medians = {name: spread.median for name, spread in spreads.items()}
     high, low = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
-    yield Point(
+    yield VerdictPoint(
         f"Between formalizations: the middle trial has {percent(medians[high])} under {high} and "
         f"{percent(medians[low])} under {low}, on the same settings and seeds."
     )
 
 
-def _settings(findings: Findings) -> Iterator[Point]:
+def _settings(findings: SearchFindings) -> Iterator[VerdictPoint]:
     """Within which formalization settings and seeds matter most."""
     widest = max(
         (one for one in findings.found if one.spread is not None and one.spread.n > 1),
@@ -120,30 +122,32 @@ def _settings(findings: Findings) -> Iterator[Point]:
     if widest is None or widest.spread is None:
         return
     apart = widest.spread.best - widest.spread.worst
-    yield Point(
+    yield VerdictPoint(
         f"Within one: by settings and seed alone, trials of {widest.formalization} run from "
         f"{percent(widest.spread.worst)} to {percent(widest.spread.best)}.",
         BAD if apart > WIDE else PLAIN,
     )
 
 
-def _degenerate(findings: Findings, kind: str) -> Iterator[Point]:
+def _degenerate(findings: SearchFindings, kind: str) -> Iterator[VerdictPoint]:
     some, of = sum(one.degenerate for one in findings.found), len(findings.trials)
     if kind == NONE:
-        yield Point("No trial is degenerate.", GOOD, {DEGENERATE: NONE})
+        yield VerdictPoint("No trial is degenerate.", GOOD, {DEGENERATE: NONE})
         return
     are = "is" if some == 1 else "are"
     luck = "; whether a run comes to anything depends on settings and seed" if kind == SOME else ""
     text = f"{some:,} of {plural(of, 'trial')} {are} degenerate{luck}. The table of trials says by which sign."
-    yield Point(text, BAD, {DEGENERATE: kind})
+    yield VerdictPoint(text, BAD, {DEGENERATE: kind})
 
 
-def _tests(findings: Findings) -> Iterator[Point]:
+def _tests(findings: SearchFindings) -> Iterator[VerdictPoint]:
     """What the trial chosen on the dev set does on each test set."""
     for name, dataset in findings.tests.items():
         row = findings.best.score(CHOSEN, name)
         if row is None:
-            yield Point(f"{dataset.card.name} has no answers; the ensembles' predictions for it are in ensembles/.")
+            yield VerdictPoint(
+                f"{dataset.card.name} has no answers; the ensembles' predictions for it are in ensembles/."
+            )
             continue
         place = standing(row, len(findings.tests))
         text = f"On {dataset.card.name}, which had no say in the choice, the chosen trial has {said(row, place)}."

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from winokit.errors import WinokitError
 from winokit.stages.search.local import END, REFUSED, STEP
-from winokit.stages.search.trials import Job, Task, attempt
+from winokit.stages.search.trials import SearchJob, SearchTask, attempt
 
 OFTEN = 0.5
 """Seconds between two words about how far a trial has come."""
@@ -23,7 +23,7 @@ def main() -> None:
     answers = _answers()
     job, device, threads = pickle.load(sys.stdin.buffer)
     _set_threads(threads)
-    tasks: SimpleQueue[Task] = SimpleQueue()
+    tasks: SimpleQueue[SearchTask] = SimpleQueue()
     threading.Thread(target=_receive, args=(tasks,), daemon=True).start()
     while True:
         _say(answers, *_run(job, tasks.get(), device, answers))
@@ -42,7 +42,7 @@ def _set_threads(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def _receive(tasks: SimpleQueue[Task]) -> None:
+def _receive(tasks: SimpleQueue[SearchTask]) -> None:
     """Wait for tasks; the end of them is the end of this process, in the middle of a trial too."""
     try:
         while True:
@@ -51,7 +51,7 @@ def _receive(tasks: SimpleQueue[Task]) -> None:
         os._exit(1)
 
 
-def _run(job: Job, task: Task, device: str | None, answers: IO[bytes]) -> tuple[str, Any]:
+def _run(job: SearchJob, task: SearchTask, device: str | None, answers: IO[bytes]) -> tuple[str, Any]:
     last = time.monotonic()
 
     def moved(done: int, of: int) -> None:

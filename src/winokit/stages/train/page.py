@@ -11,7 +11,7 @@ from typing import Any
 from winokit.drawing.charts import STEP, Chart, tenths_around
 from winokit.drawing.decision import Verdict
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.protocols import LIU, Source
+from winokit.drawing.protocols import LIU, Citation
 from winokit.drawing.wording import say, say_chance, say_interval
 from winokit.errors import BadInput
 from winokit.results import Metric
@@ -21,7 +21,7 @@ RESULTS, CURVE, REPORT = "results.json", "curve.json", "report"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TrainLine:
     """A line of the table of results."""
 
     where: str
@@ -42,10 +42,10 @@ class TrainPage:
     train: str
     verdict: Verdict
     charts: tuple[Chart, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[TrainLine, ...]
     run: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
-    sources: tuple[Source, ...] = (LIU,)
+    sources: tuple[Citation, ...] = (LIU,)
 
 
 def is_training(folder: Path) -> bool:
@@ -61,7 +61,7 @@ def write_train_page(folder: Path) -> Path:
         page = train_page(results, curve)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{folder}: not the folder of a finished training run ({error})") from None
-    write_page(folder / REPORT / INDEX, "train/page.html.j2", page=page)
+    write_page(folder / REPORT / INDEX, "stages/train/page.html.j2", page=page)
     return folder / REPORT / INDEX
 
 
@@ -105,6 +105,6 @@ def _charts(curve: Mapping[str, Any]) -> Iterator[Chart]:
             )
 
 
-def _line(row: Metric) -> Line:
+def _line(row: Metric) -> TrainLine:
     metric, variant = row.metric.replace("_", " "), str(row.details.get("variant", ""))
-    return Line(where(row), variant, metric, say(row), say_interval(row), say_chance(row), row.n)
+    return TrainLine(where(row), variant, metric, say(row), say_interval(row), say_chance(row), row.n)

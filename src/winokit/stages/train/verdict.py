@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, Case, DecisionTable, Point, Verdict
+from winokit.drawing.decision import BAD, GOOD, PLAIN, DecisionTable, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.standings import EACH, MIXED, SEVERAL, point_of, said, standing, together
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 
@@ -20,31 +20,33 @@ YES, NO = "yes", "no"
 TRAIN = DecisionTable(
     {TEST: SEVERAL, GROUPS: SEVERAL, DEV: EACH, SIGNS: (YES, NO)},
     (
-        Case(
+        VerdictCase(
             {TEST: ABOVE, SIGNS: YES},
             "Above guessing on every test set, and training shows signs of trouble",
             PLAIN,
             "What the model had before training was not measured; it may have had as much.",
         ),
-        Case({TEST: ABOVE, GROUPS: ABOVE}, "Above guessing on every test set, in whole groups too", GOOD),
-        Case({TEST: ABOVE, GROUPS: UNKNOWN}, "Above guessing on every test set", GOOD),
-        Case({TEST: ABOVE, GROUPS: MIXED}, "Above guessing on every test set, in whole groups on some", PLAIN),
-        Case({TEST: ABOVE}, "Above guessing on every test set, and on none in whole groups", PLAIN),
-        Case({TEST: MIXED}, "Above guessing on some test sets, not on others", PLAIN),
-        Case({TEST: AT, DEV: ABOVE}, "Above guessing on the dev set alone, where weights are chosen", BAD),
-        Case({TEST: AT}, "Above guessing on no test set", BAD),
-        Case({TEST: BELOW}, "Below guessing on every test set", BAD),
-        Case({DEV: ABOVE, SIGNS: YES}, "Above guessing on the dev set, and training shows signs of trouble", BAD),
-        Case(
+        VerdictCase({TEST: ABOVE, GROUPS: ABOVE}, "Above guessing on every test set, in whole groups too", GOOD),
+        VerdictCase({TEST: ABOVE, GROUPS: UNKNOWN}, "Above guessing on every test set", GOOD),
+        VerdictCase({TEST: ABOVE, GROUPS: MIXED}, "Above guessing on every test set, in whole groups on some", PLAIN),
+        VerdictCase({TEST: ABOVE}, "Above guessing on every test set, and on none in whole groups", PLAIN),
+        VerdictCase({TEST: MIXED}, "Above guessing on some test sets, not on others", PLAIN),
+        VerdictCase({TEST: AT, DEV: ABOVE}, "Above guessing on the dev set alone, where weights are chosen", BAD),
+        VerdictCase({TEST: AT}, "Above guessing on no test set", BAD),
+        VerdictCase({TEST: BELOW}, "Below guessing on every test set", BAD),
+        VerdictCase(
+            {DEV: ABOVE, SIGNS: YES}, "Above guessing on the dev set, and training shows signs of trouble", BAD
+        ),
+        VerdictCase(
             {DEV: ABOVE},
             "Above guessing on the dev set, where weights are chosen",
             PLAIN,
             "Only a test set says what it has elsewhere.",
         ),
-        Case({DEV: AT}, "Not told from guessing on the dev set", BAD),
-        Case({DEV: BELOW}, "Below guessing on the dev set", BAD),
-        Case({SIGNS: YES}, "Not scored, and training shows signs of trouble", BAD),
-        Case({}, "Not scored: no set with answers was given", PLAIN),
+        VerdictCase({DEV: AT}, "Not told from guessing on the dev set", BAD),
+        VerdictCase({DEV: BELOW}, "Below guessing on the dev set", BAD),
+        VerdictCase({SIGNS: YES}, "Not scored, and training shows signs of trouble", BAD),
+        VerdictCase({}, "Not scored: no set with answers was given", PLAIN),
     ),
 )
 
@@ -80,14 +82,14 @@ def verdict_of_training(
     return Verdict(case.word, case.tone, headline, tuple(_points(rows, warnings)))
 
 
-def _points(rows: Sequence[Metric], warnings: Sequence[str]) -> Iterator[Point]:
+def _points(rows: Sequence[Metric], warnings: Sequence[str]) -> Iterator[VerdictPoint]:
     """Each set, problems and whole groups apart, since these are different populations; then what is wrong."""
     family = judged(rows)
     for row in family:
         place, unit = standing(row, len(family)), "problems" if row.metric == "accuracy" else "groups as a whole"
         yield point_of(f"{row.subset}/{row.metric}", place, f"{where(row)}: {said(row, place, unit)}.")
     for warning in warnings:
-        yield Point(f"{warning[0].upper()}{warning[1:]}.", BAD, {SIGNS: YES})
+        yield VerdictPoint(f"{warning[0].upper()}{warning[1:]}.", BAD, {SIGNS: YES})
 
 
 def where(row: Metric) -> str:

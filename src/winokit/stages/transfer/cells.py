@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from winokit.methods.metrics.measuring import BLIND, Columns, Head, clusters_by_id, gender_rows, has_gender
-from winokit.methods.training.finetune import PREDICTIONS, Outcome
+from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
+from winokit.methods.training.finetune import PREDICTIONS, TrainOutcome
 from winokit.results import Detail, Metric
-from winokit.stages.transfer.selection import Named, Target
+from winokit.stages.transfer.selection import NamedData, TransferTarget
 
 READS_PRONOUN = ("p-span",)
 """Formalizations that leave the pronoun where it is."""
@@ -18,7 +18,7 @@ SUBSETS = {"accuracy": "all", "groups": "complete"}
 
 
 @dataclass(frozen=True)
-class Cell:
+class TransferCell:
     """One arm on one test set: rows, or why there are none."""
 
     arm: str
@@ -37,8 +37,12 @@ class Cell:
 
 
 def cell_of(
-    test: Target, outcome: Outcome, model: str, about: Mapping[str, Detail], marks: Sequence[float] | None = None
-) -> Cell:
+    test: TransferTarget,
+    outcome: TrainOutcome,
+    model: str,
+    about: Mapping[str, Detail],
+    marks: Sequence[float] | None = None,
+) -> TransferCell:
     """The cell of a run, under the names of an audit's rows, with what every setting had where it was chosen.
 
     `about` says the arm, the setting that was chosen and on what; every row has it.
@@ -47,29 +51,29 @@ def cell_of(
     arm, number, folder = str(about["arm"]), int(about["setting"] or 0), str(outcome.folder)
     if not own:
         why = "its answers are hidden; predictions are in the run's folder"
-        return Cell(arm, test.name, (), why, number, folder)
+        return TransferCell(arm, test.name, (), why, number, folder)
     found = [replace(row, model=model, subset=SUBSETS[row.protocol], details={**row.details, **about}) for row in own]
     if has_gender(test.data):
         path = outcome.folder / PREDICTIONS / f"{own[0].subset}.jsonl"
         choices = [json.loads(line)["prediction"] for line in path.read_text("utf-8").splitlines()]
         like = found[0]
-        head = Head(like.dataset, like.model, like.scoring, like.formalization, about)
+        head = RowHead(like.dataset, like.model, like.scoring, like.formalization, about)
         note = None if like.scoring.partition("?")[0] in READS_PRONOUN else BLIND
-        columns = Columns(test.data, choices, clusters_by_id(test.data))
+        columns = MetricColumns(test.data, choices, clusters_by_id(test.data))
         answered = [row for row, problem in enumerate(test.data) if problem.answer is not None]
         found += gender_rows(head, columns.take(answered), note)
     if marks is not None and test.chosen_on is not None:
         found += [_choice(found[0], test.chosen_on, at, mark) for at, mark in enumerate(marks, 1)]
-    return Cell(arm, test.name, tuple(found), None, number, folder)
+    return TransferCell(arm, test.name, tuple(found), None, number, folder)
 
 
-def choice_of(outcome: Outcome, chosen_on: Named) -> float:
+def choice_of(outcome: TrainOutcome, chosen_on: NamedData) -> float:
     """What settings are compared by: accuracy where they are chosen, undecided problems counted 1/candidates."""
     values = {row.metric: row.value for row in outcome.metrics if row.dataset == chosen_on.data.card.name}
     return values.get("expected_accuracy", values["accuracy"])
 
 
-def _choice(like: Metric, chosen_on: Named, setting: int, mark: float) -> Metric:
+def _choice(like: Metric, chosen_on: NamedData, setting: int, mark: float) -> Metric:
     """What a setting had on the set it was chosen on."""
     named = replace(like, dataset=chosen_on.data.card.name, protocol="choice", subset=f"setting-{setting}")
     return replace(named, metric="accuracy", value=mark, n=len(chosen_on.data), low=None, high=None)

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from winokit.drawing.decision import Verdict
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.protocols import LIU, RUDINGER, SAKAGUCHI, SAKAGUCHI_FIRST, Source
+from winokit.drawing.protocols import LIU, RUDINGER, SAKAGUCHI, SAKAGUCHI_FIRST, Citation
 from winokit.drawing.wording import percent, plural
 from winokit.files import write_whole
 from winokit.stages.transfer.run import Transfer
-from winokit.stages.transfer.tables import Table, markdown, tables_of
+from winokit.stages.transfer.tables import TransferTable, markdown, tables_of
 from winokit.stages.transfer.verdict import verdict_of_transfer
 
 TABLES = "tables.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenSetting:
     """One line of the table of choices."""
 
     arm: str
@@ -37,20 +37,20 @@ class TransferPage:
     formalization: str
     verdict: Verdict
     arms: tuple[tuple[str, str], ...]
-    tables: tuple[Table, ...]
-    choices: tuple[Chosen, ...]
+    tables: tuple[TransferTable, ...]
+    choices: tuple[ChosenSetting, ...]
     settings: tuple[str, ...]
     run: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[Citation, ...]
 
 
 def write_transfer_page(found: Transfer, folder: Path) -> Path:
     """Write the page and, beside its folder, the tables in Markdown; return the page."""
     page = transfer_page(found)
     write_whole(folder.parent / TABLES, markdown(page.tables).encode())
-    write_page(folder / INDEX, "transfer/page.html.j2", page=page)
+    write_page(folder / INDEX, "stages/transfer/page.html.j2", page=page)
     return folder / INDEX
 
 
@@ -78,12 +78,12 @@ def _stages(arm: str, stages: Sequence[str]) -> str:
     return ", then ".join(f"{stage} problems" for stage in stages).removeprefix(f"{arm}, ")
 
 
-def _choices(found: Transfer) -> Iterator[Chosen]:
+def _choices(found: Transfer) -> Iterator[ChosenSetting]:
     for cell in found.cells:
         rows = [row for row in cell.rows if row.protocol == "choice"]
         if rows:
             marks = tuple((percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1))
-            yield Chosen(cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks)
+            yield ChosenSetting(cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks)
 
 
 def _settings(found: Transfer) -> Iterator[str]:

@@ -9,10 +9,10 @@ from typing import Any
 
 from winokit.errors import BadInput
 from winokit.methods.overlap import overlap
-from winokit.methods.training.data import Data, apart
-from winokit.methods.training.settings import Settings
+from winokit.methods.training.data import TrainingData, apart
+from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Dataset
-from winokit.stages.transfer.selection import Named, Target
+from winokit.stages.transfer.selection import NamedData, TransferTarget
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class TrainingArm:
     name: str
     stages: tuple[Dataset, ...]
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """As of `Data`: by what was dropped for what, how many problems by kind of overlap."""
+    """As of `TrainingData`: by what was dropped for what, how many problems by kind of overlap."""
 
     @property
     def problems(self) -> Dataset:
@@ -48,11 +48,11 @@ class TrainingArm:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TransferPlan:
     """How arms are trained: the model, the settings to choose from, and what is kept."""
 
     model: str = "builtin"
-    grid: tuple[Settings, ...] = (Settings(keep="last"),)
+    grid: tuple[TrainSettings, ...] = (TrainSettings(keep="last"),)
     device: str | None = None
     save: bool = False
 
@@ -62,7 +62,7 @@ class Plan:
         return self.grid[0].keep == "best"
 
 
-def grid_of(settings: Settings, **choices: Sequence[Any]) -> tuple[Settings, ...]:
+def grid_of(settings: TrainSettings, **choices: Sequence[Any]) -> tuple[TrainSettings, ...]:
     """Every combination of the choices, each in place of what `settings` has.
 
     >>> [one.learning_rate for one in grid_of(Settings(), learning_rate=(1e-5, 3e-5), epochs=(3,))]
@@ -73,7 +73,7 @@ def grid_of(settings: Settings, **choices: Sequence[Any]) -> tuple[Settings, ...
     return tuple(dict.fromkeys(found))
 
 
-def check_plan(arms: Sequence[TrainingArm], tests: Sequence[Target], plan: Plan) -> None:
+def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], plan: TransferPlan) -> None:
     """Refuse what cannot be trained, chosen or told apart."""
     for what, names in (("arms", [arm.name for arm in arms]), ("test sets", [test.name for test in tests])):
         twice = {name for name in names if names.count(name) > 1}
@@ -83,18 +83,18 @@ def check_plan(arms: Sequence[TrainingArm], tests: Sequence[Target], plan: Plan)
             raise BadInput(f"no {what}: --train DATA and --test DATA, one or more of each")
     for arm in arms:
         for stage in arm.stages:
-            Data(stage).checked()
+            TrainingData(stage).checked()
     idle = [test.name for test in tests if test.chosen_on is None]
     if idle and (len(plan.grid) > 1 or plan.chooses_weights):
         what = f"{len(plan.grid)} settings" if len(plan.grid) > 1 else "weights"
         raise BadInput(f"{what} to choose from and nothing to choose on for {', '.join(idle)}: --choose DATA")
 
 
-def held_sets(tests: Sequence[Target]) -> list[Named]:
+def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
     """Test sets and what is chosen on, each once; two with one name are refused."""
-    found: dict[str, Named] = {}
+    found: dict[str, NamedData] = {}
     for test in tests:
-        for one in (Named(test.name, test.data), test.chosen_on):
+        for one in (NamedData(test.name, test.data), test.chosen_on):
             if one is None:
                 continue
             there = found.setdefault(one.name, one)
@@ -103,7 +103,7 @@ def held_sets(tests: Sequence[Target]) -> list[Named]:
     return list(found.values())
 
 
-def why_not(arm: TrainingArm, test: Target) -> str | None:
+def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
     """Why an arm is not tested on a set; None where it is."""
     found = overlap(arm.problems, test.data)
     if found.held:

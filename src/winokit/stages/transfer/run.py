@@ -24,13 +24,13 @@ from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.formalizations import Formalization
 from winokit.methods.overlap import said
-from winokit.methods.training.data import Data
-from winokit.methods.training.finetune import RESULTS, Outcome, finetune
+from winokit.methods.training.data import TrainingData
+from winokit.methods.training.finetune import RESULTS, TrainOutcome, finetune
 from winokit.problem import Dataset
 from winokit.results import Metric, rows_to_json
-from winokit.stages.transfer.cells import Cell, cell_of, choice_of
-from winokit.stages.transfer.plan import Plan, TrainingArm, check_plan, held_sets, why_not
-from winokit.stages.transfer.selection import Named, Target
+from winokit.stages.transfer.cells import TransferCell, cell_of, choice_of
+from winokit.stages.transfer.plan import TrainingArm, TransferPlan, check_plan, held_sets, why_not
+from winokit.stages.transfer.selection import NamedData, TransferTarget
 
 RUNS = "runs"
 ARROW = ">"
@@ -45,12 +45,12 @@ class Transfer:
 
     run: dict[str, Any]
     arms: tuple[TrainingArm, ...]
-    tests: tuple[Target, ...]
-    cells: tuple[Cell, ...]
+    tests: tuple[TransferTarget, ...]
+    cells: tuple[TransferCell, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def cell(self, arm: str, test: str) -> Cell:
+    def cell(self, arm: str, test: str) -> TransferCell:
         """The cell of an arm and a test set."""
         return next(cell for cell in self.cells if (cell.arm, cell.test) == (arm, test))
 
@@ -69,9 +69,9 @@ class Transfer:
 
 def transfer(
     arms: Sequence[TrainingArm],
-    tests: Sequence[Target],
+    tests: Sequence[TransferTarget],
     out: Path,
-    plan: Plan | None = None,
+    plan: TransferPlan | None = None,
     *,
     drop_overlap: bool = False,
     progress: Told | None = None,
@@ -82,7 +82,7 @@ def transfer(
     half of an arm or more: then the arm was meant to train on them, and its cell stays empty and says so. Without it
     any overlap is refused.
     """
-    plan = plan or Plan()
+    plan = plan or TransferPlan()
     check_plan(arms, tests, plan)
     cards = {test.name: test.data.card.name for test in tests}
     tests = [_under_own_name(test) for test in tests]
@@ -98,12 +98,12 @@ def transfer(
         f"{test.chosen_on.name}: left out: {said(test.dropped)}" for test in tests if test.chosen_on and test.dropped
     ]
     runs = iter(_parts_of(progress, len(arms) * len(plan.grid)))
-    cells: list[Cell] = []
+    cells: list[TransferCell] = []
     warnings: list[str] = []
     for arm in arms:
-        found = [Cell(arm.name, test.name, why=why_not(arm, test)) for test in tests]
+        found = [TransferCell(arm.name, test.name, why=why_not(arm, test)) for test in tests]
         wanted = [test for test, cell in zip(tests, found, strict=True) if cell.why is None]
-        outcomes: list[dict[str, Outcome]] = []
+        outcomes: list[dict[str, TrainOutcome]] = []
         for number, settings in enumerate(plan.grid, 1):
             folder = out / RUNS / _file_name(arm.name) / f"setting-{number}"
             own, part = replace(plan, grid=(settings,)), next(runs)
@@ -119,40 +119,44 @@ def transfer(
     return Transfer(run, tuple(arms), tuple(tests), tuple(cells), tuple(notes), tuple(warnings))
 
 
-def _under_own_name(test: Target) -> Target:
+def _under_own_name(test: TransferTarget) -> TransferTarget:
     """The same with datasets that are called what their columns are, so that no two have one name."""
     chosen_on = None if test.chosen_on is None else replace(test.chosen_on, data=_called(test.chosen_on))
     return replace(test, data=_called(test), chosen_on=chosen_on)
 
 
-def _called(one: Named | Target) -> Dataset:
+def _called(one: NamedData | TransferTarget) -> Dataset:
     return Dataset(one.data, replace(one.data.card, name=one.name), one.data.notes)
 
 
 def _trained(
-    arm: TrainingArm, tests: Sequence[Target], folder: Path, plan: Plan, progress: Told | None
-) -> dict[str, Outcome]:
+    arm: TrainingArm, tests: Sequence[TransferTarget], folder: Path, plan: TransferPlan, progress: Told | None
+) -> dict[str, TrainOutcome]:
     """The outcome for each test set's name: one run for all of them, or one for each set that is chosen on."""
     (settings,) = plan.grid
     model, shared = plan.model, list(_by_dev(tests, plan))
     calls = iter(_parts_of(progress, len(arm.stages) - 1 + len(shared)))
     for number, stage in enumerate(arm.stages[:-1], 1):
         place = folder / f"stage-{number}"
-        finetune(Data(stage), place, model, replace(settings, keep="last"), device=plan.device, progress=next(calls))
+        finetune(
+            TrainingData(stage), place, model, replace(settings, keep="last"), device=plan.device, progress=next(calls)
+        )
         model = f"hf:{place}"
     last = arm.stages[-1]
     place = folder / f"stage-{len(arm.stages)}" if len(arm.stages) > 1 else folder
-    found: dict[str, Outcome] = {}
+    found: dict[str, TrainOutcome] = {}
     for dev, some in shared:
         held = [one.data for one in held_sets(some) if dev is None or one.name != dev.name]
-        data = Data(last, None if dev is None else dev.data, tuple(held))
+        data = TrainingData(last, None if dev is None else dev.data, tuple(held))
         own = place if dev is None else place / f"chosen-on-{_file_name(dev.name)}"
         outcome = finetune(data, own, model, settings, device=plan.device, save=plan.save, progress=next(calls))
         found |= {test.name: outcome for test in some}
     return found
 
 
-def _by_dev(tests: Sequence[Target], plan: Plan) -> Iterator[tuple[Named | None, list[Target]]]:
+def _by_dev(
+    tests: Sequence[TransferTarget], plan: TransferPlan
+) -> Iterator[tuple[NamedData | None, list[TransferTarget]]]:
     """Test sets that share a run, with its dev set where weights are chosen on one."""
     if not plan.chooses_weights:
         yield None, list(tests)
@@ -162,7 +166,9 @@ def _by_dev(tests: Sequence[Target], plan: Plan) -> Iterator[tuple[Named | None,
         yield dev, [test for test in tests if test.chosen_on is not None and test.chosen_on.name == name]
 
 
-def _chosen(arm: TrainingArm, test: Target, outcomes: Sequence[dict[str, Outcome]], plan: Plan) -> Cell:
+def _chosen(
+    arm: TrainingArm, test: TransferTarget, outcomes: Sequence[dict[str, TrainOutcome]], plan: TransferPlan
+) -> TransferCell:
     """The cell of the setting that does best where it is chosen; the first of several alike."""
     runs = [some[test.name] for some in outcomes]
     marks = None if test.chosen_on is None else [choice_of(run, test.chosen_on) for run in runs]
@@ -185,7 +191,9 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name.replace(ARROW, " then "))
 
 
-def _told(arms: Sequence[TrainingArm], tests: Sequence[Target], cards: dict[str, str], plan: Plan) -> dict[str, Any]:
+def _told(
+    arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], cards: dict[str, str], plan: TransferPlan
+) -> dict[str, Any]:
     return {
         "winokit": winokit.__version__,
         "model": plan.model,

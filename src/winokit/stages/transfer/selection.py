@@ -30,7 +30,7 @@ file is a test set alone."""
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedData:
     """A dataset under the name it has in tables."""
 
     name: str
@@ -38,24 +38,24 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Target:
+class TransferTarget:
     """A test set and what is chosen on for it; None for nothing."""
 
     name: str
     data: Dataset
-    chosen_on: Named | None = None
+    chosen_on: NamedData | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     """How many problems were left out of what is chosen on, by kind of overlap with the test set."""
 
 
 def with_choices(
-    tests: Sequence[Named],
+    tests: Sequence[NamedData],
     *,
-    own: Mapping[str, Named],
-    pool: Sequence[Named] = (),
+    own: Mapping[str, NamedData],
+    pool: Sequence[NamedData] = (),
     by_rule: bool = False,
     drop_overlap: bool = False,
-) -> tuple[Target, ...]:
+) -> tuple[TransferTarget, ...]:
     """Each test set with what is chosen on for it, after a look for what would be cheating.
 
     Parameters
@@ -85,11 +85,11 @@ def with_choices(
             chosen_on = pool[0]
         if chosen_on is not None:
             chosen_on, dropped = _choice(chosen_on, test, drop_overlap)
-        found.append(Target(test.name, test.data, chosen_on, dropped))
+        found.append(TransferTarget(test.name, test.data, chosen_on, dropped))
     return tuple(found)
 
 
-def _by_rule(test: Named, known: Sequence[Named]) -> Named:
+def _by_rule(test: NamedData, known: Sequence[NamedData]) -> NamedData:
     card = test.data.card.name.casefold()
     for pattern, wanted, told in RULES:
         if re.fullmatch(pattern, card):
@@ -100,10 +100,10 @@ def _by_rule(test: Named, known: Sequence[Named]) -> Named:
     raise BadInput(f"{test.name}: the papers have no rule for {test.data.card.name}; say --choose {test.name}=DATA")
 
 
-def _choice(chosen_on: Named, test: Named, drop_overlap: bool) -> tuple[Named, Mapping[str, int]]:
+def _choice(chosen_on: NamedData, test: NamedData, drop_overlap: bool) -> tuple[NamedData, Mapping[str, int]]:
     """What is chosen on for a test set, apart from it, and what was left out; choosing on what is tested is refused."""
     hidden = sum(problem.answer is None for problem in chosen_on.data)
     if hidden:
         raise BadInput(f"{chosen_on.name}: {hidden:,} of {len(chosen_on.data):,} problems have no answer to choose on")
     kept, counts = apart(chosen_on.data, test.data, "choose on", drop_overlap)
-    return (Named(f"{chosen_on.name} without {test.name}", kept) if counts else chosen_on), counts
+    return (NamedData(f"{chosen_on.name} without {test.name}", kept) if counts else chosen_on), counts

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from winokit.stages.transfer.tables import Shown, Table, said
+from winokit.stages.transfer.tables import ShownCell, TransferTable, said
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 
-def terminal_table(table: Table) -> RichTable:
+def terminal_table(table: TransferTable) -> RichTable:
     """A table; dim where chance would do as well."""
     from rich.table import Table as RichTable
 
@@ -24,6 +24,6 @@ def terminal_table(table: Table) -> RichTable:
     return made
 
 
-def _said(cell: Shown) -> str:
+def _said(cell: ShownCell) -> str:
     text = said(cell).replace("[", r"\[")
     return f"[dim]{text}[/dim]" if cell.at_chance else text

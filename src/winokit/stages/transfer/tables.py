@@ -16,7 +16,7 @@ GOTCHA = (("no", "not_gotcha"), ("yes", "gotcha"))
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCell:
     """A number as a table shows it, with its interval, and a footnote where there is none."""
 
     text: str
@@ -27,15 +27,15 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TransferLine:
     """A row: headings at its left, then numbers."""
 
     heads: tuple[str, ...]
-    cells: tuple[Shown, ...]
+    cells: tuple[ShownCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TransferTable:
     """A table with what its columns are and what must be said below."""
 
     title: str
@@ -43,11 +43,11 @@ class Table:
     columns: tuple[str, ...]
     under: tuple[str, ...]
     """Of each column what stands below its name."""
-    lines: tuple[Line, ...]
+    lines: tuple[TransferLine, ...]
     feet: tuple[str, ...] = ()
 
 
-def tables_of(found: Transfer) -> list[Table]:
+def tables_of(found: Transfer) -> list[TransferTable]:
     """Table 5 by accuracy, the same by group accuracy where there are groups, and Table 6 where there is gender."""
     tables = [_table_5(found, "Accuracy", "accuracy", ("accuracy", "all"))]
     if any(cell.row("group_accuracy", "complete", "groups") for cell in found.cells):
@@ -55,7 +55,7 @@ def tables_of(found: Transfer) -> list[Table]:
     return [*tables, *_tables_6(found)]
 
 
-def _table_5(found: Transfer, title: str, metric: str, named: tuple[str, str]) -> Table:
+def _table_5(found: Transfer, title: str, metric: str, named: tuple[str, str]) -> TransferTable:
     protocol, subset = named
     feet: dict[str, str] = {}
     tests = [t for t in found.tests if metric == "accuracy" or _any(found, t.name, metric, subset, protocol)]
@@ -67,13 +67,13 @@ def _table_5(found: Transfer, title: str, metric: str, named: tuple[str, str]) -
             row = cell.row(metric, subset, protocol)
             if row is None and cell.why is not None:
                 mark = feet.setdefault(f"{arm.name} on {test.name}: {cell.why}.", _mark(len(feet)))
-                cells.append(Shown(NOTHING, foot=mark))
+                cells.append(ShownCell(NOTHING, foot=mark))
             else:
                 cells.append(_shown(row))
-        lines.append(Line((arm.name,), tuple(cells)))
+        lines.append(TransferLine((arm.name,), tuple(cells)))
     under = [_under(found, test.name, metric, subset, protocol) for test in tests]
     told = tuple(f"{mark} {text}" for text, mark in feet.items())
-    return Table(title, ("trained on",), tuple(test.name for test in tests), tuple(under), tuple(lines), told)
+    return TransferTable(title, ("trained on",), tuple(test.name for test in tests), tuple(under), tuple(lines), told)
 
 
 def _any(found: Transfer, test: str, metric: str, subset: str, protocol: str) -> bool:
@@ -90,24 +90,26 @@ def _under(found: Transfer, test: str, metric: str, subset: str, protocol: str) 
     return ", ".join(part for part in (size, choice if metric == "accuracy" else "") if part)
 
 
-def _tables_6(found: Transfer) -> Iterator[Table]:
+def _tables_6(found: Transfer) -> Iterator[TransferTable]:
     for test in found.tests:
         arms = [arm.name for arm in found.arms if found.cell(arm.name, test.name).row("accuracy", "female", "gender")]
         if arms:
             yield _table_6(found, test.name, arms)
 
 
-def _table_6(found: Transfer, test: str, arms: Sequence[str]) -> Table:
+def _table_6(found: Transfer, test: str, arms: Sequence[str]) -> TransferTable:
     lines = []
     for arm in arms:
         cell = found.cell(arm, test)
         plain = [_shown(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
         gaps = [_shown(cell.row("delta", gender, "gender")) for gender in ("female", "male")]
-        lines.append(Line((arm, "all"), (*plain, *gaps)))
+        lines.append(TransferLine((arm, "all"), (*plain, *gaps)))
         for said, flag in GOTCHA:
             rows = [cell.row("accuracy", f"{gender}.{flag}", "gender") for gender in ("female", "male")]
             if any(rows):
-                lines.append(Line(("", said), (*map(_shown, rows), Shown(""), Shown(""), Shown(""))))
+                lines.append(
+                    TransferLine(("", said), (*map(_shown, rows), ShownCell(""), ShownCell(""), ShownCell("")))
+                )
     cell = found.cell(arms[0], test)
     row = cell.row("accuracy", "female", "gender")
     notes = [] if row is None or not row.note else [f"{row.note[0].upper()}{row.note[1:]}."]
@@ -117,13 +119,13 @@ def _table_6(found: Transfer, test: str, arms: Sequence[str]) -> Table:
         *notes,
     )
     columns = ("female", "male", "neutral", "ΔF", "ΔM")
-    return Table(f"Gender, on {test}", ("trained on", "gotcha"), columns, ("",) * 5, tuple(lines), feet)
+    return TransferTable(f"Gender, on {test}", ("trained on", "gotcha"), columns, ("",) * 5, tuple(lines), feet)
 
 
-def _shown(row: Metric | None) -> Shown:
+def _shown(row: Metric | None) -> ShownCell:
     if row is None:
-        return Shown(NOTHING)
-    return Shown(say(row), say_interval(row), row.value, stands(row) == AT)
+        return ShownCell(NOTHING)
+    return ShownCell(say(row), say_interval(row), row.value, stands(row) == AT)
 
 
 def _mark(number: int) -> str:
@@ -136,12 +138,12 @@ def _mark(number: int) -> str:
     return letters
 
 
-def said(cell: Shown) -> str:
+def said(cell: ShownCell) -> str:
     """A cell as plain text."""
     return f"{cell.text} {cell.interval}".strip() + (f" ({cell.foot})" if cell.foot else "")
 
 
-def markdown(tables: Sequence[Table]) -> str:
+def markdown(tables: Sequence[TransferTable]) -> str:
     """The tables for a paper's draft or a README."""
     blocks = []
     for table in tables:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, Case, DecisionTable, Point, Verdict
+from winokit.drawing.decision import BAD, GOOD, PLAIN, DecisionTable, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.standings import MIXED, SEVERAL, standing, together
 from winokit.drawing.wording import join, percent, plural, points
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
@@ -32,7 +32,7 @@ NOT_ABOVE = {AT: "no arm is above guessing", BELOW: "every arm is below guessing
 TRIED = "Training shows signs of trouble, and what the model had before was not measured; it may have had as much. "
 
 
-def _case(cells: str, groups: str, gap: str, signs: str) -> Case:
+def _case(cells: str, groups: str, gap: str, signs: str) -> VerdictCase:
     """Single problems give the word; groups, gaps and signs of trouble qualify it, and leave no praise as it is."""
     word, tone = WORDS[cells]
     groups_said = WHOLE.get(groups, "") if cells in (ABOVE, MIXED) else ""
@@ -40,7 +40,7 @@ def _case(cells: str, groups: str, gap: str, signs: str) -> Case:
     doubts = bool(groups_said or moved or signs == YES)
     state = {CELLS: cells, GROUPS: groups, GAP: gap, SIGNS: signs}
     sentence = TRIED if signs == YES and cells in (ABOVE, MIXED) else ""
-    return Case(state, f"{word}{groups_said}{moved}", PLAIN if doubts and tone == GOOD else tone, sentence)
+    return VerdictCase(state, f"{word}{groups_said}{moved}", PLAIN if doubts and tone == GOOD else tone, sentence)
 
 
 FACTS = {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIGNS: (YES, NO)}
@@ -91,7 +91,7 @@ def verdict_of_transfer(found: Transfer) -> Verdict:
     return Verdict(case.word, case.tone, f"{headline}{once}".strip(), tuple(_points(found)))
 
 
-def _points(found: Transfer) -> Iterator[Point]:
+def _points(found: Transfer) -> Iterator[VerdictPoint]:
     """For each test set, which arms are above guessing, singly and in groups; gaps that are no accident."""
     among, gaps = _among(found), _gaps(found)
     for test, (fact, where) in product(found.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
@@ -100,8 +100,8 @@ def _points(found: Transfer) -> Iterator[Point]:
         above = [f"{arm} ({percent(row.value)})" for arm, row in rows if standing(row, among) == ABOVE]
         text = f"above guessing after training on {join(above)}" if above else NOT_ABOVE.get(place)
         if text is not None:
-            yield Point(f"{test.name}{where}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
+            yield VerdictPoint(f"{test.name}{where}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
     for where, gender, row in gaps:
         if standing(row, len(gaps)) in (ABOVE, BELOW):
             moved = f"{points(-row.value)} points where statistics mislead"
-            yield Point(f"{where}: accuracy on {gender} pronouns moves by {moved}.", BAD, {GAP: CLEAR})
+            yield VerdictPoint(f"{where}: accuracy on {gender} pronouns moves by {moved}.", BAD, {GAP: CLEAR})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import accumulate
 
-from winokit.collect.study.progress import Day
+from winokit.collect.study.progress import StudyDay
 
 WIDTH, HEIGHT = 600.0, 160.0
 MOST_DAYS = 60
@@ -18,7 +18,7 @@ WIDEST = 60.0
 
 
 @dataclass(frozen=True)
-class Segment:
+class ChartSegment:
     """A part of a bar that is 100 wide."""
 
     name: str
@@ -29,7 +29,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Box:
+class ChartBox:
     """A rectangle; `series` is the place of what it stands for, which has a colour."""
 
     x: float
@@ -41,17 +41,17 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnChart:
     """A column a day, in layers."""
 
-    boxes: tuple[Box, ...]
+    boxes: tuple[ChartBox, ...]
     most: int
     first: str
     last: str
 
 
 @dataclass(frozen=True)
-class Curve:
+class CurveChartBox:
     """Cost so far, as a line and the area below it, with a level to be reached."""
 
     line: str
@@ -63,7 +63,7 @@ class Curve:
     last: str
 
 
-def segments(parts: Sequence[tuple[str, int]]) -> tuple[Segment, ...]:
+def segments(parts: Sequence[tuple[str, int]]) -> tuple[ChartSegment, ...]:
     """Parts of a whole, side by side; empty where there is no whole.
 
     >>> [(one.x, one.width) for one in segments([("in", 3), ("free", 1)])]
@@ -74,12 +74,12 @@ def segments(parts: Sequence[tuple[str, int]]) -> tuple[Segment, ...]:
         return ()
     starts = accumulate((count for _, count in parts), initial=0)
     return tuple(
-        Segment(name, count, count / total, 100 * start / total, 100 * count / total)
+        ChartSegment(name, count, count / total, 100 * start / total, 100 * count / total)
         for (name, count), start in zip(parts, starts, strict=False)
     )
 
 
-def day_columns(days: Sequence[Day], kinds: Sequence[str]) -> Columns | None:
+def day_columns(days: Sequence[StudyDay], kinds: Sequence[str]) -> ColumnChart | None:
     """Submissions of the last days, a column each, a layer for each kind; None before the first."""
     filled = _every_day(days)
     if not filled:
@@ -97,12 +97,14 @@ def day_columns(days: Sequence[Day], kinds: Sequence[str]) -> Columns | None:
                 height = HEIGHT * count / most
                 y = HEIGHT - HEIGHT * below / most
                 boxes.append(
-                    Box(place * step + (step - width) / 2, y, width, height, series, f"{day.date}: {count:,} {kind}")
+                    ChartBox(
+                        place * step + (step - width) / 2, y, width, height, series, f"{day.date}: {count:,} {kind}"
+                    )
                 )
-    return Columns(tuple(boxes), most, filled[0].date, filled[-1].date)
+    return ColumnChart(tuple(boxes), most, filled[0].date, filled[-1].date)
 
 
-def cost_curve(days: Sequence[Day], expected_cents: int) -> Curve | None:
+def cost_curve(days: Sequence[StudyDay], expected_cents: int) -> CurveChartBox | None:
     """What the study has cost by the end of each day, against what it is expected to; None while nothing is owed."""
     filled = _every_day(days)
     total = list(accumulate((day.cents for day in filled), initial=0))
@@ -114,10 +116,12 @@ def cost_curve(days: Sequence[Day], expected_cents: int) -> Curve | None:
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     end_x, end_y = points[-1]
     area = f"0,{HEIGHT:.1f} {line} {end_x:.1f},{HEIGHT:.1f}"
-    return Curve(line, area, end_x, end_y, HEIGHT - HEIGHT * expected_cents / top, filled[0].date, filled[-1].date)
+    return CurveChartBox(
+        line, area, end_x, end_y, HEIGHT - HEIGHT * expected_cents / top, filled[0].date, filled[-1].date
+    )
 
 
-def _every_day(days: Sequence[Day]) -> list[Day]:
+def _every_day(days: Sequence[StudyDay]) -> list[StudyDay]:
     """The days between the first and the last, those without work included; the last sixty of them."""
     if not days:
         return []
@@ -125,4 +129,4 @@ def _every_day(days: Sequence[Day]) -> list[Day]:
     last = date.fromisoformat(max(known))
     first = max(date.fromisoformat(min(known)), last - timedelta(days=MOST_DAYS - 1))
     dates = [str(first + timedelta(days=number)) for number in range((last - first).days + 1)]
-    return [known.get(one) or Day(one, {}, 0) for one in dates]
+    return [known.get(one) or StudyDay(one, {}, 0) for one in dates]

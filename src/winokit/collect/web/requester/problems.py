@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from winokit.collect.study import browse, quality
-from winokit.collect.study.browse import STATUSES, Filter
+from winokit.collect.study.browse import STATUSES, BrowseFilter
 from winokit.collect.study.content import DOMAINS
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
@@ -36,7 +36,7 @@ def problems(
 ) -> Response:
     """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
     origin = origin or (WRITTEN if WRITE in visit.study.config.tasks.kinds else IMPORTED)
-    wanted = Filter(*(plain(told) for told in (status, domain, origin, author, text)))
+    wanted = BrowseFilter(*(plain(told) for told in (status, domain, origin, author, text)))
     found = browse.problems(visit.study, wanted, page)
     asked = {"status": status, "domain": domain, "author": author, "text": text, "origin": origin}
     address = f"/requester/problems?{urlencode({name: told for name, told in asked.items() if told})}"

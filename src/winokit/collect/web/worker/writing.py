@@ -16,7 +16,7 @@ from winokit.collect.web.guard import Fields, guard, takes
 from winokit.collect.web.sessions import WORKER
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit
 from winokit.collect.web.wording import money
-from winokit.collect.web.worker.feedback import Shown, shown
+from winokit.collect.web.worker.feedback import ShownFeedback, shown
 from winokit.collect.web.worker.work import Token
 
 router = APIRouter(dependencies=[Depends(guard(WORKER))], tags=["writing"])
@@ -89,5 +89,5 @@ def _form_page(
     )
 
 
-def _shown(visit: WorkerVisit, task: WriteTask, fields: Mapping[str, Any]) -> Shown:
+def _shown(visit: WorkerVisit, task: WriteTask, fields: Mapping[str, Any]) -> ShownFeedback:
     return shown(visit.study, task, fields)

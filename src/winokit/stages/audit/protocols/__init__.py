@@ -17,9 +17,9 @@ from winokit.stages.audit.protocols.stability import stability
 from winokit.stages.audit.protocols.strict import strict
 from winokit.stages.audit.protocols.structure import structure
 from winokit.stages.audit.protocols.switching import switching
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
-PROTOCOLS: Mapping[str, Callable[[Sheet], Iterable[Metric]]] = {
+PROTOCOLS: Mapping[str, Callable[[AuditSheet], Iterable[Metric]]] = {
     "accuracy": accuracy,
     "groups": groups,
     "switching": switching,

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from winokit.methods.metrics import abstained, chance, credit, majority_class
 from winokit.methods.metrics.measuring import against_floor
 from winokit.results import TIE, Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 
-def accuracy(sheet: Sheet) -> Iterable[Metric]:
+def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy with abstentions as wrong, expected accuracy with them as guesses, precision, and the majority class."""
     graded = sheet.graded()
     unlabelled = sum(problem.answer is None for problem in sheet.dataset)

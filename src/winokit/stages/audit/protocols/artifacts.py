@@ -13,21 +13,21 @@ from collections.abc import Iterable
 from winokit.methods.metrics import all_right, all_right_chance
 from winokit.methods.transforms.variants import ARTIFACTS
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 
-def artifacts(sheet: Sheet) -> Iterable[Metric]:
+def artifacts(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy on each of the three."""
     for variant in ARTIFACTS:
         yield from _on_variant(sheet, "artifacts", variant, variant)
 
 
-def special_word(sheet: Sheet) -> Iterable[Metric]:
+def special_word(sheet: AuditSheet) -> Iterable[Metric]:
     """Zero-shot special words (Elazar et al., 2021): which twin's word fits, given the right candidate?"""
     yield from _on_variant(sheet, "special-word", "all", "special-word")
 
 
-def _on_variant(sheet: Sheet, protocol: str, subset: str, variant: str) -> Iterable[Metric]:
+def _on_variant(sheet: AuditSheet, protocol: str, subset: str, variant: str) -> Iterable[Metric]:
     if variant not in sheet.variants or variant not in sheet.predictions:
         return
     for why, count in Counter(sheet.variants[variant].refused.values()).items():

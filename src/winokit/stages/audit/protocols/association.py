@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 
-def association(sheet: Sheet) -> Iterable[Metric]:
+def association(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy on associative problems and on the rest; nothing where no problem is labelled."""
     graded = [one for one in sheet.graded() if "associative" in one.problem.labels]
     if not graded:

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 from winokit.methods.metrics import independent_group_accuracy, same_option_chance, same_options
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Graded, Sheet
+from winokit.stages.audit.sheet import AuditSheet, GradedProblems
 from winokit.text.words import bare
 
 
-def dependence(sheet: Sheet) -> Iterable[Metric]:
+def dependence(sheet: AuditSheet) -> Iterable[Metric]:
     """How often twins get the same option, and the group accuracy that independent answers would have."""
     pairs = [group for group in sheet.complete(sheet.graded()) if len(group) == 2]
     answered = [one for pair in pairs if all(one.choice is not None for one in pair) for one in pair]
@@ -31,6 +31,6 @@ def dependence(sheet: Sheet) -> Iterable[Metric]:
         yield sheet.head.row(name, independent, len(pairs), chance=guessing)
 
 
-def _option(one: Graded) -> str:
+def _option(one: GradedProblems) -> str:
     """The predicted candidate by name: twins may list theirs in different orders."""
     return bare(one.problem.candidates[one.choice or 0])

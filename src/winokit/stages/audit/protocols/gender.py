@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from winokit.methods.metrics import f1
 from winokit.methods.metrics.measuring import BLIND, gender_rows
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 
-def gender(sheet: Sheet) -> Iterable[Metric]:
+def gender(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy by the pronoun's gender and gotcha flag, their gaps, and the pro minus anti gap, where labels allow."""
     note = None if sheet.reads_pronoun else BLIND
     yield from gender_rows(sheet.head, sheet.columns(sheet.graded()), note)

@@ -16,10 +16,10 @@ from winokit.methods.metrics import (
     some_right_chance,
 )
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 
-def groups(sheet: Sheet) -> Iterable[Metric]:
+def groups(sheet: AuditSheet) -> Iterable[Metric]:
     """Groups with all, some and no members right; accuracy on grouped and on single problems beside them."""
     graded = sheet.graded()
     complete = sheet.complete(graded)

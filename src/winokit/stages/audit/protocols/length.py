@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from winokit.models.word_pieces import piece_counts
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Graded, Sheet
+from winokit.stages.audit.sheet import AuditSheet, GradedProblems
 
 
-def length(sheet: Sheet) -> Iterable[Metric]:
+def length(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy with equally and unequally long candidates, and how often the shorter one is chosen."""
     graded = [one for one in sheet.graded() if len(one.problem.candidates) == 2]
     counts = piece_counts(candidate for one in graded for candidate in one.problem.candidates)
@@ -26,6 +26,6 @@ def length(sheet: Sheet) -> Iterable[Metric]:
     yield from sheet.head.share(("length", "unequal", "shorter_chosen"), chosen, found.clusters, 0.5)
 
 
-def _shorter(one: Graded, counts: Mapping[str, int]) -> int | None:
+def _shorter(one: GradedProblems, counts: Mapping[str, int]) -> int | None:
     first, second = (counts[candidate] for candidate in one.problem.candidates)
     return None if first == second else int(second < first)

@@ -7,12 +7,12 @@ from collections.abc import Hashable, Iterable
 
 from winokit.methods.metrics import n_to_beat_chance, p_best_of, p_chance, share
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Graded, Sheet
+from winokit.stages.audit.sheet import AuditSheet, GradedProblems
 
 TRIES = 10
 
 
-def luck(sheet: Sheet) -> Iterable[Metric]:
+def luck(sheet: AuditSheet) -> Iterable[Metric]:
     """Probabilities that guessing, once or the best of ten times, does as well; problems needed to beat chance."""
     graded = sheet.graded()
     if not graded:
@@ -30,7 +30,7 @@ def luck(sheet: Sheet) -> Iterable[Metric]:
         yield sheet.head.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
 
 
-def _seen(one: Graded, reads_pronoun: bool) -> Hashable:
+def _seen(one: GradedProblems, reads_pronoun: bool) -> Hashable:
     """What the scorer reads: problems that read the same to it are guessed once."""
     problem = one.problem
     return problem.before, problem.after, problem.candidates, problem.query, problem.pronoun if reads_pronoun else None

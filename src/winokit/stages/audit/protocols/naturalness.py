@@ -17,14 +17,14 @@ from winokit.methods.transforms import substitute
 from winokit.models.base import Continuation, Model, PseudoLikelihood, Refusal, Request
 from winokit.problem import Dataset
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 THIRDS = ("likely", "middling", "unlikely")
 ANY = "any"
 """The kind of models that are neither causal nor masked: the random one, functions, the hunter."""
 
 
-def naturalness(sheet: Sheet) -> Iterable[Metric]:
+def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy on the likeliest, middling and unlikeliest third of the texts, and the gap between the ends."""
     if not sheet.surprisal:
         why = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"

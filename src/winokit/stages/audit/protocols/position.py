@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from winokit.methods.metrics import choice_kept, choice_kept_chance, choice_turned, in_first_order
 from winokit.methods.metrics.measuring import original_id
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 BACKWARDS = (1, 0)
 BOTH_ORDERS = ("ask",)
 """Scorings that put both orders themselves, so that turning the candidates round changes nothing."""
 
 
-def position(sheet: Sheet) -> Iterable[Metric]:
+def position(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy where the answer is the first or the second candidate, and how often the order changes nothing."""
     # The candidates of a judgement are "no" and "yes": there is no place to prefer.
     graded = [one for one in sheet.graded() if len(one.problem.candidates) == 2 and one.problem.query is None]

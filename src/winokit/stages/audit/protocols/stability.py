@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from winokit.methods.metrics import choice_kept, choice_kept_chance
 from winokit.methods.metrics.measuring import original_id
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 PERTURBED = "perturbed."
 
 
-def stability(sheet: Sheet) -> Iterable[Metric]:
+def stability(sheet: AuditSheet) -> Iterable[Metric]:
     """For each perturbation: accuracy, accuracy of the originals, and the share of predictions that stay the same."""
     originals = {one.problem.id: one for one in sheet.graded()}
     for variant in sheet.variants:

@@ -9,12 +9,12 @@ from winokit.methods.metrics import all_right, all_right_chance, complete_groups
 from winokit.methods.metrics.measuring import original_id
 from winokit.results import Metric
 from winokit.stages.audit.protocols.stability import PERTURBED
-from winokit.stages.audit.sheet import Graded, Sheet
+from winokit.stages.audit.sheet import AuditSheet, GradedProblems
 
 
-def strict(sheet: Sheet) -> Iterable[Metric]:
+def strict(sheet: AuditSheet) -> Iterable[Metric]:
     """Group accuracy over everything that was asked about a group."""
-    versions: dict[str, list[Graded]] = defaultdict(list)
+    versions: dict[str, list[GradedProblems]] = defaultdict(list)
     for variant in ("switched", *(name for name in sheet.variants if name.startswith(PERTURBED))):
         if variant in sheet.predictions:
             for one in sheet.graded(variant):

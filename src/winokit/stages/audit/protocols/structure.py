@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from winokit.data.checks.structure import connective, special_is_last
 from winokit.methods.metrics import all_right, all_right_chance
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 FEWEST = 10
 """Connectives before fewer blanks than this are counted together as "other"."""
 
 
-def structure(sheet: Sheet) -> Iterable[Metric]:
+def structure(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy with the special word last or not; accuracy by connective."""
     graded = sheet.graded()
     last = {

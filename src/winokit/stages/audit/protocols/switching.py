@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from winokit.methods.metrics import CONSISTENCY_CHANCE, role_kept
 from winokit.methods.metrics.measuring import original_id
 from winokit.results import Metric
-from winokit.stages.audit.sheet import Sheet
+from winokit.stages.audit.sheet import AuditSheet
 
 
-def switching(sheet: Sheet) -> Iterable[Metric]:
+def switching(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy before and after switching, and consistency, on the problems that could be switched."""
     if "switched" not in sheet.variants or "switched" not in sheet.predictions:
         return

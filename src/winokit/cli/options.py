@@ -1,0 +1,130 @@
+"""A verb of the command line is a call of the library: its parameters become options, its result is shown.
+
+A parameter by position becomes an argument, one by keyword an option; help, bounds and choices are those written beside
+the parameter (`winokit.settings.Help`). Every verb gets `--json`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+
+import typer
+
+from winokit.drawing.tables import console, progress_bar
+from winokit.progress import telling
+from winokit.settings import Help, help_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+HANDLED = ("progress",)
+"""Parameters that the command line fills in by itself."""
+Lines = Iterable["str | Table"]
+
+
+def command(
+    verb: Callable[..., Any],
+    lines: Callable[[Any], Lines],
+    as_json: Callable[[Any], Any],
+    *,
+    doing: str,
+    code: Callable[[Any], int] = lambda result: 0,
+) -> Callable[..., None]:
+    """A function that Typer takes for a command: it calls the verb, shows the result, and exits with its code.
+
+    Parameters
+    ----------
+    verb
+        The library's function.
+    lines
+        What a person reads of the result: sentences and tables, in order.
+    as_json
+        The same for scripts.
+    doing
+        What the progress bar says.
+    code
+        The exit code of a result: `check`, `verify` and `gate` have 1 for having found something.
+    """
+    signature = inspect.signature(verb)
+    parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
+    flag = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+    shown = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag)
+
+    def run(**given: Any) -> None:
+        machine = given.pop("json")
+        several = {one.name for one in signature.parameters.values() if _is_several(_typed(one))}
+        given = {name: tuple(value or ()) if name in several else value for name, value in given.items()}
+        with telling(lambda note: typer.echo(f"note: {note}", err=True)), progress_bar(doing) as progress:
+            result = verb(**given, **({"progress": progress} if "progress" in signature.parameters else {}))
+        show(as_json(result) if machine else lines(result), machine)
+        if code(result):
+            raise typer.Exit(code(result))
+
+    run.__signature__ = inspect.Signature([*parameters, shown])  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in (*parameters, shown)}
+    run.__doc__ = inspect.cleandoc(verb.__doc__ or "").partition("\n\nParameters\n")[0]
+    run.__name__ = verb.__name__
+    return run
+
+
+def show(result: Any, machine: bool) -> None:
+    """Print a result: as JSON for scripts, else line by line and table by table."""
+    if machine:
+        typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        return
+    for line in result:
+        if isinstance(line, str):
+            typer.echo(line)
+        else:
+            console().print(line)
+
+
+def option(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The parameter as Typer wants it: an argument where it goes by position, else an option."""
+    said = help_of(parameter.annotation) or Help("")
+    kind, required = _typed(parameter), parameter.default is inspect.Parameter.empty
+    default = parameter.default
+    keywords: dict[str, Any] = {"help": said.text, "metavar": said.metavar, "show_default": said.shown and not required}
+    if said.least is not None:
+        keywords["min"] = said.least
+    if said.most is not None:
+        keywords["max"] = said.most
+    if _is_several(kind):
+        kind, default = kind | None, list(default) if default and not required else default if required else None
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+        info: Any = typer.Option(f"--{parameter.name.strip('_').replace('_', '-')}", **keywords)
+    else:
+        info = typer.Argument(**keywords)
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
+
+
+def _typed(parameter: inspect.Parameter) -> Any:
+    """What may be typed for a parameter: the type its help names, else its own, without what only Python can give."""
+    said = help_of(parameter.annotation)
+    return said.typed if said is not None and said.typed is not None else _plain(parameter.annotation)
+
+
+def _plain(hint: Any) -> Any:
+    """An annotation as Typer knows it.
+
+    >>> _plain(Annotated[tuple[str, ...], Help("several")]), _plain(int | None)
+    (list[str], int | None)
+    """
+    if get_origin(hint) is Annotated:
+        return _plain(get_args(hint)[0])
+    if get_origin(hint) in (tuple, list, Sequence, Iterable):
+        return list[_plain(get_args(hint)[0])]  # type: ignore[misc]
+    if get_origin(hint) in (Union, UnionType):
+        kinds = [kind for kind in get_args(hint) if kind is not NoneType and kind is not Path] or [Path]
+        first = _plain(kinds[0])
+        return first | None if NoneType in get_args(hint) and not _is_several(first) else first
+    return hint
+
+
+def _is_several(kind: Any) -> bool:
+    return get_origin(kind) is list

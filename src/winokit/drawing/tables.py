@@ -1,0 +1,64 @@
+"""What the terminal shows: plain tables, and a bar while something takes its time. Rich is used here alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from winokit.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str | Text]], *, left: int = 1, title: str | None = None
+) -> Table:
+    """A table without lines: the first `left` columns are words, the rest numbers, which stand to the right.
+
+    Cells are taken as they are: brackets are no markup. `dim` marks one that chance would explain.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for place, head in enumerate(heads):
+        drawn.add_column(Text(head), justify="left" if place < left else "right", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    return drawn
+
+
+def dim(text: str, when: bool = True) -> Text:
+    """A cell in grey, where `when` says so."""
+    from rich.text import Text
+
+    return Text(text, style="dim" if when else "")
+
+
+def console() -> Console:
+    """A console with colours only where a person looks, and wide enough for whole rows where none does."""
+    from rich.console import Console
+
+    plain = Console(highlight=False)
+    return plain if plain.is_terminal else Console(highlight=False, width=200)
+
+
+@contextmanager
+def progress_bar(doing: str) -> Iterator[Progress | None]:
+    """A bar with the time left, on standard error, where a person looks; None elsewhere."""
+    from rich.console import Console
+
+    if not Console(stderr=True).is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(doing)
+        yield lambda done, total: bars.update(task, completed=done, total=total)

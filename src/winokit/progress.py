@@ -1,0 +1,41 @@
+"""What a long job says while it works: how far it is, and what its user should know.
+
+Both go to whoever listens. In Python that is the `progress` argument and the result's `notes`; the command line draws a
+bar and writes notes to standard error as they come, so that a job that fails later has told them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Progress = Callable[[float, float], None]
+"""Told how much is done and how much there is, in whatever unit measures time fairly: characters, steps, trials."""
+
+_LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
+
+
+def tell(notes: Iterable[str]) -> None:
+    """Say notes to whoever listens; nobody does unless `telling` was called."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        for note in notes:
+            listener(note)
+
+
+@contextmanager
+def telling(listener: Callable[[str], None]) -> Iterator[None]:
+    """Have a listener told each note once, for as long as the block runs."""
+    told: set[str] = set()
+
+    def once(note: str) -> None:
+        if note not in told:
+            told.add(note)
+            listener(note)
+
+    token = _LISTENER.set(once)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)

@@ -1,0 +1,182 @@
+"""A setting is written once, where it is used: type, default, help and bounds. Options and checks derive from it.
+
+>>> @dataclass(frozen=True)
+... class OvenSettings(Settings):
+...     heat: Annotated[int, Help("Degrees.", least=0, most=300)] = 180
+...     mode: Annotated[Literal["fan", "grill"], Help("Where the heat comes from.")] = "fan"
+>>> OvenSettings(heat=400)
+Traceback (most recent call last):
+...
+winokit.errors.BadInput: heat: 0 or more and 300 or less expected, found 400
+
+A verb is a function whose settings can be given field by field, from Python or as options:
+
+>>> @verb
+... def bake(cake: str, *, oven: OvenSettings = OvenSettings(), minutes: int = 40):
+...     return cake, oven.heat, minutes
+>>> bake("plum", heat=200)
+('plum', 200, 40)
+>>> [name for name in inspect.signature(bake).parameters]
+['cake', 'heat', 'mode', 'minutes']
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache, wraps
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from winokit.errors import BadInput, UnknownName
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a setting does, within which bounds, and how the command line takes it."""
+
+    text: str
+    metavar: str | None = None
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    typed: Any = None
+    """What may be typed, where Python takes more: `list[str]` for what may be one name, several, or objects."""
+    shown: bool = True
+    """Whether the default is worth showing: the help says it better, or there is none."""
+
+
+@dataclass(frozen=True)
+class Without:
+    """Fields of a settings class that a verb does not take: it decides them itself."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)
+
+
+class Settings:
+    """A frozen dataclass of settings whose bounds are checked as it is made."""
+
+    def __post_init__(self) -> None:
+        hints: Mapping[str, Any] = _hints(type(self))  # type: ignore[arg-type]
+        for name, hint in hints.items():
+            check(name, getattr(self, name), hint)
+
+
+def check(name: str, value: Any, hint: Any) -> None:
+    """Refuse a value outside the bounds, or the choices, of its annotation."""
+    if value is None:
+        return
+    choices = choices_of(hint)
+    for each in value if isinstance(value, (list, tuple)) else (value,):
+        if choices and each not in choices and isinstance(each, str):
+            raise UnknownName(name.replace("_", " "), each, choices)
+        said = help_of(hint)
+        if said is not None and isinstance(each, (int, float)) and not isinstance(each, bool):
+            _check_bounds(name, each, said)
+
+
+def _check_bounds(name: str, value: float, said: Help) -> None:
+    bounds: dict[str, tuple[float | None, Callable[[float], bool]]] = {
+        "{} or more": (said.least, lambda bound: value >= bound),
+        "{} or less": (said.most, lambda bound: value <= bound),
+        "a number above {}": (said.above, lambda bound: value > bound),
+        "a number below {}": (said.below, lambda bound: value < bound),
+    }
+    asked = [(words.format(bound), kept(bound)) for words, (bound, kept) in bounds.items() if bound is not None]
+    if asked and not (math.isfinite(value) and all(kept for _, kept in asked)):
+        raise BadInput(f"{name}: {' and '.join(words for words, _ in asked)} expected, found {value}")
+
+
+def help_of(hint: Any) -> Help | None:
+    """The help of an annotation, where it has one."""
+    return next((part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Help)), None)
+
+
+def choices_of(hint: Any) -> tuple[str, ...]:
+    """The names a Literal lists, inside `Annotated`, optional and repeated ones too; none for other types.
+
+    >>> choices_of(Annotated[Literal["a", "b"] | None, Help("one of two")])
+    ('a', 'b')
+    """
+    if get_origin(hint) is Annotated:
+        return choices_of(get_args(hint)[0])
+    if get_origin(hint) is Literal:
+        return tuple(str(choice) for choice in get_args(hint))
+    inner = [kind for kind in get_args(hint) if kind not in (NoneType, Ellipsis)]
+    return choices_of(inner[0]) if len(inner) == 1 else ()
+
+
+def verb(function: F) -> F:
+    """Let the settings classes among a function's parameters be given field by field, and check what is given.
+
+    The fields stand in the signature where the class stood, with the defaults of that verb. A whole settings object
+    may be given too, by the parameter's name; fields given beside it win.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    wholes = {name: _bare(hint) for name, hint in hints.items() if _is_settings(_bare(hint)) and name != "return"}
+    plain = inspect.signature(function)
+    homes = {field: name for name, kind in wholes.items() for field in taken(kind, hints[name])}
+    parameters = [made for one in plain.parameters.values() for made in _expanded(one, hints, wholes)]
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        own = {name: kwargs.pop(name) for name in tuple(kwargs) if name not in homes}
+        for name, kind in wholes.items():
+            given = {field: kwargs[field] for field, home in homes.items() if home == name and field in kwargs}
+            whole = own.get(name, plain.parameters[name].default)
+            own[name] = kind(**given) if whole is inspect.Parameter.empty else replace(whole, **given)
+        bound = plain.bind(*args, **own)
+        for name, value in bound.arguments.items():
+            check(name, value, hints.get(name))
+        return function(*bound.args, **bound.kwargs)
+
+    called.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return cast(F, called)
+
+
+def taken(kind: type, hint: Any) -> Mapping[str, Any]:
+    """The fields of a settings class that a verb takes, with their annotations."""
+    left = {name for part in getattr(hint, "__metadata__", ()) if isinstance(part, Without) for name in part.names}
+    return {name: field for name, field in _hints(kind).items() if name not in left}
+
+
+def _expanded(
+    parameter: inspect.Parameter, hints: Mapping[str, Any], wholes: Mapping[str, type]
+) -> Iterator[inspect.Parameter]:
+    hint = hints.get(parameter.name, Any)
+    if parameter.name not in wholes:
+        yield parameter.replace(annotation=hint)
+        return
+    kind = wholes[parameter.name]
+    defaults = kind() if parameter.default is inspect.Parameter.empty else parameter.default
+    for name, field in taken(kind, hint).items():
+        default = getattr(defaults, name)
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field)
+
+
+def _bare(hint: Any) -> Any:
+    """A type without `Annotated` and `| None`."""
+    if get_origin(hint) is Annotated:
+        return _bare(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+        return _bare(kinds[0]) if len(kinds) == 1 else hint
+    return hint
+
+
+def _is_settings(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Settings)
+
+
+@cache
+def _hints(kind: Any) -> Mapping[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind) if field.init}
