@@ -22,7 +22,8 @@ from typing import Any
 from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from alembic.util import CommandError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.orm import Session
 
@@ -38,6 +39,8 @@ MIGRATING = threading.Lock()
 ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
 """For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
 which everybody waits."""
+REVISION = "alembic_version"
+"""The table in which Alembic keeps how far a database is migrated."""
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -93,6 +96,7 @@ class Store:
                 self.write(alone=True) as session,
                 EnvironmentContext(Config(), scripts, fn=steps) as environment,
             ):
+                self._refuse_others(session.connection())
                 environment.configure(
                     connection=session.connection(), target_metadata=Base.metadata, render_as_batch=True
                 )
@@ -100,6 +104,16 @@ class Store:
         except DBAPIError as error:
             told = str(error.orig).strip().splitlines()[0]
             raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({told})") from None
+        except CommandError as error:  # a revision that no migration of ours has
+            raise BadInput(
+                f"{self.url.render_as_string()}: written by a newer winokit, or not a study's ({error})"
+            ) from None
+
+    def _refuse_others(self, connection: Connection) -> None:
+        """Refuse a file in which something else keeps its tables: ours would be put beside them."""
+        names = inspect(connection).get_table_names() if self.is_sqlite else []
+        if names and REVISION not in names:
+            raise BadInput(f"{self.url.render_as_string()}: not a study's database (it has the table {names[0]!r})")
 
 
 def without_password(url: str) -> str:
