@@ -72,10 +72,17 @@ def resume(path: Path, whose: str) -> AfliteRun | None:
             about = json.loads(str(arrays.pop("about")))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise BadInput(f"{path} is not a checkpoint of a filtering run: remove it to start anew") from error
-    if about.get("version") != VERSION or about.get("identity") != whose:
+    if about.get("version") != VERSION:
+        raise BadInput(
+            f"{path}: a checkpoint of version {about.get('version')}, where {VERSION} is read: remove it to start anew"
+        )
+    if about.get("identity") != whose:
         raise BadInput(
             f"{path} belongs to a run with other features, answers or settings: remove it, or repeat that run's"
         )
     prefix = "ensemble."
     ensemble = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
-    return AfliteRun(**arrays, history=about["history"], over=about["over"], ensemble=ensemble)
+    try:
+        return AfliteRun(**arrays, history=about["history"], over=about["over"], ensemble=ensemble)
+    except (KeyError, TypeError) as error:
+        raise BadInput(f"{path}: a checkpoint with other parts ({error}): remove it to start anew") from None

@@ -262,10 +262,11 @@ def _done(out: Path, identity: dict[str, Any]) -> TrainOutcome | None:
         told = json.loads((out / RESULTS).read_text("utf-8"))
         curve = json.loads((out / CURVE).read_text("utf-8"))
         run, metrics = told["run"], [Metric.from_json(row) for row in told["metrics"]]
+        warnings, notes = told["warnings"], told["notes"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     check_same(out, run, identity)
-    return TrainOutcome(out, run, metrics, curve, told["warnings"], told["notes"])
+    return TrainOutcome(out, run, metrics, curve, warnings, notes)
 
 
 def _folder_spec(out: Path, device: str | None) -> Spec:

@@ -20,7 +20,7 @@ import torch
 from winokit.errors import BadInput
 from winokit.methods.formalizations import Encoded, Network
 from winokit.methods.training.batches import planned
-from winokit.methods.training.checkpoint import random_state, read_checkpoint, restore_random_state, write_checkpoint
+from winokit.methods.training.checkpoint import NAME, random_state, read_checkpoint, restore_random_state, write_checkpoint
 from winokit.methods.training.exam import Exam, ExamMark, mark
 from winokit.methods.training.optimiser import rate
 from winokit.methods.training.recorded import stepper
@@ -103,14 +103,26 @@ class Learner:
         content = read_checkpoint(folder, self.network.device)
         if content is None:
             return False
-        check_same(folder, json.loads(content["identity"]), identity)
+        try:
+            check_same(folder, json.loads(content["identity"]), identity)
+            self._restore(content)
+        except BadInput:
+            raise
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            said = " ".join(str(error).split())[:120]
+            raise BadInput(
+                f"{folder / NAME}: a checkpoint with other parts ({said}): written by another version of winokit; "
+                "remove it to start again"
+            ) from None
+        return True
+
+    def _restore(self, content: dict[str, Any]) -> None:
         self.state = LearnerState(**json.loads(content["state"]))
         self.network.load_state_dict(content["weights"])
         self.stepper.load(content["optimiser"])
         self.best = content["best"]
         self.stepper.running.fill_(self.state.total)
         restore_random_state(content["random"], self.network.device)
-        return True
 
     def _save(self, folder: Path, identity: dict[str, Any]) -> None:
         content = {

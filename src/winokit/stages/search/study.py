@@ -108,7 +108,13 @@ class TrialBook:
         found: dict[int, Trial] = {}
         names = list(distributions(self.space))
         for row in self._studies[formalization].get_trials(deepcopy=False):
-            number, ended = int(row.user_attrs[NUMBER]), _ended(row)
+            try:
+                number, ended = int(row.user_attrs[NUMBER]), _ended(row)
+            except (KeyError, TypeError, ValueError) as error:
+                raise BadInput(
+                    f"{self.out / DATABASE}: has notes on trials that cannot be read ({error}): written by another "
+                    "version of winokit; choose another --out"
+                ) from None
             if number < trials and ended is not None:
                 found[number] = Trial(formalization, number, {name: row.params[name] for name in names}, ended)
         return [found[number] for number in sorted(found)]
