@@ -64,12 +64,22 @@ class Cache:
             some = wanted[start : start + CHUNK]
             marks = ",".join("?" * len(some))
             for key, value in self._ask(f"SELECT key, value FROM answers WHERE key IN ({marks})", some):
-                found[bytes(key)] = decode(value)
+                found[bytes(key)] = self._decoded(value)
         return found
 
     def keep(self, key: bytes, answer: Answer) -> None:
         """Write an answer; it is on disk when this returns."""
         self._ask("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
+
+    def _decoded(self, value: bytes) -> Answer:
+        try:
+            return decode(value)
+        except (ValueError, TypeError, KeyError) as error:
+            said = next(iter(str(error).splitlines()), type(error).__name__)
+            raise BadInput(
+                f"{self.path}: holds an answer that cannot be read ({said}): written by another version of winokit; "
+                "remove it, or name another with --cache"
+            ) from None
 
     def _ask(self, statement: str, values: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
         try:
