@@ -56,8 +56,14 @@ class Metric:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Metric:
-        """The row of a file; columns the contract does not know are its details, where they say anything."""
-        known: dict[str, Any] = {name: row.get(name) for name in CONTRACT}
+        """The row of a file; columns the contract does not know are its details, where they say anything.
+
+        Raises
+        ------
+        KeyError
+            Where a column is missing that says which row it is.
+        """
+        known: dict[str, Any] = {name: row[name] if name in NAMING else row.get(name) for name in CONTRACT}
         said = {name: value for name, value in row.items() if name not in known and value is not None}
         if known["value"] is None:
             known["value"] = math.nan
@@ -65,6 +71,8 @@ class Metric:
 
 
 CONTRACT = tuple(one.name for one in fields(Metric) if one.name != "details")
+NAMING = ("dataset", "model", "scoring", "protocol", "subset", "metric")
+"""The columns that say which row it is."""
 
 
 def rows_to_json(rows: Iterable[Metric]) -> list[dict[str, Any]]:

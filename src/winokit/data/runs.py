@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import winokit
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
@@ -89,7 +90,7 @@ class Run:
         except OSError as error:
             raise BadInput(f"{folder}: no run there ({error.strerror})") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BadInput(f"{folder}: not a run that can be read ({error})") from None
+            raise BadInput(f"{folder}: not a run that can be read ({error}){_writer(folder)}") from None
         variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
         return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out)
 
@@ -105,6 +106,17 @@ def _is_audit(folder: Path) -> bool:
         return "protocols" in json.loads((folder / RESULTS).read_bytes())["run"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def _writer(folder: Path) -> str:
+    """Who wrote a run that cannot be read, where it was another version."""
+    try:
+        version = json.loads((folder / RESULTS).read_bytes())["run"]["winokit"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return (
+        "" if version == winokit.__version__ else f": written by winokit {version}, and this is {winokit.__version__}"
+    )
 
 
 def _lines(path: Path) -> Sequence[str]:
