@@ -2,8 +2,8 @@
 
 Run once, with the code of that version, never by a test: later code must not write these files again.
 
-    git worktree add /tmp/then 98bb8a2 && PYTHONPATH=/tmp/then/src python tests/earlier/make.py
-    git worktree add /tmp/older dbaacc2 && PYTHONPATH=/tmp/older/src python tests/earlier/make.py study-0001
+    git worktree add ../then 98bb8a2 && PYTHONPATH=../then/src python tests/earlier/make.py
+    git worktree add ../older dbaacc2 && PYTHONPATH=../older/src python tests/earlier/make.py study-0001
 
 The second is the last commit whose studies have the tables of revision 0001. Everything is written with relative
 paths, from within one folder: a run remembers the names it was given. Pages and pictures are left out, and each subject
