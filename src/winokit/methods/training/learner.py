@@ -20,7 +20,13 @@ import torch
 from winokit.errors import BadInput
 from winokit.methods.formalizations import Encoded, Network
 from winokit.methods.training.batches import planned
-from winokit.methods.training.checkpoint import NAME, random_state, read_checkpoint, restore_random_state, write_checkpoint
+from winokit.methods.training.checkpoint import (
+    NAME,
+    random_state,
+    read_checkpoint,
+    restore_random_state,
+    write_checkpoint,
+)
 from winokit.methods.training.exam import Exam, ExamMark, mark
 from winokit.methods.training.optimiser import rate
 from winokit.methods.training.recorded import stepper
