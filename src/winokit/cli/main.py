@@ -1,4 +1,4 @@
-"""The `winokit` command: verbs put together, errors as one line, exit codes.
+"""The `winokit` command: verbs that load when they are typed, errors as one line, exit codes.
 
 0 done; 1 `check` or `verify` found something; 2 bad input or usage; 130 interrupted.
 """
@@ -7,62 +7,141 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import winokit
-from winokit.cli import (
-    audit,
-    check,
-    collect,
-    compare,
-    convert,
-    curve,
-    datasets,
-    debias,
-    embed,
-    grade,
-    hunt,
-    release,
-    report,
-    score,
-    search,
-    stats,
-    train,
-    transfer,
-    verify,
-)
 from winokit.errors import WinokitError
 
-app = typer.Typer(
-    name="winokit",
-    help="Build, check, debias, score and audit Winograd-style benchmarks.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command()(audit.audit)
-app.command()(compare.compare)
-app.command()(report.report)
-app.command()(stats.stats)
-app.command()(check.check)
-app.command()(convert.convert)
-app.command()(datasets.datasets)
-app.command()(score.score)
-app.command()(embed.embed)
-app.command()(train.train)
-app.command()(search.search)
-app.command()(curve.curve)
-app.command()(transfer.transfer)
-app.command()(release.release)
-app.command()(verify.verify)
-app.command()(grade.grade)
-app.add_typer(debias.app, name="debias")
-app.add_typer(hunt.app, name="hunt")
-app.add_typer(collect.app, name="collect")
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
+
+
+PLAIN: dict[str, Any] = {
+    "add_completion": False,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+"""How every command looks: plain text, our own errors."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A call of the library (`module:function`), the module that shows its result, and what the bar says meanwhile.
+
+    The showing module has `lines(result)`, what a person reads, `as_json(result)`, and `code(result)` where the exit
+    code is not always 0.
+    """
+
+    call: str
+    shown: str
+    doing: str
+
+    def command(self) -> typer.Typer:
+        """The verb with its options, derived from the call's parameters."""
+        from winokit.cli.options import command
+
+        module, _, name = self.call.partition(":")
+        shown = import_module(self.shown)
+        app = typer.Typer(**PLAIN)
+        derived = command(
+            getattr(import_module(module), name),
+            shown.lines,
+            shown.as_json,
+            doing=self.doing,
+            code=getattr(shown, "code", lambda result: 0),
+        )
+        app.command()(derived)
+        return app
+
+
+VERBS: dict[str, tuple[Verb | str, str]] = {
+    "audit": (
+        "winokit.cli.audit:audit",
+        "Audit a score with every protocol the data allows, and leave a report to open.",
+    ),
+    "compare": ("winokit.cli.compare:compare", "Compare runs: paired tests, corrected for their number, and a page."),
+    "report": ("winokit.cli.report:report", "Write the report of an audit or a training run anew."),
+    "stats": ("winokit.cli.stats:stats", "Count problems, groups, words and vocabulary."),
+    "check": ("winokit.cli.check:check", "Find leaks, broken twins, duplicates and broken rules."),
+    "convert": ("winokit.cli.convert:convert", "Write a dataset in another format."),
+    "datasets": ("winokit.cli.datasets:datasets", "List known datasets, their licences and where to get them."),
+    "score": ("winokit.cli.score:score", "Score every problem with a model and write predictions.jsonl."),
+    "embed": ("winokit.cli.embed:embed", "Embed every problem and write one row each to a .npy file."),
+    "train": (
+        "winokit.cli.train:train",
+        "Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.",
+    ),
+    "search": (
+        "winokit.cli.search:search",
+        "Fine-tune a model many times under each formalization; say how the scores lie and what the best is worth.",
+    ),
+    "curve": (
+        "winokit.cli.curve:curve",
+        "Train on more and more, several times over, and fit the line: single and group accuracy with intervals.",
+    ),
+    "transfer": (
+        "winokit.cli.transfer:transfer",
+        "Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.",
+    ),
+    "release": ("winokit.cli.release:release", "Make a benchmark of filtered twins that others can use."),
+    "verify": (
+        "winokit.cli.verify:verify",
+        "Verify a release: its files by their hashes, and what must hold of any release.",
+    ),
+    "grade": (
+        "winokit.cli.grade:grade",
+        "Grade predictions against the hidden test of a release, or make its leaderboard.",
+    ),
+    "debias": ("winokit.cli.debias:app", "Filter a dataset: AFLite, or its baselines, and a page on..."),
+    "hunt": ("winokit.cli.hunt:app", "Hunt for knowledge in a corpus of text."),
+    "collect": ("winokit.cli.collect:app", "Collect twins and judgements from people."),
+}
+"""Each verb, or the place of a command with options of its own, and what it does: listing them imports nothing."""
+
+
+class Verbs(TyperGroup):
+    """The verbs of the table, each imported when it is asked for."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """Every verb, in the order of a benchmark's life."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """The verb of a name."""
+        if cmd_name not in VERBS:
+            return None
+        home, _ = VERBS[cmd_name]
+        made: Any = home.command() if isinstance(home, Verb) else _written(home)
+        found = typer.main.get_command(made)
+        found.name = cmd_name
+        return found
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in VERBS.items()])
+
+
+def _written(home: str) -> typer.Typer:
+    """A command with options of its own."""
+    module, _, name = home.partition(":")
+    written: Any = getattr(import_module(module), name)
+    app = typer.Typer(**PLAIN)
+    if isinstance(written, typer.Typer):
+        app.add_typer(written)  # its commands become ours, in our style
+        app.info.help, app.info.no_args_is_help = written.info.help, True
+    else:
+        app.command()(written)
+    return app
+
+
+app = typer.Typer(name="winokit", cls=Verbs, no_args_is_help=True, **PLAIN)
 
 
 def _version(wanted: bool) -> None:
