@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Annotated, Literal
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
@@ -13,6 +15,25 @@ from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.transforms import VIEWS
 from winokit.problem import Card, Dataset, collector_off
+from winokit.progress import tell
+from winokit.settings import Help
+
+DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
+Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA", typed=str, shown=False)]
+Datasets = Annotated[
+    str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, metavar="DATA", typed=list[str], shown=False)
+]
+View = Literal["binary", "choice", "judgements"]
+As = Annotated[
+    View | None, Help("Another view: binary, choice (merge yes/no judgements) or judgements.", metavar="VIEW")
+]
+Labels = Annotated[
+    Sequence[str | Path],
+    Help("A file of Trichelair et al.'s labels to join by text; repeatable.", metavar="FILE", typed=list[Path]),
+]
+Lenient = Annotated[bool, Help("Skip malformed records, count and report them.")]
+Limit = Annotated[int | None, Help("Only the first N problems.", metavar="N", least=1)]
+"""Parameters that verbs have in common, with their help."""
 
 BUNDLED = ("open",)
 GENERATED, MOST_GENERATED = "synthetic", 1_000_000
@@ -54,6 +75,46 @@ def load(
     return with_groups(found) if groups else found
 
 
+def load_all(
+    data: str | Path | Dataset | Sequence[str | Path | Dataset],
+    *,
+    as_: str | None = None,
+    labels: Iterable[str | Path] = (),
+    groups: bool = True,
+    lenient: bool = False,
+) -> list[Dataset]:
+    """Load one or several datasets, folders replaced by what is in them; what is loaded already is taken as it is.
+
+    Notes are told as they come. Datasets that would go by one name go by the one they were given under.
+    """
+    given = [data] if isinstance(data, (str, Path, Dataset)) else list(data)
+    names, notes = expand([str(each) for each in given if not isinstance(each, Dataset)])
+    tell(notes)
+    loaded = [each for each in given if isinstance(each, Dataset)]
+    for name in names:
+        loaded.append(load(name, as_=as_, labels=labels, groups=groups, lenient=lenient))
+        tell(loaded[-1].notes)
+    seen = Counter(dataset.card.name for dataset in loaded)
+    for name, dataset in zip(names, loaded[len(loaded) - len(names) :], strict=True):
+        if seen[dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
+            dataset.card = replace(dataset.card, name=name)
+    return loaded
+
+
+def load_one(
+    data: str | Path | Dataset,
+    *,
+    as_: str | None = None,
+    labels: Iterable[str | Path] = (),
+    lenient: bool = False,
+    limit: int | None = None,
+) -> Dataset:
+    """Load a dataset for a verb, unless it is loaded already; tell its notes, and keep the first `limit` problems."""
+    loaded = data if isinstance(data, Dataset) else load(data, as_=as_, labels=labels, lenient=lenient)
+    tell(loaded.notes)
+    return loaded[:limit]
+
+
 def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:
     """Each folder replaced by the datasets in it, and notes on the files that are none."""
     names: list[str] = []
@@ -73,7 +134,7 @@ def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:
         names += inside
         if skipped or not inside:
             notes.append(f"{name}: {len(inside)} datasets; {skipped} other files passed over")
-    if not names:
+    if data and not names:
         raise BadInput(f"no dataset in {', '.join(data)}")
     return names, notes
 
