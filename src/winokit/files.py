@@ -1,13 +1,35 @@
-"""Writing files whole or not at all, so that a reader never sees half of one."""
+"""Reading files with one line on what is wrong with them; writing them whole or not at all."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from winokit.errors import BadInput
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; refuses one that is missing or not UTF-8."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read ({error})") from None
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object that a file holds; refuses a file of anything else."""
+    text = read_text(path)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: cannot be read ({error})") from None
+    if not isinstance(value, dict):
+        raise BadInput(f"{path}: a JSON object expected")
+    return value
 
 
 def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str) -> None:

@@ -47,6 +47,8 @@ class Help:
     below: float | None = None
     typed: Any = None
     """What may be typed, where Python takes more: `list[str]` for what may be one name, several, or objects."""
+    also: str | None = None
+    """Another name of the option: `license` for `licence`."""
     shown: bool = True
     """Whether the default is worth showing: the help says it better, or there is none."""
 

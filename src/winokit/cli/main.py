@@ -34,8 +34,8 @@ PLAIN: dict[str, Any] = {
 class Verb:
     """A call of the library (`module:function`), the module that shows its result, and what the bar says meanwhile.
 
-    The showing module has `lines(result)`, what a person reads, `as_json(result)`, and `code(result)` where the exit
-    code is not always 0.
+    The showing module has `lines(result)`, what a person reads, `as_json(result)`, `code(result)` where the exit
+    code is not always 0, and `questions(given)` where a person is asked for what is missing.
     """
 
     call: str
@@ -55,6 +55,7 @@ class Verb:
             shown.as_json,
             doing=self.doing,
             code=getattr(shown, "code", lambda result: 0),
+            questions=getattr(shown, "questions", lambda given: {}),
         )
         app.command()(derived)
         return app

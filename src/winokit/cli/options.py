@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 HANDLED = ("progress",)
 """Parameters that the command line fills in by itself."""
 Lines = Iterable["str | Table"]
+Questions = Mapping[str, tuple[str, type]]
+"""By parameter, a question and the type of its answer."""
 
 
 def command(
@@ -34,6 +37,7 @@ def command(
     *,
     doing: str,
     code: Callable[[Any], int] = lambda result: 0,
+    questions: Callable[[Mapping[str, Any]], Questions] = lambda given: {},
 ) -> Callable[..., None]:
     """A function that Typer takes for a command: it calls the verb, shows the result, and exits with its code.
 
@@ -49,6 +53,8 @@ def command(
         What the progress bar says.
     code
         The exit code of a result: `check`, `verify` and `gate` have 1 for having found something.
+    questions
+        From the values given to what a person who sits there is asked for besides, by parameter.
     """
     signature = inspect.signature(verb)
     parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
@@ -59,6 +65,9 @@ def command(
         machine = given.pop("json")
         several = {one.name for one in signature.parameters.values() if _is_several(_typed(one))}
         given = {name: tuple(value or ()) if name in several else value for name, value in given.items()}
+        if sys.stdin.isatty() and sys.stderr.isatty():
+            for name, (question, kind) in questions(given).items():
+                given[name] = typer.prompt(question, err=True, type=kind)
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), progress_bar(doing) as progress:
             result = verb(**given, **({"progress": progress} if "progress" in signature.parameters else {}))
         show(as_json(result) if machine else lines(result), machine)
@@ -97,7 +106,8 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     if _is_several(kind):
         kind, default = kind | None, list(default) if default and not required else default if required else None
     if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-        info: Any = typer.Option(f"--{parameter.name.strip('_').replace('_', '-')}", **keywords)
+        names = [f"--{name.strip('_').replace('_', '-')}" for name in (parameter.name, said.also) if name]
+        info: Any = typer.Option(*names, **keywords)
     else:
         info = typer.Argument(**keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
