@@ -5,8 +5,8 @@ import zipfile
 
 import pytest
 
-from winokit.data.predictions import read_predictions
-from winokit.data.predictions.inspect_archive import ZSTD
+from winokit.data.predictions.inspect_log import ZSTD
+from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Dataset, Problem
 

@@ -1,7 +1,7 @@
 import pytest
 
 from winokit import load
-from winokit.data.predictions import read_predictions
+from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput, Malformed
 
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from winokit import load
-from winokit.data.predictions import read_predictions
+from winokit.data.predictions.read import read_predictions
 from winokit.errors import Malformed
 from winokit.problem import Dataset
 

@@ -54,7 +54,7 @@ def test_one_text_with_two_pairs_of_candidates_is_told_apart_by_them():
 def test_one_blank_with_two_pronouns_is_told_apart_by_the_pronoun():
     parts = ("The cook thanked the guest because ", " was kind.", ("the cook", "the guest"), 1)
     matcher = Matcher(Dataset([Problem(*parts, pronoun="he"), Problem(*parts, pronoun="she")]))
-    assert matcher.find_problem(Problem(*parts, pronoun="She")) == (1,)
+    assert matcher.find("The cook thanked the guest because _ was kind.", like=Problem(*parts, pronoun="She")) == (1,)
     assert only(matcher, "The cook thanked the guest because he was kind.") == 0
     with pytest.raises(Unmatched, match="2 problems fit it"):
         matcher.find("The cook thanked the guest because _ was kind.")
@@ -67,7 +67,7 @@ def test_exact_repetitions_are_all_given_as_they_are_one_problem(twins):
 def test_judgements_of_one_sentence_are_told_apart_by_their_query():
     parts = ("Nora thanked Ines because ", " had helped.", ("no", "yes"))
     asked = [Problem(*parts, pronoun="she", query=name) for name in ("Nora", "Ines")]
-    assert Matcher(Dataset(asked)).find_problem(asked[1]) == (1,)
+    assert Matcher(Dataset(asked)).find(asked[1].text, like=asked[1]) == (1,)
 
 
 def test_a_problem_is_found_inside_a_longer_text(twins):

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from winokit import load
-from winokit.data.predictions import read_predictions
-from winokit.data.predictions.read import recognise
+from winokit.data.predictions.read import read_predictions, recognise
 from winokit.errors import BadInput, WinokitError
 
 HEAD = 6_000  # a whole file would only make each try slower

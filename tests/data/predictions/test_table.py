@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from winokit import load
-from winokit.data.predictions import read_predictions
+from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput, Malformed
 
 COLUMNS = ("sentence", "option1", "option2", "prediction")

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from winokit.data.predictions import read_predictions
+from winokit.data.predictions.read import read_predictions
 from winokit.errors import Malformed
 from winokit.methods.scoring import Prediction, score, write_predictions
 from winokit.models.random_model import RandomModel

@@ -12,15 +12,15 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.row import parse_row
 from winokit.data.formats.source import Source, read_bytes
-from winokit.data.predictions.match import Matcher, Unmatched, align, align_difference, listed, option_behind, shown
-from winokit.data.predictions.row import PredictionRow
+from winokit.data.predictions import match
+from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
 from winokit.results import decide
@@ -30,15 +30,6 @@ DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.j
 COLLAPSED = 6
 """How many characters before its stated place the pronoun of a wsc273 document may stand: the task removes doubled
 spaces from the text and leaves `pronoun_loc` as it was."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Stated:
-    """What a document says: the problem it is about, its candidates in its own order (if it lists them), its answer."""
-
-    hits: tuple[int, ...]
-    candidates: tuple[str, ...]
-    gold: int | None
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
@@ -73,42 +64,48 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scorin
         raise Malformed(f"a list of responses expected, found {fields.shown(responses)}", field="filtered_resps")
     chosen = row.get("filter")
     scoring += f"?filter={chosen}" if chosen not in (None, "none") else ""
+    named = f"line {line}", model, scoring
     texts = _request_texts(row)
     try:
-        stated = _stated(doc, matcher)
-        scores = _scores(responses, len(stated.candidates))
-        order = _order(texts, stated.candidates)
+        hits, candidates, gold = _stated(doc, matcher)
+        if len(responses) != len(candidates):
+            raise Unmatched(f"{len(responses)} responses where the problem has {len(candidates)} candidates")
+        scores = tuple(_log_probability(response) for response in responses)
+        order = _order(texts, candidates)
     except Unmatched as reason:
-        return PredictionRow(f"line {line}", model, scoring, reason=str(reason))
+        return PredictionRow(*named, reason=str(reason))
     prediction, why = decide(scores)
+    accuracy = row.get("acc")
     return PredictionRow(
-        f"line {line}",
-        model,
-        scoring,
-        hits=stated.hits,
-        candidates=tuple(stated.candidates[place] for place in order),
+        *named,
+        hits=hits,
+        candidates=tuple(candidates[place] for place in order),
         scores=scores if all(map(math.isfinite, scores)) else None,
         prediction=prediction,
         why=why,
-        gold=None if stated.gold is None else order.index(stated.gold),
-        verdict=_verdict(row),
+        gold=None if gold is None else order.index(gold),
+        verdict=bool(accuracy) if accuracy in (0, 1) and not isinstance(accuracy, bool) else None,
     )
 
 
-def _verdict(row: Mapping[str, Any]) -> bool | None:
-    """What the harness made of it, where it says so."""
-    accuracy = row.get("acc")
-    return None if accuracy not in (0, 1) or isinstance(accuracy, bool) else bool(accuracy)
+def _stated(doc: Mapping[str, Any], matcher: Matcher) -> tuple[tuple[int, ...], tuple[str, ...], int | None]:
+    """The places of a document's problem, its candidates in the document's order, and the answer it gives, if any.
 
-
-def _stated(doc: Mapping[str, Any], matcher: Matcher) -> _Stated:
-    """The problem of a document, told by its dialect, else by any of its texts."""
+    The document's dialect tells the problem, else any of its texts that is, or is about, one problem.
+    """
     try:
         problem = _parsed(doc)
     except Malformed as error:
-        hits = _found_in_texts(doc, matcher, str(error))
-        return _Stated(hits, matcher.dataset[hits[0]].candidates, None)
-    return _Stated(matcher.find_problem(problem), problem.candidates, problem.answer)
+        places: set[tuple[int, ...]] = set()
+        for text in doc.values():
+            if isinstance(text, str):
+                with suppress(Unmatched):
+                    places.add(matcher.find_inside(text))
+        if len(places) != 1:
+            raise Unmatched(f"{len(places)} problems stand in its document" if places else str(error)) from None
+        hits = places.pop()
+        return hits, matcher.dataset[hits[0]].candidates, None
+    return matcher.find(problem.text, problem.candidates, like=problem), problem.candidates, problem.answer
 
 
 def _parsed(doc: Mapping[str, Any]) -> Problem:
@@ -125,34 +122,11 @@ def _parsed(doc: Mapping[str, Any]) -> Problem:
         raise
 
 
-def _found_in_texts(doc: Mapping[str, Any], matcher: Matcher, otherwise: str) -> tuple[int, ...]:
-    """The one problem that some text of a document is, or is about."""
-    found: set[tuple[int, ...]] = set()
-    for text in doc.values():
-        if isinstance(text, str):
-            try:
-                found.add(matcher.find_inside(text))
-            except Unmatched:
-                continue
-    if len(found) != 1:
-        raise Unmatched(otherwise if not found else f"{len(found)} problems stand in its document")
-    return found.pop()
-
-
-def _scores(responses: Sequence[Any], count: int) -> tuple[float, ...]:
-    """The log-probabilities of the responses, one a candidate."""
-    if len(responses) != count:
-        raise Unmatched(f"{len(responses)} responses where the problem has {count} candidates")
-    return tuple(_log_probability(response) for response in responses)
-
-
 def _log_probability(response: object) -> float:
     value = response[0] if isinstance(response, list) and response else None
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
-        try:
+        with suppress(ValueError, OverflowError):
             return float(value)
-        except (ValueError, OverflowError):
-            pass
     raise Unmatched(f"a log-probability expected in its responses, found {fields.shown(response)}")
 
 
@@ -177,11 +151,11 @@ def _order(texts: Sequence[tuple[str, str]], candidates: Sequence[str]) -> tuple
     """For each request the place of its candidate; without requests, the order of the document."""
     if not texts:
         return tuple(range(len(candidates)))
-    order = align_difference([context + continuation for context, continuation in texts], candidates)
+    order = match.align_difference([context + continuation for context, continuation in texts], candidates)
     if order is None:
-        options = [option_behind(continuation, context) or "" for context, continuation in texts]
-        order = align(options, candidates)
+        options = [match.option_behind(continuation, context) or "" for context, continuation in texts]
+        order = match.align(options, candidates)
     if order is None:
-        offered = " / ".join(shown(continuation) for _, continuation in texts[:4])
-        raise Unmatched(f"its choices {offered} are not the candidates {listed(candidates)}")
+        offered = " / ".join(match.shown(continuation) for _, continuation in texts[:4])
+        raise Unmatched(f"its choices {offered} are not the candidates {match.listed(candidates)}")
     return order

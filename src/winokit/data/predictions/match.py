@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,8 +20,34 @@ from winokit.text.words import bare
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
 TOKEN = re.compile(r"_|[^\W_]+")
 POSSESSIVE = re.compile(r"['’]s?$")
+ORIGINAL = "original"
 START = 4
 """Words by which a problem is looked for inside a longer text, before the whole of it is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionRow:
+    """One prediction as its file states it. Indices and scores follow the row's own order of candidates."""
+
+    place: str
+    """Where it stands, for messages: "line 12", "sample 3"."""
+    model: str
+    scoring: str
+    variant: str = ORIGINAL
+    hits: tuple[int, ...] = ()
+    """Places in the dataset of the problem it is about; several for exact repetitions, none where it matches none."""
+    reason: str = ""
+    """Why it matches none, or why nothing can be taken from it."""
+    candidates: tuple[str, ...] | None = None
+    """The candidates in the row's order; None where the file knows only the dataset's."""
+    scores: tuple[float, ...] | None = None
+    prediction: int | None = None
+    why: str | None = None
+    """Why it is an abstention."""
+    gold: int | None = None
+    """The right answer according to the file, to be compared with the dataset's."""
+    verdict: bool | None = None
+    """Whether the file itself says that the prediction is right."""
 
 
 class Unmatched(Exception):
@@ -113,28 +140,6 @@ def option_behind(label: str, prompt: str) -> str | None:
     return options[-1].strip() if options else None
 
 
-@dataclass(frozen=True, slots=True)
-class Clues:
-    """What a row knows of its problem besides the text; None where it is silent."""
-
-    candidates: Sequence[str] | None = None
-    query: str | None = None
-    pronoun: str | None = None
-
-    def fit(self, problem: Problem) -> bool:
-        """Whether nothing speaks against this problem."""
-        return not self.difference(problem)
-
-    def difference(self, problem: Problem) -> str:
-        """What speaks against this problem, in words; empty where nothing does."""
-        if self.candidates is not None and align(self.candidates, problem.candidates) is None:
-            return f"the candidates {listed(problem.candidates)}, not {listed(self.candidates)}"
-        for name, mine, its in (("query", self.query, problem.query), ("pronoun", self.pronoun, problem.pronoun)):
-            if mine is not None and its is not None and bare(mine) != bare(its):
-                return f"the {name} {its!r}, not {mine!r}"
-        return ""
-
-
 class Matcher:
     """The problems of a dataset, to be found by id, by text, or inside a longer text."""
 
@@ -154,20 +159,22 @@ class Matcher:
     @cached_property
     def by_source_id(self) -> dict[str, list[int]]:
         """Places by WinoGrande's qID."""
-        return _index((str(p.provenance["qID"]), i) for i, p in enumerate(self.dataset) if p.provenance.get("qID"))
+        places: dict[str, list[int]] = {}
+        for place, problem in enumerate(self.dataset):
+            if problem.provenance.get("qID"):
+                places.setdefault(str(problem.provenance["qID"]), []).append(place)
+        return places
 
     @cached_property
-    def _exact(self) -> dict[str, list[int]]:
-        return _index((problem.text, place) for place, problem in enumerate(self.dataset))
-
-    @cached_property
-    def _by_words(self) -> dict[str, list[int]]:
-        return _index((" ".join(tokens(problem.text)), place) for place, problem in enumerate(self.dataset))
-
-    @cached_property
-    def _by_sentence(self) -> dict[str, list[int]]:
-        named = ((place, problem) for place, problem in enumerate(self.dataset) if problem.pronoun is not None)
-        return _index((" ".join(tokens(problem.sentence)), place) for place, problem in named)
+    def _texts(self) -> tuple[dict[str, list[int]], ...]:
+        """Places by text to the letter, by its words, and by the words of the sentence with its pronoun."""
+        exact, worded, spoken = (defaultdict[str, list[int]](list) for _ in range(3))
+        for place, problem in enumerate(self.dataset):
+            exact[problem.text].append(place)
+            worded[" ".join(tokens(problem.text))].append(place)
+            if problem.pronoun is not None:
+                spoken[" ".join(tokens(problem.sentence))].append(place)
+        return exact, worded, spoken
 
     @cached_property
     def _starts(self) -> dict[tuple[str, ...], list[tuple[list[str], int]]]:
@@ -179,13 +186,21 @@ class Matcher:
                 starts.setdefault(tuple(words[:START]), []).append((words, place))
         return starts
 
-    def find_problem(self, problem: Problem) -> tuple[int, ...]:
-        """The places of a problem that another file states, in whatever order of candidates."""
-        return self._find(problem.text, Clues(problem.candidates, problem.query, problem.pronoun))
+    def find(self, text: str, candidates: Sequence[str] | None = None, like: Problem | None = None) -> tuple[int, ...]:
+        """The place of the one problem with this text, or of its exact repetitions; else raises Unmatched.
 
-    def find(self, text: str, candidates: Sequence[str] | None = None) -> tuple[int, ...]:
-        """The place of the one problem with this text, or of its exact repetitions; else raises Unmatched."""
-        return self._find(text, Clues(candidates))
+        Candidates, in whatever order, and query and pronoun of `like` tell problems with one text apart.
+        """
+        words = " ".join(tokens(text))
+        refused: Unmatched | None = None
+        exact, worded, spoken = self._texts
+        for hits in (exact.get(text), worded.get(words), spoken.get(words)):
+            if hits and words:
+                try:
+                    return self._told_apart(hits, candidates, like)
+                except Unmatched as reason:
+                    refused = refused or reason
+        raise refused or Unmatched(f"no problem has the text {shown(text)}")
 
     def find_inside(self, text: str, candidates: Sequence[str] | None = None) -> tuple[int, ...]:
         """The place of the one problem whose whole text stands inside a longer one; else raises Unmatched.
@@ -201,24 +216,21 @@ class Matcher:
                         spans[place] = (at, at + len(known))
         if not spans:
             raise Unmatched(f"no problem's text stands in {shown(text)}")
-        return self._told_apart([place for place in sorted(spans) if _is_whole(place, spans)], Clues(candidates))
+        whole = [
+            place
+            for place, (start, end) in sorted(spans.items())
+            if not any(a <= start and end <= b and (a, b) != (start, end) for a, b in spans.values())
+        ]
+        return self._told_apart(whole, candidates)
 
-    def _find(self, text: str, clues: Clues) -> tuple[int, ...]:
-        words = " ".join(tokens(text))
-        refused: Unmatched | None = None
-        for hits in (self._exact.get(text), self._by_words.get(words), self._by_sentence.get(words)):
-            if hits and words:
-                try:
-                    return self._told_apart(hits, clues)
-                except Unmatched as reason:
-                    refused = refused or reason
-        raise refused or Unmatched(f"no problem has the text {shown(text)}")
-
-    def _told_apart(self, hits: Sequence[int], clues: Clues) -> tuple[int, ...]:
-        """Those hits that the clues fit, if they are one problem, repeated or not."""
-        fitting = [hit for hit in hits if clues.fit(self.dataset[hit])]
+    def _told_apart(
+        self, hits: Sequence[int], candidates: Sequence[str] | None, like: Problem | None = None
+    ) -> tuple[int, ...]:
+        """Those hits that nothing known speaks against, if they are one problem, repeated or not."""
+        differences = {hit: _difference(self.dataset[hit], candidates, like) for hit in hits}
+        fitting = [hit for hit, difference in differences.items() if not difference]
         if not fitting:
-            raise Unmatched(f"a problem has its text, and {clues.difference(self.dataset[hits[0]])}")
+            raise Unmatched(f"a problem has its text, and {differences[hits[0]]}")
         # Repetitions share an id up to the number of their occurrence.
         if len(fitting) > 1 and len({self.ids[hit].partition(".")[0] for hit in fitting}) > 1:
             some = ", ".join(self.ids[hit] for hit in fitting[:3])
@@ -226,10 +238,15 @@ class Matcher:
         return tuple(fitting)
 
 
-def _is_whole(place: int, spans: Mapping[int, tuple[int, int]]) -> bool:
-    """Whether what was found at a span is no mere part of what was found at a longer one."""
-    start, end = spans[place]
-    return not any(a <= start and end <= b and (a, b) != (start, end) for a, b in spans.values())
+def _difference(problem: Problem, candidates: Sequence[str] | None, like: Problem | None) -> str:
+    """What speaks against a problem, in words; empty where nothing does."""
+    if candidates is not None and align(candidates, problem.candidates) is None:
+        return f"the candidates {listed(problem.candidates)}, not {listed(candidates)}"
+    for name in ("query", "pronoun"):
+        mine, its = getattr(like, name, None), getattr(problem, name)
+        if mine is not None and its is not None and bare(mine) != bare(its):
+            return f"the {name} {its!r}, not {mine!r}"
+    return ""
 
 
 def listed(names: Iterable[str]) -> str:
@@ -241,10 +258,3 @@ def shown(text: str) -> str:
     """A text for a message: its beginning, on one line."""
     line = " ".join(text.split())
     return f"'{line[:60]}…'" if len(line) > 60 else f"'{line}'"
-
-
-def _index(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    index: dict[str, list[int]] = {}
-    for key, place in pairs:
-        index.setdefault(key, []).append(place)
-    return index

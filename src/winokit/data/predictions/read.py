@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
-from winokit.data.predictions import inspect_log, labels, lmeval_log, table, winokit_rows
-from winokit.data.predictions.match import Matcher, align
-from winokit.data.predictions.row import ORIGINAL, PredictionRow
+from winokit.data.predictions import inspect_log, lmeval_log, table, winokit_rows
+from winokit.data.predictions.match import ORIGINAL, Matcher, PredictionRow, align
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset
@@ -46,18 +45,24 @@ def read_predictions(path: str | Path, dataset: Dataset, *, lenient: bool = Fals
     A row that fits no problem, or more than one, is listed as unmatched; a malformed one is an error that names it, or
     is skipped and noted when lenient. A file of which nothing matches is an error.
     """
-    path = Path(path)
-    reader = recognise(path)
-    source = Source(path, lenient=lenient)
-    matcher = Matcher(dataset)
-    gathered: dict[tuple[str, str, str], _Gathering] = {}
-    for row in reader(source, matcher):
-        key = (row.model, row.scoring, row.variant)
-        if key not in gathered:
-            gathered[key] = _Gathering(matcher, ReadPredictions(*key))
-        gathered[key].add(row)
-    reads = [gathering.finish() for gathering in gathered.values()]
-    return _told(reads, source, dataset)
+    source, matcher = Source(Path(path), lenient=lenient), Matcher(dataset)
+    rows: dict[tuple[str, str, str], list[PredictionRow]] = {}
+    for row in recognise(source.path)(source, matcher):
+        rows.setdefault((row.model, row.scoring, row.variant), []).append(row)
+    reads = [_matched(ReadPredictions(*key), own, matcher) for key, own in rows.items()]
+    notes = list(source.notes)
+    if source.skipped:
+        notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.skipped[0]}")
+    useful = [read for read in reads if read.predictions]
+    if not useful:
+        reasons = [*(reason for read in reads for reason in read.unmatched), *notes, "it has no rows"]
+        raise BadInput(f"{path}: nothing in it matches a problem of {dataset.card.name}; the first: {reasons[0]}")
+    for read in reads:
+        if not read.predictions:
+            notes.append(f"{path}: nothing by {read.model} ({read.scoring}) could be used: {read.unmatched[0]}")
+    for read in useful:
+        read.notes = notes + [f"{path}: {note}" for note in read.notes]
+    return useful
 
 
 def recognise(path: Path) -> Reader:
@@ -75,12 +80,15 @@ def recognise(path: Path) -> Reader:
         raise BadInput(f"{path}: the file is empty")
     if text.startswith("{"):
         return _json_reader(path, first, text)
-    if labels.LINE.match(first):
-        return labels.read
-    columns = _columns(first)
-    if table.is_table(columns):
-        return table.read
+    if table.LABELS.match(first):
+        return table.read_labels
+    try:
+        columns = [cell.strip() for cell in next(csv.reader([first]))]
+    except (csv.Error, StopIteration):
+        columns = []
     if len(columns) > 1 and not {*columns}.isdisjoint(table.NAMES):
+        if table.PREDICTION in columns:
+            return table.read_table
         raise BadInput(f"{path}: a column {table.PREDICTION!r} expected, found {', '.join(filter(None, columns))}")
     raise BadInput(f"{path}: no predictions of a known kind; {KINDS} expected")
 
@@ -101,100 +109,41 @@ def _json_reader(path: Path, first: str, text: str) -> Reader:
     raise BadInput(f"{path}: no predictions of a known kind; {KINDS} expected")
 
 
-def _columns(line: str) -> list[str]:
-    try:
-        return [cell.strip() for cell in next(csv.reader([line]))]
-    except (csv.Error, StopIteration):
-        return []
-
-
-def _told(reads: list[ReadPredictions], source: Source, dataset: Dataset) -> list[ReadPredictions]:
-    """The reads that have something, with the file's notes; an error where none has."""
-    useful = [read for read in reads if read.predictions]
-    notes = list(source.notes)
-    if source.skipped:
-        notes.append(f"{source.path}: skipped {len(source.skipped):,} malformed rows; the first: {source.skipped[0]}")
-    if not useful:
-        rows = [reason for read in reads for reason in read.unmatched]
-        first = rows[0] if rows else notes[0] if notes else "it has no rows"
-        raise BadInput(f"{source.path}: nothing in it matches a problem of {dataset.card.name}; the first: {first}")
-    for read in reads:
-        if not read.predictions:
-            notes.append(f"{source.path}: nothing by {read.model} ({read.scoring}) could be used: {read.unmatched[0]}")
-    for read in useful:
-        read.notes = notes + [f"{source.path}: {note}" for note in read.notes]
-    return useful
-
-
-class _Gathering:
-    """The rows of one model, scoring and variant, turned into the dataset's terms as they come."""
-
-    def __init__(self, matcher: Matcher, read: ReadPredictions) -> None:
-        self.dataset, self.ids, self.read = matcher.dataset, matcher.ids, read
-        self.made: dict[int, Prediction] = {}
-        self.other_gold: list[str] = []
-        self.other_verdict: list[str] = []
-
-    def add(self, row: PredictionRow) -> None:
-        """Take one row: a prediction, or a reason why it is none."""
-        free = next((hit for hit in row.hits if hit not in self.made), None)
-        if row.hits and free is None:
-            self.read.unmatched.append(f"{row.place}: a second row for problem {self.ids[row.hits[0]]}")
-        elif free is None:
-            self.read.unmatched.append(f"{row.place}: {row.reason}")
-        else:
-            self._place(row, free)
-
-    def _place(self, row: PredictionRow, place: int) -> None:
-        problem = self.dataset[place]
+def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matcher) -> ReadPredictions:
+    """Fill in the predictions of one model, scoring and variant, in the dataset's terms and order."""
+    made: dict[int, Prediction] = {}
+    other_gold, other_verdict = [], []
+    for row in rows:
+        place = next((hit for hit in row.hits if hit not in made), None)
+        if place is None:
+            reason = f"a second row for problem {matcher.ids[row.hits[0]]}" if row.hits else row.reason
+            read.unmatched.append(f"{row.place}: {reason}")
+            continue
+        problem, original = matcher.dataset[place], row.variant == ORIGINAL
         order = None if row.candidates is None else align(row.candidates, problem.candidates)
-        gold = _moved(row.gold, order)
-        original = row.variant == ORIGINAL
-        differs = original and gold is not None and problem.answer is not None and gold != problem.answer
-        if differs and order is None:
-            self.read.unmatched.append(
-                f"{row.place}: its answer is not that of problem {self.ids[place]}: "
-                "the candidates stood in another order, or the labels were others"
-            )
-            return
-        if differs:
-            self.other_gold.append(row.place)
-        prediction = _moved(row.prediction, order)
+        prediction, gold = (at if at is None or order is None else order[at] for at in (row.prediction, row.gold))
+        if original and gold is not None and problem.answer is not None and gold != problem.answer:
+            if order is None:
+                read.unmatched.append(
+                    f"{row.place}: its answer is not that of problem {matcher.ids[place]}: "
+                    "the candidates stood in another order, or the labels were others"
+                )
+                continue
+            other_gold.append(row.place)
         right = problem.answer if gold is None else gold
         if None not in (row.verdict, prediction, right) and row.verdict != (prediction == right):
-            self.other_verdict.append(row.place)
-        self.made[place] = Prediction(
-            self.ids[place],
-            row.variant,
-            row.model,
-            row.scoring,
-            _reordered(row.scores, order),
-            prediction,
-            problem.answer if original else gold,
-            row.why,
-        )
-
-    def finish(self) -> ReadPredictions:
-        """The whole read, in the order of the dataset."""
-        self.read.predictions = [self.made[place] for place in sorted(self.made)]
-        self.read.missing = len(self.dataset) - len(self.made)
-        for places, what in (
-            (self.other_gold, "the file's answer is not the dataset's, which counts"),
-            (self.other_verdict, "the file's own verdict does not follow from its prediction and answer"),
-        ):
-            if places:
-                self.read.notes.append(f"in {len(places):,} rows {what}; the first: {places[0]}")
-        return self.read
-
-
-def _moved(place: int | None, order: tuple[int, ...] | None) -> int | None:
-    """A candidate's place in the dataset's order."""
-    return place if place is None or order is None else order[place]
-
-
-def _reordered(scores: Iterable[float] | None, order: tuple[int, ...] | None) -> tuple[float, ...] | None:
-    """Scores in the dataset's order."""
-    if scores is None or order is None:
-        return None if scores is None else tuple(scores)
-    moved = dict(zip(order, scores, strict=True))
-    return tuple(moved[place] for place in range(len(moved)))
+            other_verdict.append(row.place)
+        scores = row.scores
+        if scores is not None and order is not None:
+            scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
+        named = matcher.ids[place], row.variant, row.model, row.scoring
+        made[place] = Prediction(*named, scores, prediction, problem.answer if original else gold, row.why)
+    read.predictions = [made[place] for place in sorted(made)]
+    read.missing = len(matcher.dataset) - len(made)
+    for places, what in (
+        (other_gold, "the file's answer is not the dataset's, which counts"),
+        (other_verdict, "the file's own verdict does not follow from its prediction and answer"),
+    ):
+        if places:
+            read.notes.append(f"in {len(places):,} rows {what}; the first: {places[0]}")
+    return read

@@ -1,7 +1,11 @@
-"""A csv of predictions: sentence, option1, option2 … and prediction (1, 2 … or the candidate itself); matched by text.
+"""Predictions in plain text: a csv matched by text, or a bare list of labels matched by order.
 
-Where there is no sentence, an `id` (winokit's) or a `qID` (WinoGrande's) will do. A row that names no problem at all,
-as the totals at the end of some published files, is passed over with a note. An empty prediction is an abstention.
+A csv has sentence, option1, option2 … and prediction (1, 2 … or the candidate itself). Where there is no sentence, an
+`id` (winokit's) or a `qID` (WinoGrande's) will do. A row that names no problem at all, as the totals at the end of some
+published files, is passed over with a note. An empty prediction is an abstention.
+
+A list has one label a line, `1` or `2`, or WinoGrande's five (xs, s, m, l, xl). Order is all it has, so it is refused
+unless it has one line for each problem.
 """
 
 from __future__ import annotations
@@ -13,23 +17,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
-from winokit.data.predictions.match import Matcher, Unmatched, which
-from winokit.data.predictions.row import PredictionRow
-from winokit.errors import Malformed
+from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, which
+from winokit.errors import BadInput, Malformed
 
 PREDICTION = "prediction"
 NAMES = ("sentence", "text", "qID", "id")
 OPTION = re.compile(r"option([1-9]\d?)$")
 NUMBER = re.compile(r"(\d{1,3})(?:\.0*)?$", re.ASCII)
+SIZES = ("xs", "s", "m", "l", "xl")
+NUMBERS = {1: "one label", len(SIZES): "five labels"}
+LABELS = re.compile(r"\s*\d+\s*(?:,\s*\d+\s*)*$", re.ASCII)
+"""A line of labels."""
 
 
-def is_table(columns: Sequence[str]) -> bool:
-    """Whether these columns can be predictions."""
-    return PREDICTION in columns and any(name in columns for name in NAMES)
-
-
-def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
-    """The rows of the table."""
+def read_table(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
+    """The rows of a csv."""
     for line, cells in _cells(source):
         if not any(cells.get(name, "").strip() for name in NAMES):
             source.note(f"line {line} names no problem; passed over")
@@ -62,28 +64,23 @@ def _cells(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _row(cells: Mapping[str, str], line: int, matcher: Matcher, model: str) -> PredictionRow:
-    options = tuple(cells[key] for key in sorted(filter(OPTION.match, cells), key=_number) if cells[key].strip())
-    place, candidates = f"line {line}", options if len(options) > 1 else None
+    numbered = sorted(filter(OPTION.match, cells), key=lambda key: int(key.removeprefix("option")))
+    options = tuple(cells[key] for key in numbered if cells[key].strip())
+    named, candidates = (f"line {line}", model, "csv"), options if len(options) > 1 else None
     try:
         hits = _hits(cells, candidates, matcher)
     except Unmatched as reason:
-        return PredictionRow(place, model, "csv", reason=str(reason))
+        return PredictionRow(*named, reason=str(reason))
     names = candidates or matcher.dataset[hits[0]].candidates
     prediction = _choice(cells, PREDICTION, names)
     return PredictionRow(
-        place,
-        model,
-        "csv",
+        *named,
         hits=hits,
         candidates=candidates,
         prediction=prediction,
         why="an empty cell" if prediction is None else None,
         gold=_choice(cells, "answer", names),
     )
-
-
-def _number(column: str) -> int:
-    return int(column.removeprefix("option"))
 
 
 def _hits(cells: Mapping[str, str], candidates: Sequence[str] | None, matcher: Matcher) -> tuple[int, ...]:
@@ -111,3 +108,30 @@ def _choice(cells: Mapping[str, str], key: str, names: Sequence[str]) -> int | N
         return named
     number = NUMBER.match(value)
     return fields.numbered_answer({key: number.group(1) if number else value}, key, len(names))
+
+
+def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
+    """One row a line, or five; a line that is no label keeps its place when lenient."""
+    lines = source.text().rstrip().split("\n")
+    if len(lines) != len(matcher.dataset):
+        raise BadInput(
+            f"{source.path}: {len(lines):,} labels for the {len(matcher.dataset):,} problems of "
+            f"{matcher.dataset.card.name}: a bare list is matched by order, so the counts must agree"
+        )
+    count = lines[0].count(",") + 1
+    if count not in NUMBERS:
+        raise Malformed(f"one label or five expected, found {count}", field="label", file=str(source.path), line=1)
+    models = SIZES if count == len(SIZES) else (source.path.stem,)
+    for place, line in enumerate(lines):
+        cells, candidates = line.split(","), len(matcher.dataset[place].candidates)
+        try:
+            if len(cells) != count:
+                raise Malformed(
+                    f"{NUMBERS[count]} expected, as the first line has it, found {len(cells)}", field="label"
+                )
+            labels = [fields.numbered_answer({"label": one.strip() or "nothing"}, "label", candidates) for one in cells]
+        except Malformed as error:
+            source.reject(error, place + 1)
+            continue
+        for model, label in zip(models, labels, strict=True):
+            yield PredictionRow(f"line {place + 1}", model, "labels", hits=(place,), prediction=label)

@@ -11,8 +11,7 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
-from winokit.data.predictions.match import Matcher
-from winokit.data.predictions.row import ORIGINAL, PredictionRow
+from winokit.data.predictions.match import ORIGINAL, Matcher, PredictionRow
 from winokit.errors import Malformed
 
 KEYS = frozenset({"id", "prediction"})
@@ -53,16 +52,13 @@ def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | No
     scores = row.get("scores")
     if scores is None:
         return None
-    if not isinstance(scores, list) or len(scores) < 2 or not all(_is_number(score) for score in scores):
+    # JSON as Python reads it has NaN, Infinity and integers that are no float.
+    numbers = scores if isinstance(scores, list) else []
+    if len(numbers) < 2 or not all(type(score) in (int, float) and abs(score) < 1e308 for score in numbers):
         raise Malformed(f"a list of two or more numbers expected, found {fields.shown(scores)}", field="scores")
     if count is not None and len(scores) != count:
         raise Malformed(f"{count} numbers expected, one a candidate, found {len(scores)}", field="scores")
     return tuple(float(score) for score in scores)
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is a finite number: JSON as Python reads it has NaN, Infinity and integers that are no float."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308
 
 
 def _place(row: Mapping[str, Any], key: str, count: int | None) -> int | None:

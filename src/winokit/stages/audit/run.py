@@ -11,7 +11,7 @@ from typing import Any
 
 import winokit
 from winokit.data.loading import load
-from winokit.data.predictions import read_predictions
+from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring import Cache, Prediction, ScoringPlan, score_variants

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from winokit.data.predictions import ReadPredictions
+from winokit.data.predictions.read import ReadPredictions
 from winokit.data.runs import LeftOut
 from winokit.errors import BadInput
 from winokit.methods.scoring import Prediction

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from winokit.data.predictions import read_predictions
+from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput
 from winokit.methods.scoring import Cache, Prediction, ScoringPlan, score_variants
 from winokit.methods.scoring.planner import Progress
