@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, wraps
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from winokit.errors import BadInput, UnknownName
@@ -122,8 +122,10 @@ def verb(function: F) -> F:
     The fields stand in the signature where the class stood, with the defaults of that verb. A whole settings object
     may be given too, by the parameter's name; fields given beside it win.
     """
-    hints = get_type_hints(function, include_extras=True)
-    wholes = {name: _bare(hint) for name, hint in hints.items() if _is_settings(_bare(hint)) and name != "return"}
+    # What it returns may need an extra, and is known to type checkers alone.
+    written = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    hints = get_type_hints(SimpleNamespace(__annotations__=written), function.__globals__, include_extras=True)
+    wholes = {name: _bare(hint) for name, hint in hints.items() if _is_settings(_bare(hint))}
     plain = inspect.signature(function)
     homes = {field: name for name, kind in wholes.items() for field in taken(kind, hints[name])}
     parameters = [made for one in plain.parameters.values() for made in _expanded(one, hints, wholes)]

@@ -2,14 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-from winokit.cli import train as verb
-from winokit.cli import training_options
-from winokit.cli.main import main
+from winokit.cli.main import app, main
 from winokit.cli.report import report
 from winokit.data.formats import write
 from winokit.data.loading import load
@@ -17,14 +14,12 @@ from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
 from winokit.stages.audit.run import audit
 
-app = typer.Typer()
-app.command()(verb.train)
 QUICK = ("--steps", 4, "--batch-size", 8, "--learning-rate", "1e-3")
 
 
 def run(*arguments):
     """What the command printed; what the library refuses is raised."""
-    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    found = CliRunner().invoke(app, ["train", *(str(argument) for argument in arguments)])
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     return found
@@ -110,7 +105,7 @@ def test_a_run_goes_on_and_says_so(bert, parts, tmp_path, monkeypatch):
     step = Learner._step
     asked = (parts["train"], "--model", bert, "--out", tmp_path / "out", "--checkpoint-every", 1, *QUICK)
     monkeypatch.setattr(Learner, "_step", stop)
-    CliRunner().invoke(app, [str(argument) for argument in asked])
+    CliRunner().invoke(app, ["train", *(str(argument) for argument in asked)])
     monkeypatch.setattr(Learner, "_step", step)
     assert "went on from step 3" in run(*asked).output
 
@@ -184,6 +179,6 @@ def test_what_was_dropped_is_counted_in_results_and_json(bert, tmp_path):
 
 
 def test_without_torch_the_extra_is_named(parts, monkeypatch):
-    monkeypatch.setattr(training_options, "find_spec", lambda name: None)
+    monkeypatch.setattr("winokit.methods.training.settings.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'winokit\[train\]'"):
         run(parts["train"])

@@ -133,8 +133,8 @@ def curve(
         seed=seed,
         evaluate_every=evaluate_every,
         patience=patience,
-        keep=keep,
-        precision=precision,
+        keep=keep,  # type: ignore[arg-type]
+        precision=precision,  # type: ignore[arg-type]
         checkpoint_every=checkpoint_every,
     )
     design = CurveDesign(tuple(formalization or ["mc-mlm"]), restarts, seed, goal, steps)

@@ -95,7 +95,7 @@ def embed(
             steps=steps,
             batch_size=batch_size,
             seed=seed,
-            precision=precision,
+            precision=precision,  # type: ignore[arg-type]
         )
         found = _finetuned(dataset, model, finetune, out, (settings, EmbeddingKind(features, pooling), device))
         rows, dataset, told = found.rows, found.parts.rest, _told(found)

@@ -75,7 +75,7 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
     "score": ("winokit.cli.score:score", "Score every problem with a model and write predictions.jsonl."),
     "embed": ("winokit.cli.embed:embed", "Embed every problem and write one row each to a .npy file."),
     "train": (
-        "winokit.cli.train:train",
+        Verb("winokit.stages.train.run:train", "winokit.stages.train.run", "training"),
         "Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.",
     ),
     "search": (

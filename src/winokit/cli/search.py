@@ -90,11 +90,14 @@ def search(
     """
     if not all(find_spec(name) for name in NEEDED):
         raise MissingExtra("winokit search", "train")
-    from winokit.cli.train import load_sets
+    from dataclasses import replace
+
+    from winokit.methods.training.arms import VariantArm
     from winokit.methods.training.settings import TrainSettings
     from winokit.stages.search.page import write_search_page
     from winokit.stages.search.run import search as search_settings
     from winokit.stages.search.space import SearchSpace
+    from winokit.stages.train.run import load_sets
 
     space = SearchSpace.of(
         sampler,
@@ -110,10 +113,10 @@ def search(
         seed=seed,
         evaluate_every=evaluate_every,
         patience=patience,
-        precision=precision,
+        precision=precision,  # type: ignore[arg-type]
     )
-    loaded = load_sets(data, dev, holdout, test or [], (variant, arm), (as_, lenient, limit, seed))
-    checked = loaded.checked(drop_overlap=drop_overlap)
+    loaded = load_sets(data, dev, holdout, test or [], seed, limit=limit, as_=as_, lenient=lenient)
+    checked = replace(loaded, arm=VariantArm.of(variant, arm)).checked(drop_overlap=drop_overlap)
     folder = out or Path("searched") / loaded.train.card.file_name
     with progress_bar("trials") as progress:
         findings = search_settings(

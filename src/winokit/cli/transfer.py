@@ -109,8 +109,8 @@ def transfer(
         clip=clip,
         evaluate_every=evaluate_every,
         patience=patience,
-        keep=keep,
-        precision=precision,
+        keep=keep,  # type: ignore[arg-type]
+        precision=precision,  # type: ignore[arg-type]
         checkpoint_every=checkpoint_every,
     )
     grid = grid_of(

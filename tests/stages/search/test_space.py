@@ -83,7 +83,7 @@ def test_lists_and_ranges_are_read_as_written():
         ({"learning_rate": "-1e-5"}, "learning_rate: a number above 0 expected, found -1e-05"),
         ({"learning_rate": "1e-4..1e-6"}, "a range goes up from a number above 0"),
         ({"warmup": "0..0.1"}, "--warmup 0..0.1: a range goes up from a number above 0"),
-        ({"warmup": "1.5"}, "warmup: a share of the steps below 1 expected"),
+        ({"warmup": "1.5"}, "warmup: 0 or more and a number below 1 expected"),
         ({"batch_size": "8.5"}, r"--batch-size 8.5: whole numbers .* found '8.5'"),
         ({"batch_size": "0,8"}, "batch_size: 1 or more expected, found 0"),
         ({"epochs": "3,3"}, "--epochs 3,3: 3 stands there twice"),

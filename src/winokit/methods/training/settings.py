@@ -7,77 +7,69 @@ problems and 10 to 40 epochs, with a weight decay of 0.001 on every weight. Smal
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from importlib.util import find_spec
+from typing import Annotated, Any, Literal
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import MissingExtra
+from winokit.settings import Help, Settings
 
-PRECISIONS = ("auto", "float32", "bfloat16")
-KEEP = ("best", "last")
-SEEDS = 2**63
-"""Seeds are below this: torch takes none that is higher."""
+FORMALIZATION_HELP = (
+    "mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent or p-span, with switches after a question mark: "
+    "mc-mlm?loss=margin, mc-sent?style=winogrande"
+)
+Keep = Literal["best", "last"]
+Precision = Literal["auto", "float32", "bfloat16"]
+
+Trainable = Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder, or a trained folder.", metavar="SPEC")]
+Device = Annotated[str | None, Help("cpu, cuda, cuda:1 or mps. Default: the best there is.")]
+VariantName = Annotated[
+    str | None, Help("no-cands, part-sent, local-context or special-word; part-sent?style=code.", metavar="NAME")
+]
+ArmName = Annotated[str | None, Help("original->variant or variant->variant: trained on, tested on.")]
+DropOverlap = Annotated[
+    bool, Help("Leave out what gives held-out problems away (the same, near, or a twin); without it they are refused.")
+]
+Save = Annotated[bool, Help("Keep the weights of every run.")]
+"""Parameters that the verbs which train have in common, with their help."""
 
 
 @dataclass(frozen=True)
-class TrainSettings:
-    """One training run."""
+class TrainSettings(Settings):
+    """One training run. Its fields, in their order, are part of what a run is known by: see `identity`."""
 
-    formalization: str = "mc-mlm"
-    learning_rate: float = 1e-5
-    epochs: int = 8
-    steps: int | None = None
-    """At most this many steps; the learning rate falls to zero over these."""
-    batch_size: int = 16
-    """Problems in a batch (single options, for formalizations that train pointwise)."""
-    tokens: int | None = None
-    """Tokens in a batch, padding counted, in place of a number of problems."""
-    accumulate: int = 1
-    """Batches whose gradients are added up before a step."""
-    warmup: float = 0.1
-    """Share of the steps over which the learning rate rises."""
-    weight_decay: float = 0.0
-    clip: float = 1.0
-    """Longest gradient; 0 for no limit."""
-    seed: int = 0
-    """Of the head's first weights, of dropout and of the order of batches."""
-    evaluate_every: int | None = None
-    """Steps between evaluations on the dev set; None for once an epoch."""
-    patience: int | None = None
-    """Evaluations without a better one after which training stops."""
-    keep: str = "best"
-    """The weights that are best on the dev set, or the last."""
-    precision: str = "auto"
+    formalization: Annotated[str, Help(FORMALIZATION_HELP, metavar="NAME")] = "mc-mlm"
+    learning_rate: Annotated[float, Help("The highest learning rate.", above=0)] = 1e-5
+    epochs: Annotated[int, Help("Passes over the data.", least=1)] = 8
+    steps: Annotated[int | None, Help("At most so many steps.", least=1)] = None
+    """The learning rate falls to zero over these."""
+    batch_size: Annotated[int, Help("Problems in a batch.", least=1)] = 16
+    """Single options, for formalizations that train pointwise."""
+    tokens: Annotated[int | None, Help("Tokens in a batch, in place of a number of problems.", least=1)] = None
+    """Padding is counted."""
+    accumulate: Annotated[int, Help("Batches to a step.", least=1)] = 1
+    warmup: Annotated[float, Help("Share of the steps over which the rate rises.", least=0, below=1)] = 0.1
+    weight_decay: Annotated[float, Help("Weight decay, on every weight.", least=0)] = 0.0
+    clip: Annotated[float, Help("Longest gradient; 0 for no limit.", least=0)] = 1.0
+    seed: Annotated[int, Help("Of head, dropout, order of batches and holdout.", least=0, below=2**63)] = 0
+    """torch takes none that is higher."""
+    evaluate_every: Annotated[
+        int | None, Help("Steps between evaluations on the dev set. Default: once an epoch.", least=1)
+    ] = None
+    patience: Annotated[int | None, Help("Stop after so many evaluations without a better one.", least=1)] = None
+    keep: Annotated[Keep, Help("Which weights: best on the dev set, or last.")] = "best"
+    precision: Annotated[Precision, Help("auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto"
     """Of the encoder in training; `auto` is bfloat16 on a GPU that has it, else float32."""
-    checkpoint_every: int | None = None
-    """Steps between checkpoints; None for every few minutes, 0 for none."""
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "accumulate"):
-            _at_least(name, getattr(self, name), 1)
-        for name in ("steps", "tokens", "evaluate_every", "patience"):
-            if getattr(self, name) is not None:
-                _at_least(name, getattr(self, name), 1)
-        for name in ("clip", "weight_decay", "seed"):
-            _at_least(name, getattr(self, name), 0)
-        if self.seed >= SEEDS:
-            raise BadInput(f"seed: a number below 2^63 expected, found {self.seed}")
-        if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            raise BadInput(f"learning_rate: a number above 0 expected, found {self.learning_rate}")
-        if not 0 <= self.warmup < 1:
-            raise BadInput(f"warmup: a share of the steps below 1 expected, found {self.warmup}")
-        if self.precision not in PRECISIONS:
-            raise UnknownName("precision", self.precision, PRECISIONS)
-        if self.keep not in KEEP:
-            raise UnknownName("choice of weights", self.keep, KEEP)
+    checkpoint_every: Annotated[
+        int | None, Help("Steps between checkpoints; 0: none. Default: every two minutes.", least=0)
+    ] = None
 
     def identity(self) -> dict[str, Any]:
         """Whatever decides the weights; how often a checkpoint is written does not."""
-        told = asdict(self)
-        del told["checkpoint_every"]
-        return told
+        return {name: value for name, value in asdict(self).items() if name != "checkpoint_every"}
 
 
-def _at_least(name: str, value: float, least: int) -> None:
-    if not (value >= least and math.isfinite(value)):
-        raise BadInput(f"{name}: {least} or more expected, found {value}")
+def need_training(verb: str, *more: str) -> None:
+    """Refuse where there is nothing to train with: torch, transformers, and what else a verb names."""
+    if not all(find_spec(name) for name in ("torch", "transformers", *more)):
+        raise MissingExtra(f"winokit {verb}", "train")

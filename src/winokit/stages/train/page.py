@@ -61,7 +61,12 @@ def write_train_page(folder: Path) -> Path:
         page = train_page(results, curve)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{folder}: not the folder of a finished training run ({error})") from None
-    write_page(folder / REPORT / INDEX, "stages/train/page.html.j2", page=page)
+    write_page(page_of(folder), "stages/train/page.html.j2", page=page)
+    return page_of(folder)
+
+
+def page_of(folder: Path) -> Path:
+    """Where the page of a run's folder lies."""
     return folder / REPORT / INDEX
 
 
