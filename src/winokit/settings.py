@@ -49,6 +49,8 @@ class Help:
     """What may be typed, where Python takes more: `list[str]` for what may be one name, several, or objects."""
     also: str | None = None
     """Another name of the option: `license` for `licence`."""
+    noun: str | None = None
+    """What an error calls a value that is none of the choices, where the parameter's name will not do."""
     shown: bool = True
     """Whether the default is worth showing: the help says it better, or there is none."""
 
@@ -76,11 +78,10 @@ def check(name: str, value: Any, hint: Any) -> None:
     """Refuse a value outside the bounds, or the choices, of its annotation."""
     if value is None:
         return
-    choices = choices_of(hint)
+    choices, said = choices_of(hint), help_of(hint)
     for each in value if isinstance(value, (list, tuple)) else (value,):
         if choices and each not in choices and isinstance(each, str):
-            raise UnknownName(name.replace("_", " "), each, choices)
-        said = help_of(hint)
+            raise UnknownName((said and said.noun) or name.replace("_", " "), each, choices)
         if said is not None and isinstance(each, (int, float)) and not isinstance(each, bool):
             _check_bounds(name, each, said)
 
@@ -98,8 +99,8 @@ def _check_bounds(name: str, value: float, said: Help) -> None:
 
 
 def help_of(hint: Any) -> Help | None:
-    """The help of an annotation, where it has one."""
-    return next((part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Help)), None)
+    """The help of an annotation, where it has one; the last one, where a shared annotation is used with other words."""
+    return next((part for part in reversed(getattr(hint, "__metadata__", ())) if isinstance(part, Help)), None)
 
 
 def choices_of(hint: Any) -> tuple[str, ...]:

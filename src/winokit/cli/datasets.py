@@ -1,56 +1,37 @@
-"""`winokit datasets`: what is known, where to get it, its licence."""
+"""What `winokit datasets` shows: what is known, where to get it, its licence; or the file formats."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
-import typer
-
-from winokit.cli.common import Json, console, print_json
-
-
-def datasets(
-    formats: Annotated[bool, typer.Option("--formats", help="List the file formats instead.")] = False,
-    json: Json = False,
-) -> None:
-    """List known datasets, their licences and where to get them."""
-    if formats:
-        _formats(json)
-        return
-    from dataclasses import asdict
-
-    from winokit.data.catalogue import CATALOGUE
-
-    entries = list(CATALOGUE.values())
-    if json:
-        print_json(
-            [
-                asdict(entry.card) | {"problems": entry.problems, "formats": entry.formats, "bundled": entry.bundled}
-                for entry in entries
-            ]
-        )
-        return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for name in ("name", "problems", "people", "licence", "where", "reference"):
-        table.add_column(name, overflow="fold", justify="right" if name == "people" else "left")
-    for entry in entries:
-        card = entry.card
-        human = "" if card.human_accuracy is None else f"{card.human_accuracy:.1%}"
-        table.add_row(card.name, entry.problems, human, card.licence, card.source, card.citation)
-    console().print(table)
+from winokit.cli.options import Lines
+from winokit.data.catalogue import CatalogueEntry
+from winokit.data.formats import Format
+from winokit.drawing.tables import table
 
 
-def _formats(json: bool) -> None:
-    from winokit.data.formats import FORMATS
+def lines(known: Sequence[CatalogueEntry] | Sequence[Format]) -> Lines:
+    """A table of datasets, or a line per format."""
+    yield from (f"{each.name:22}{each.about}" for each in known if isinstance(each, Format))
+    entries = [each for each in known if isinstance(each, CatalogueEntry)]
+    if entries:
+        heads = ("name", "problems", "people", "licence", "where", "reference")
+        yield table(heads, [_cells(entry) for entry in entries], words=(1, 3, 4, 5))
 
-    rows = [
-        {"format": found.name, "about": found.about, "writes": found.render is not None}
-        for found in sorted(FORMATS.values(), key=lambda found: found.name)
+
+def _cells(entry: CatalogueEntry) -> list[str]:
+    card = entry.card
+    human = "" if card.human_accuracy is None else f"{card.human_accuracy:.1%}"
+    return [card.name, entry.problems, human, card.licence, card.source, card.citation]
+
+
+def as_json(known: Sequence[CatalogueEntry] | Sequence[Format]) -> Any:
+    """A list of objects, one per dataset or format."""
+    return [
+        {"format": each.name, "about": each.about, "writes": each.render is not None}
+        if isinstance(each, Format)
+        else asdict(each.card) | {"problems": each.problems, "formats": each.formats, "bundled": each.bundled}
+        for each in known
     ]
-    if json:
-        print_json(rows)
-        return
-    for row in rows:
-        typer.echo(f"{row['format']:22}{row['about']}")

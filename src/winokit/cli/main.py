@@ -68,10 +68,22 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
     ),
     "compare": ("winokit.cli.compare:compare", "Compare runs: paired tests, corrected for their number, and a page."),
     "report": ("winokit.cli.report:report", "Write the report of an audit or a training run anew."),
-    "stats": ("winokit.cli.stats:stats", "Count problems, groups, words and vocabulary."),
-    "check": ("winokit.cli.check:check", "Find leaks, broken twins, duplicates and broken rules."),
-    "convert": ("winokit.cli.convert:convert", "Write a dataset in another format."),
-    "datasets": ("winokit.cli.datasets:datasets", "List known datasets, their licences and where to get them."),
+    "stats": (
+        Verb("winokit.data.verbs:stats", "winokit.cli.stats", "counting"),
+        "Count problems, groups, words and vocabulary.",
+    ),
+    "check": (
+        Verb("winokit.data.verbs:check", "winokit.cli.check", "checking"),
+        "Find leaks, broken twins, duplicates and broken rules.",
+    ),
+    "convert": (
+        Verb("winokit.data.verbs:convert", "winokit.cli.convert", "converting"),
+        "Write a dataset in another format.",
+    ),
+    "datasets": (
+        Verb("winokit.data.verbs:datasets", "winokit.cli.datasets", "looking"),
+        "List known datasets, their licences and where to get them.",
+    ),
     "score": ("winokit.cli.score:score", "Score every problem with a model and write predictions.jsonl."),
     "embed": ("winokit.cli.embed:embed", "Embed every problem and write one row each to a .npy file."),
     "train": (

@@ -12,22 +12,24 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
 from winokit.drawing.tables import console, progress_bar
 from winokit.progress import telling
-from winokit.settings import Help, help_of
+from winokit.settings import Help, choices_of, help_of
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 HANDLED = ("progress",)
 """Parameters that the command line fills in by itself."""
-Lines = Iterable["str | Table"]
 Questions = Mapping[str, tuple[str, type]]
 """By parameter, a question and the type of its answer."""
+Lines = Iterable["str | Text | Table"]
+"""What a verb shows a person: sentences, lines with a style, tables."""
 
 
 def command(
@@ -90,7 +92,7 @@ def show(result: Any, machine: bool) -> None:
         if isinstance(line, str):
             typer.echo(line)
         else:
-            console().print(line)
+            console().print(line, soft_wrap=not hasattr(line, "columns"))
 
 
 def option(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -99,6 +101,9 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     kind, required = _typed(parameter), parameter.default is inspect.Parameter.empty
     default = parameter.default
     keywords: dict[str, Any] = {"help": said.text, "metavar": said.metavar, "show_default": said.shown and not required}
+    choices = choices_of(parameter.annotation)
+    if choices:  # a wrong one is told by the library, with what was probably meant
+        keywords["metavar"] = said.metavar or "|".join(choices)
     if said.least is not None:
         keywords["min"] = said.least
     if said.most is not None:
@@ -127,6 +132,8 @@ def _plain(hint: Any) -> Any:
     """
     if get_origin(hint) is Annotated:
         return _plain(get_args(hint)[0])
+    if get_origin(hint) is Literal:
+        return str
     if get_origin(hint) in (tuple, list, Sequence, Iterable):
         return list[_plain(get_args(hint)[0])]  # type: ignore[misc]
     if get_origin(hint) in (Union, UnionType):

@@ -25,7 +25,8 @@ Datasets = Annotated[
 ]
 View = Literal["binary", "choice", "judgements"]
 As = Annotated[
-    View | None, Help("Another view: binary, choice (merge yes/no judgements) or judgements.", metavar="VIEW")
+    View | None,
+    Help("Another view: binary, choice (merge yes/no judgements) or judgements.", metavar="VIEW", noun="view"),
 ]
 Labels = Annotated[
     Sequence[str | Path],

@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str | Text]], *, left: int = 1, title: str | None = None
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    *,
+    left: int = 1,
+    words: Sequence[int] = (),
+    title: str | None = None,
 ) -> Table:
-    """A table without lines: the first `left` columns are words, the rest numbers, which stand to the right.
+    """A table without lines: the first `left` columns, and those at `words`, are words; the others stand to the right.
 
     Cells are taken as they are: brackets are no markup. `dim` marks one that chance would explain.
     """
@@ -25,8 +30,9 @@ def table(
     from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    worded = {*range(left), *(place % len(heads) for place in words)}
     for place, head in enumerate(heads):
-        drawn.add_column(Text(head), justify="left" if place < left else "right", overflow="fold")
+        drawn.add_column(Text(head), justify="left" if place in worded else "right", overflow="fold")
     for row in rows:
         drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return drawn
@@ -34,9 +40,14 @@ def table(
 
 def dim(text: str, when: bool = True) -> Text:
     """A cell in grey, where `when` says so."""
+    return styled((text, "dim" if when else ""))
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """A line of several parts, some with a style: `styled("all ", ("well", "green"))`."""
     from rich.text import Text
 
-    return Text(text, style="dim" if when else "")
+    return Text.assemble(*parts)
 
 
 def console() -> Console:

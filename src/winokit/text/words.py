@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -47,6 +48,7 @@ def whitespace(text: str) -> list[str]:
     return text.split()
 
 
+Tokens = Literal["ptb", "whitespace"]
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"ptb": ptb, "whitespace": whitespace}
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 from winokit.data.checks.contamination import Progress, find_copies
 from winokit.data.checks.duplicates import Duplicate, find_duplicates
@@ -18,6 +18,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.search import Corpus
 from winokit.problem import Dataset
 
+Check = Literal["groups", "leaks", "duplicates", "rules", "structure", "corpus", "facts"]
 CHECKS = ("groups", "leaks", "duplicates", "rules", "structure")
 CORPUS = "corpus"
 """The check that needs a corpus, and is made whenever there is one."""
@@ -51,6 +52,14 @@ class Finding:
         return asdict(self)
 
 
+class Findings(list[Finding]):
+    """What was found, and how many examples of each a person is shown."""
+
+    def __init__(self, findings: Iterable[Finding], shown: int = 2) -> None:
+        super().__init__(findings)
+        self.shown = shown
+
+
 def check(
     datasets: Sequence[Dataset],
     only: Collection[str] = CHECKS,
@@ -68,8 +77,8 @@ def check(
     if rules is not None and rules not in RULES:
         raise UnknownName("set of rules", rules, RULES)
     for name in only:
-        if name not in (*CHECKS, CORPUS, FACTS):
-            raise UnknownName("check", name, (*CHECKS, CORPUS, FACTS))
+        if name not in get_args(Check):
+            raise UnknownName("check", name, get_args(Check))
     if CORPUS in only and corpus is None:
         raise BadInput("the check 'corpus' needs an index of one: --corpus INDEX")
     if FACTS in only and not train:

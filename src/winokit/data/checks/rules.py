@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from winokit.problem import BLANK, Problem
 from winokit.text.names import gender_of
@@ -29,7 +30,8 @@ class Limits:
 
 
 WINOGRANDE = Limits()
-RULES: dict[str, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
+RuleSet = Literal["universal", "winogrande"]
+RULES: dict[RuleSet, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
 """Sets of rules by name; what holds everywhere has no limits."""
 
 
