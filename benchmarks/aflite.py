@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from winokit.methods.aflite.aflite import AFLite
-from winokit.methods.aflite.backends import chosen
 from winokit.methods.aflite.partitions import keys, salts
+from winokit.methods.aflite.rows import chosen
 
 PARTS = ("speed", "memory", "agreement", "planted", "growth", "workers")
 SETTINGS = {"ensemble_size": 64, "train_size": 15_000, "cutoff": 500, "threshold": 0.75}
@@ -199,9 +199,8 @@ def agreement(X, y, settings, backend) -> None:
     """Share of the first phase's held-out predictions that are those of scikit-learn at a tight tolerance."""
     from sklearn.linear_model import LogisticRegression
 
-    from winokit.methods.aflite.backends import hold
-    from winokit.methods.aflite.ensemble import TOLERANCES, ClassifierEnsemble
-    from winokit.methods.aflite.rows import FitPlan
+    from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
+    from winokit.methods.aflite.rows import FitPlan, hold
 
     numbers = np.arange(len(X))
     plan = FitPlan(0, settings["ensemble_size"], settings["train_size"])

@@ -19,8 +19,7 @@ from papers import WINOGRANDE_FIRST_AFLITE, WINOGRANDE_KL
 
 from winokit.cli.common import progress_bar
 from winokit.cli.score import open_cache
-from winokit.methods.aflite.components import principal_components
-from winokit.methods.aflite.divergence import divergence, estimators
+from winokit.methods.aflite.divergence import divergence, estimators, principal_components
 from winokit.methods.aflite.probe import linear_probe
 from winokit.methods.aflite.random_reduction import random_reduction
 from winokit.problem import Dataset

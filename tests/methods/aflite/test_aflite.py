@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 from winokit.errors import WinokitError
 from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.inputs import open_features
 from winokit.methods.aflite.partitions import keys, salts
-from winokit.methods.aflite.shards import open_features
 
 
 def plain_aflite(X, y, n, m, k, threshold, seed):
@@ -225,7 +225,7 @@ WRONG = {
     "answers of shape": lambda X, y: AFLite().fit(X, y[:-1]),
     "must be a matrix": lambda X, y: AFLite().fit(X[:, 0], y),
     "must be numbers": lambda X, y: AFLite().fit(X.astype(str), y),
-    "49 groups": lambda X, y: AFLite(twins="together").fit(X, y, ["a"] * 49),
+    "found 49 for 50 rows": lambda X, y: AFLite(twins="together").fit(X, y, ["a"] * 49),
     "more than 0.5 and at most 1; found 0.5": lambda X, y: AFLite(threshold=0.5),
     "more than 0.5 and at most 1; found 1.1": lambda X, y: AFLite(threshold=1.1),
     "ensemble_size must be more than 0": lambda X, y: AFLite(ensemble_size=0),

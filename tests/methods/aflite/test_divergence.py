@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.aflite import components as components_module
-from winokit.methods.aflite.components import principal_components
+from winokit.methods.aflite import divergence as components_module
 from winokit.methods.aflite.divergence import (
     bins_for,
     by_chance,
@@ -14,6 +13,7 @@ from winokit.methods.aflite.divergence import (
     kl_gaussian,
     kl_histogram,
     kl_knn,
+    principal_components,
     standard_error,
 )
 

@@ -9,8 +9,7 @@ import pytest
 
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.aflite.pmi import PMIFilter
-from winokit.methods.aflite.word_counts import pair_log_shares, word_entries
+from winokit.methods.aflite.pmi import PMIFilter, pair_log_shares, word_entries
 
 # Two twin pairs whose words go with the answers, one pair whose words do not, and a problem alone.
 TEXTS = [

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.inputs import open_features
 from winokit.methods.aflite.ray_rows import shares
-from winokit.methods.aflite.shards import open_features
 
 ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
 # Ray leaves sockets and processes to be closed when the interpreter ends.

@@ -31,12 +31,17 @@ import numpy.typing as npt
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.aflite import checkpoint
-from winokit.methods.aflite.backends import chosen, hold, precision
 from winokit.methods.aflite.checkpoint import AfliteRun
-from winokit.methods.aflite.ensemble import TOLERANCES, ClassifierEnsemble
-from winokit.methods.aflite.inputs import checked_answers, checked_features, unit_numbers
+from winokit.methods.aflite.inputs import (
+    Ints,
+    checked_answers,
+    checked_features,
+    precision,
+    unit_numbers,
+)
+from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.partitions import keys, salts
-from winokit.methods.aflite.rows import FeatureRows, FitPlan, Ints, Votes
+from winokit.methods.aflite.rows import FeatureRows, FitPlan, Votes, chosen, hold
 
 Progress = Callable[["Phase"], None]
 TWINS = ("apart", "together")

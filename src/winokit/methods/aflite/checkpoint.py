@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.methods.aflite.rows import Ints
+from winokit.methods.aflite.inputs import Doubles, Floats, Ints
 
 VERSION = 1
 # What may differ between the run that was killed and the one that goes on.
@@ -27,8 +26,8 @@ class AfliteRun:
     """When each row left, its scores, and what the next phase starts from."""
 
     phase: Ints  # -1 while a row stays
-    scores: npt.NDArray[np.float64]  # of the last phase a row was in
-    first_scores: npt.NDArray[np.float64]
+    scores: Doubles  # of the last phase a row was in
+    first_scores: Doubles
     numbers: Ints  # rows that are left, in the order they lie in memory
     history: list[dict[str, Any]] = field(default_factory=list)
     ensemble: dict[str, Any] = field(default_factory=dict)
@@ -40,7 +39,7 @@ class AfliteRun:
         return cls(np.full(count, -1), np.full(count, np.nan), np.full(count, np.nan), np.arange(count))
 
 
-def identity(X: npt.NDArray[Any], y: Ints, units: Ints, settings: dict[str, Any]) -> str:
+def identity(X: Floats, y: Ints, units: Ints, settings: dict[str, Any]) -> str:
     """A hash of everything the result depends on."""
     found = hashlib.blake2b(digest_size=16)
     for array in (X, y, units):

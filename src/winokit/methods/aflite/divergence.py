@@ -1,7 +1,8 @@
 """How far apart the two answers lie along one direction: Kullback-Leibler divergence, by three estimators.
 
-Sakaguchi et al., "WinoGrande" (2019), Figure 1, report KL(p(d1 | first answer) || p(d1 | second)) along the first
-principal component d1, and not how they estimate it. Each estimator errs in its own way, so all three are offered:
+Sakaguchi et al., "WinoGrande" (2019), https://arxiv.org/abs/1907.10641, Figure 1, report KL(p(d1 | first answer) ||
+p(d1 | second)) along the first principal component d1, and not how they estimate it. Each estimator errs in its own
+way, so all three are offered:
 
 - `histogram`: equal bins from the least to the greatest value of both answers, a constant added to every bin;
 - `knn`: distances to the k-th neighbour in the same and in the other answer (Wang, Kulkarni and Verdú, "Divergence
@@ -10,29 +11,80 @@ principal component d1, and not how they estimate it. Each estimator errs in its
 
 Where one answer has rows far out and the other none, the first two fall short of the truth. All are in nats, and above
 zero even where the answers do not differ at all; `by_chance` says by how much.
+
+Components come from a covariance that is summed over blocks in float64 (products within a block in the rows' own
+precision): d x d numbers, whatever the number of rows, which may lie in files.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.whole_groups import FloatArray, IntArray, as_labels
+from winokit.methods.aflite.inputs import Bools, Doubles, Ints, Matrix, as_labels, blocks_of, precision
 
 Values: TypeAlias = NDArray[Any]
 SMOOTHING = 0.5
 NEIGHBOURS = 10
 MOST_BINS = 100
+BLOCK_BYTES = 32_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+@dataclass(frozen=True)
+class Components:
+    """The directions in which rows differ most: a mean, one axis per component, each with its share of the variance."""
+
+    mean: Doubles
+    axes: Doubles
+    shares: Doubles
+
+    def project(self, x: Matrix, rows: Bools | None = None) -> Doubles:
+        """Coordinates of the rows (all, or those of a mask) along the components."""
+        mean, axes = self.mean.astype(precision(x)), self.axes.T.astype(precision(x))
+        return np.concatenate([(block - mean) @ axes for block in _blocks(x, rows)]).astype(np.float64)
+
+
+def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -> Components:
+    """Find the first components of the rows (all, or those of a mask).
+
+    The sign of a component means nothing; here its largest weight is positive, so that the same rows always give the
+    same picture. Where rows have fewer columns than `count`, the missing components are nought.
+    """
+    if len(x.shape) != 2 or 0 in x.shape:
+        raise BadInput(f"rows and columns of features expected, found an array of shape {x.shape}")
+    n = len(x) if rows is None else int(rows.sum())
+    if n < 2:
+        raise BadInput(f"two rows or more expected for principal components, found {n}")
+    mean = sum(block.sum(axis=0, dtype=np.float64) for block in _blocks(x, rows)) / n
+    if not np.isfinite(mean).all():
+        raise BadInput("features must be finite numbers, and some are not")
+    scatter, near = np.zeros((x.shape[1], x.shape[1])), mean.astype(precision(x))
+    for block in _blocks(x, rows):
+        apart = block - near
+        scatter += apart.T @ apart
+    total, found = float(np.trace(scatter)), min(count, x.shape[1])
+    if not total > 0:
+        raise BadInput("all rows of features are the same: there is nothing to look at")
+    values, vectors = eigh(scatter, subset_by_index=[x.shape[1] - found, x.shape[1] - 1])
+    axes, shares = np.zeros((count, x.shape[1])), np.zeros(count)
+    axes[:found], shares[:found] = vectors.T[::-1], values[::-1] / total
+    largest = axes[np.arange(count), np.abs(axes).argmax(axis=1)]
+    return Components(mean, axes * np.where(largest < 0, -1.0, 1.0)[:, None], shares)
+
+
+def _blocks(x: Matrix, rows: Bools | None) -> Iterator[Values]:
+    """The rows, some megabytes at a time."""
+    return blocks_of(x, max(1, BLOCK_BYTES // (8 * x.shape[1])), rows)
+
+
+class Divergence(NamedTuple):
     """Both directions: `forward` from the first answer to the second, `reverse` from the second to the first."""
 
     forward: float
@@ -74,7 +126,7 @@ def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
     return float(np.log(across[apart] / within[apart]).mean() + np.log(len(q) / (len(p) - 1)))
 
 
-def _kth_distance(points: FloatArray, others: FloatArray, k: int) -> FloatArray:
+def _kth_distance(points: Doubles, others: Doubles, k: int) -> Doubles:
     """Distance from each point to the k-th nearest of the others, which are sorted."""
     window = np.searchsorted(others, points)[:, None] + np.arange(-k, k)
     outside = (window < 0) | (window >= len(others))
@@ -113,7 +165,7 @@ def divergence(values: Values, y: Values, estimate: Estimator) -> Divergence:
 
 
 def by_chance(
-    values: Values, y: Values, estimate: Estimator, numbers: IntArray, *, draws: int = 20, seed: int = 0
+    values: Values, y: Values, estimate: Estimator, numbers: Ints, *, draws: int = 20, seed: int = 0
 ) -> Divergence:
     """What the estimator gives when answers mean nothing: the mean over draws in which whole groups are turned.
 
@@ -121,22 +173,21 @@ def by_chance(
     """
     rng, groups = np.random.default_rng(seed), int(numbers.max()) + 1
     found = [divergence(values, y ^ rng.integers(2, size=groups)[numbers], estimate) for _ in range(draws)]
-    return Divergence(float(np.mean([d.forward for d in found])), float(np.mean([d.reverse for d in found])))
+    return Divergence(*(float(np.mean(way)) for way in zip(*found, strict=True)))
 
 
 def standard_error(
-    values: Values, y: Values, estimate: Estimator, numbers: IntArray, *, draws: int = 200, seed: int = 0
+    values: Values, y: Values, estimate: Estimator, numbers: Ints, *, draws: int = 200, seed: int = 0
 ) -> Divergence:
     """The standard error of an estimate, from draws of whole groups with replacement.
 
     Not for `knn`: a draw repeats rows, and repeated rows are at no distance from each other.
     """
     rng, order = np.random.default_rng(seed), np.argsort(numbers, kind="stable")
-    sizes = np.bincount(numbers)
-    found = []
+    sizes, found = np.bincount(numbers), []
     for _ in range(draws):
         times = np.bincount(rng.integers(len(sizes), size=len(sizes)), minlength=len(sizes))
         rows = np.repeat(order, np.repeat(times, sizes))
         if 0 < y[rows].sum() < len(rows):
             found.append(divergence(values[rows], y[rows], estimate))
-    return Divergence(float(np.std([d.forward for d in found])), float(np.std([d.reverse for d in found])))
+    return Divergence(*(float(np.std(way)) for way in zip(*found, strict=True)))

@@ -1,68 +1,188 @@
-"""What filtering is given, checked: arrays of numbers, two answers, groups by any name."""
+"""What debiasing is given, checked: features in memory or in files, two answers, groups by any name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.partitions import MOST_ROWS
-from winokit.methods.aflite.rows import Ints
-from winokit.methods.aflite.shards import Shards
 
+Bools: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
+Doubles: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[Any]
+"""In the precision of the features."""
+Groups: TypeAlias = Sequence[Hashable | None] | NDArray[Any]
+"""One group id per row, None for a row alone."""
 BLOCK = 8192  # rows looked through at a time, so that a file on disk is never read whole
+MOST_ROWS = 2**32
 
 
-def checked_features(X: npt.ArrayLike | Shards) -> Any:
+class Shards:
+    """A matrix of features whose rows lie in several .npy files; rows by slice or by numbers, as with an array."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths = paths
+        self._files = [_opened(path) for path in paths]
+        first = self._files[0]
+        for path, file in zip(paths, self._files, strict=True):
+            if file.ndim != 2 or file.shape[1:] != first.shape[1:] or file.dtype != first.dtype:
+                raise BadInput(
+                    f"{path} holds {file.dtype} of shape {file.shape}, {paths[0]} {first.dtype} of shape {first.shape}"
+                )
+        self._ends = np.cumsum([len(file) for file in self._files])
+        self.dtype = first.dtype
+        self.shape = (int(self._ends[-1]), int(first.shape[1]))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: int | slice | Ints) -> Floats:
+        if isinstance(rows, int):
+            return self[np.array([rows])].reshape(-1)
+        numbers = np.arange(len(self))[rows]
+        file_of = np.searchsorted(self._ends, numbers, side="right")
+        values = np.empty((len(numbers), self.shape[1]), dtype=self.dtype)
+        for index in np.unique(file_of):
+            here = file_of == index
+            start = self._ends[index] - len(self._files[index])
+            values[here] = self._files[index][numbers[here] - start]
+        return values
+
+    def __reduce__(self) -> tuple[type[Shards], tuple[list[Path]]]:
+        # Another process opens the files itself; the rows do not travel.
+        return Shards, (self.paths,)
+
+
+Matrix: TypeAlias = NDArray[Any] | Shards
+
+
+def open_features(path: Path | str) -> Shards:
+    """The features in a .npy file, or in all .npy files of a folder in the order of their names."""
+    path = Path(path)
+    if not path.exists():
+        raise BadInput(f"{path}: no such file or folder")
+    paths = sorted(path.glob("*.npy")) if path.is_dir() else [path]
+    if not paths:
+        raise BadInput(f"{path} holds no .npy file")
+    return Shards(paths)
+
+
+def _opened(path: Path) -> Floats:
+    try:
+        rows: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise BadInput(f"{path} is not a .npy file of numbers: {error}") from error
+    return rows
+
+
+def precision(X: Matrix) -> str:
+    """Doubles are worked on as doubles, everything else as float32."""
+    return "float64" if X.dtype == np.float64 else "float32"
+
+
+def blocks_of(X: Matrix, size: int, rows: Bools | None = None) -> Iterator[Floats]:
+    """The rows (all, or those of a mask), `size` at a time, in the precision they are worked on in."""
+    chosen = None if rows is None else np.flatnonzero(rows)
+    for start in range(0, len(X if chosen is None else chosen), size):
+        part = slice(start, start + size)
+        yield np.asarray(X[part if chosen is None else chosen[part]], precision(X))
+
+
+def checked_features(X: ArrayLike | Shards) -> Any:
     """The features as a matrix of finite numbers; files stay files."""
-    found: Any = X if isinstance(X, np.ndarray | Shards) else np.asarray(X)
-    if len(found.shape) != 2:
-        raise BadInput(f"features must be a matrix with a row for each problem; found shape {found.shape}")
-    if not (np.issubdtype(found.dtype, np.floating) or np.issubdtype(found.dtype, np.integer)):
-        raise BadInput(f"features must be numbers; found {found.dtype}")
-    if found.shape[1] == 0:
+    matrix: Any = X if isinstance(X, np.ndarray | Shards) else np.asarray(X)
+    if len(matrix.shape) != 2:
+        raise BadInput(f"features must be a matrix with a row for each problem; found shape {matrix.shape}")
+    if not (np.issubdtype(matrix.dtype, np.floating) or np.issubdtype(matrix.dtype, np.integer)):
+        raise BadInput(f"features must be numbers; found {matrix.dtype}")
+    if matrix.shape[1] == 0:
         raise BadInput("features have no columns")
-    if len(found) > MOST_ROWS:
-        raise BadInput(f"found {len(found):,} rows; partitions have keys for {MOST_ROWS:,}")
+    if len(matrix) > MOST_ROWS:
+        raise BadInput(f"found {len(matrix):,} rows; partitions have keys for {MOST_ROWS:,}")
     varies = False
-    for start in range(0, len(found), BLOCK):
-        block = found[start : start + BLOCK]
+    for start in range(0, len(matrix), BLOCK):
+        block = matrix[start : start + BLOCK]
         wrong = ~np.isfinite(block).all(axis=1)
         if wrong.any():
             row = start + int(np.flatnonzero(wrong)[0])
             raise BadInput(f"row {row} of the features holds a number that is not finite; remove it or embed it anew")
-        varies = varies or bool((block != found[0]).any())
+        varies = varies or bool((block != matrix[0]).any())
     if not varies:
         raise BadInput("every row of the features is the same: there is nothing to tell problems apart by")
-    return found
+    return matrix
 
 
-def checked_answers(y: npt.ArrayLike, count: int) -> Ints:
+def checked_answers(y: ArrayLike, rows: int) -> Ints:
     """The answers as 0 and 1, the smaller of the two values first."""
-    found = np.asarray(y)
-    if found.shape != (count,):
-        raise BadInput(f"found {count:,} rows of features and answers of shape {found.shape}: one each is needed")
-    values = np.unique(found)
+    answers = np.asarray(y)
+    if answers.shape != (rows,):
+        raise BadInput(f"found {rows:,} rows of features and answers of shape {answers.shape}: one each is needed")
+    values = np.unique(answers)
     if len(values) != 2:
         shown = ", ".join(str(value) for value in values[:5])
         raise BadInput(f"filtering needs two different answers; found {len(values)} ({shown})")
-    answers: Ints = (found == values[1]).astype(np.int64)
-    return answers
+    labels: Ints = (answers == values[1]).astype(np.int64)
+    return labels
 
 
-def unit_numbers(groups: Sequence[Any] | npt.NDArray[Any] | None, count: int) -> Ints:
+def as_labels(y: ArrayLike) -> Ints:
+    """One answer per row, 0 or 1; rows of one answer alone will do."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or not len(labels) or not np.isin(labels, (0, 1)).all():
+        raise BadInput("one answer per row expected, 0 for the first candidate or 1 for the second")
+    return labels.astype(np.int64)
+
+
+def numbered(groups: Groups | None, rows: int) -> Ints:
+    """Groups as numbers from 0; a row alone is a group of its own, and so is every row where there are no groups.
+
+    >>> numbered(["a", None, "a", None], 4).tolist()
+    [0, 1, 0, 2]
+    """
+    if groups is None:
+        return np.arange(rows)
+    if len(groups) != rows:
+        raise BadInput(f"one group id per row expected, found {len(groups):,} for {rows:,} rows")
+    if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
+        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    known = {group: number for number, group in enumerate(dict.fromkeys(g for g in groups if g is not None))}
+    free = count(len(known))
+    return np.fromiter((next(free) if group is None else known[group] for group in groups), np.int64, rows)
+
+
+def unit_numbers(groups: Groups | None, rows: int) -> Ints:
     """For each row the number of the first row of its group; its own where it has none.
 
     >>> unit_numbers(["a", None, "a", "b"], 4).tolist()
     [0, 1, 0, 3]
     """
-    if groups is None:
-        return np.arange(count)
-    if len(groups) != count:
-        raise BadInput(f"found {count:,} rows of features and {len(groups):,} groups: one each is needed")
-    first: dict[Any, int] = {}
-    names = groups.tolist() if isinstance(groups, np.ndarray) else groups
-    return np.array([row if name is None else first.setdefault(name, row) for row, name in enumerate(names)])
+    numbers = numbered(groups, rows)
+    return np.unique(numbers, return_index=True)[1][numbers]
+
+
+def check_seed(seed: int) -> int:
+    """A seed that NumPy can draw from."""
+    if seed < 0:
+        raise BadInput(f"a seed of 0 or more expected, found {seed}")
+    return seed
+
+
+def taken_whole(order: Ints, numbers: Ints, size: int) -> Bools:
+    """The rows of the groups that come first in `order`, as many as fit into `size`; none is cut.
+
+    >>> taken_whole(np.array([1, 0, 2]), np.array([0, 0, 1, 1, 2]), 3).tolist()
+    [False, False, True, True, False]
+    """
+    rows = len(numbers)
+    if not 1 <= size <= rows:
+        raise BadInput(f"a size from 1 to {rows} expected, the number of rows there are; found {size}")
+    sizes = np.bincount(numbers)
+    taken = np.zeros(len(sizes), np.bool_)
+    taken[order[np.cumsum(sizes[order]) <= size]] = True
+    return taken[numbers]

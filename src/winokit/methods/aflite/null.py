@@ -20,12 +20,11 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
-from winokit.methods.aflite.inputs import checked_answers, checked_features, unit_numbers
-from winokit.methods.aflite.rows import Ints
+from winokit.methods.aflite.inputs import Doubles, Groups, Ints, checked_answers, checked_features, unit_numbers
 from winokit.methods.aflite.sequential import SequentialRank, rank
 
 SEEDS_APART = 1_000_003
@@ -41,7 +40,7 @@ class NullModel:
     null_removed: tuple[int, ...]
     at_threshold: int  # rows at or over the threshold in the real run's first phase
     null_at_threshold: tuple[int, ...]
-    q_values: npt.NDArray[np.float64]  # one a row
+    q_values: Doubles  # one per row
 
     @property
     def expected(self) -> float:
@@ -57,8 +56,8 @@ class NullModel:
 def null_runs(
     real: AFLite,
     X: Any,
-    y: npt.ArrayLike,
-    groups: Sequence[Any] | npt.NDArray[Any] | None = None,
+    y: ArrayLike,
+    groups: Groups | None = None,
     *,
     others: Sequence[AFLite] = (),
     runs: int = 39,
@@ -75,7 +74,7 @@ def null_runs(
     y = checked_answers(y, len(X))
     units = unit_numbers(groups, len(X))
     removed: list[int] = []
-    scores: list[npt.NDArray[np.float64]] = []
+    scores: list[Doubles] = []
 
     def relabelled_removals() -> Iterator[int]:
         """Removals of one relabelled run after the other, those made for an earlier rank first."""
@@ -115,9 +114,7 @@ def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
     return y ^ flips[units]
 
 
-def q_values(
-    scores: npt.NDArray[np.float64], null_scores: Sequence[npt.NDArray[np.float64]]
-) -> npt.NDArray[np.float64]:
+def q_values(scores: Doubles, null_scores: Sequence[Doubles]) -> Doubles:
     """Share of chance among rows scoring at least as well; 1 for a row without a score.
 
     >>> q_values(np.array([0.9, 0.8, 0.4]), [np.array([0.8, 0.3, 0.2]), np.array([0.5, 0.4, 0.1])]).tolist()
@@ -133,7 +130,7 @@ def q_values(
     return found
 
 
-def _at_least(levels: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> Ints:
+def _at_least(levels: Doubles, scores: Doubles) -> Ints:
     """How many scores reach each level."""
     known = np.sort(scores[~np.isnan(scores)])
     return len(known) - np.searchsorted(known, levels, side="left")

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, hypergeom, norm
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.whole_groups import BoolArray, FloatArray, Groups, IntArray, numbered
-from winokit.methods.aflite.word_counts import word_entries
+from winokit.methods.aflite.inputs import Bools, Doubles, Groups, Ints, numbered
+from winokit.methods.aflite.pmi import word_entries
 
 NEGATIONS = frozenset(
     "not n't n’t never no nobody none nothing nowhere neither nor cannot without hardly barely scarcely".split()
@@ -57,7 +57,7 @@ class Overuse:
 
 
 def overused_words(
-    texts: Sequence[Sequence[str]], sides: Sides, *, fewest: int = 10, best: IntArray | None = None
+    texts: Sequence[Sequence[str]], sides: Sides, *, fewest: int = 10, best: Ints | None = None
 ) -> list[Overuse]:
     """Every word that stands in `fewest` rows or more: the surest over-use first, the surest under-use last."""
     entries = word_entries(texts, once=True)
@@ -72,7 +72,7 @@ def overused_words(
 
 
 def overused_lengths(
-    texts: Sequence[Sequence[str]], sides: Sides, *, bins: int = LENGTH_BINS, best: IntArray | None = None
+    texts: Sequence[Sequence[str]], sides: Sides, *, bins: int = LENGTH_BINS, best: Ints | None = None
 ) -> list[Overuse]:
     """Lengths in words, in about equally frequent bins from short to long."""
     lengths = np.array([len(text) for text in texts])
@@ -83,7 +83,7 @@ def overused_lengths(
     return _overuse(names, np.arange(len(lengths)), traits, sides, best)
 
 
-def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides, *, best: IntArray | None = None) -> list[Overuse]:
+def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides, *, best: Ints | None = None) -> list[Overuse]:
     """One line: a text with a negation in it, of the list `NEGATIONS`."""
     rows = np.array([row for row, text in enumerate(texts) if not NEGATIONS.isdisjoint(text)], np.int64)
     return _overuse(["negated"], rows, np.zeros(len(rows), np.int64), sides, best)
@@ -92,12 +92,12 @@ def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides, *, best: Int
 class Sides:
     """Removed and kept rows, each weighed so that a group counts as one on each side it is on."""
 
-    def __init__(self, removed: Sequence[bool] | BoolArray, groups: Groups | None = None) -> None:
-        self.removed: BoolArray = np.asarray(removed, np.bool_)
+    def __init__(self, removed: Sequence[bool] | Bools, groups: Groups | None = None) -> None:
+        self.removed: Bools = np.asarray(removed, np.bool_)
         numbers = numbered(groups, len(self.removed))
         side = numbers * 2 + self.removed
         members = np.bincount(side, minlength=2 * len(self.removed))
-        self.weights: FloatArray = 1.0 / members[side]
+        self.weights: Doubles = 1.0 / members[side]
         self.units = (round(self.weights[~self.removed].sum()), round(self.weights[self.removed].sum()))
         """How many groups have kept members, and how many have removed ones."""
         if not all(self.units):
@@ -106,7 +106,7 @@ class Sides:
 
 def log_odds(
     a: NDArray[Any], of_a: float, b: NDArray[Any], of_b: float, *, prior: float = PRIOR, level: float = LEVEL
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[Doubles, Doubles, Doubles]:
     """Log odds ratios of a of A against b of B, with the lower and upper ends of their intervals.
 
     >>> ratio, low, high = log_odds(np.array([400]), 1000, np.array([200]), 1000)
@@ -122,17 +122,15 @@ def log_odds(
     return ratio, ratio - half, ratio + half
 
 
-def p_values(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArray:
+def p_values(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> Doubles:
     """Fisher's exact test of a of A against b of B: twice the smaller tail."""
     a, having = np.rint(a), np.rint(a) + np.rint(b)
     tails = [known(at, of_a + of_b, having, of_a) for known, at in ((hypergeom.cdf, a), (hypergeom.sf, a - 1))]
-    found: FloatArray = np.minimum(1.0, 2 * np.minimum(*tails))
+    found: Doubles = np.minimum(1.0, 2 * np.minimum(*tails))
     return found
 
 
-def _overuse(
-    names: Sequence[str], rows: IntArray, traits: IntArray, sides: Sides, best: IntArray | None
-) -> list[Overuse]:
+def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides, best: Ints | None) -> list[Overuse]:
     """The table of traits, where entry i says that row `rows[i]` has trait `traits[i]`."""
     if not names:
         return []
@@ -150,7 +148,7 @@ def _overuse(
     ]
 
 
-def _examples(traits: int, rows: IntArray, of: IntArray, best: IntArray | None) -> list[tuple[int, ...]]:
+def _examples(traits: int, rows: Ints, of: Ints, best: Ints | None) -> list[tuple[int, ...]]:
     """The first few rows of each trait, in the order of `best` (row numbers) or as they stand."""
     if best is not None:
         rank = np.full(int(max(rows.max(initial=0), best.max(initial=0))) + 1, len(best))

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winokit.errors import BadInput
-
 Keys = npt.NDArray[np.uint32]
-MOST_ROWS = 2**32
 _FIRST, _SECOND = 0x85EBCA6B, 0xC2B2AE35  # the two multipliers of the finalizer
 _LOW = 0xFFFFFFFF
 
 
 def salts(seed: int, phase: int, classifiers: Sequence[int]) -> Keys:
-    """Two numbers a classifier, as two rows.
+    """Two numbers per classifier, as two rows.
 
     >>> salts(0, 1, range(3)).shape
     (2, 3)
@@ -52,12 +49,6 @@ def torch_keys(rows: Any, salt: Any) -> Any:
     found = (rows[:, None] + salt[0]) & _LOW
     found = _torch_mix(found) ^ salt[1]
     return _torch_mix(found)
-
-
-def checked_rows(count: int) -> None:
-    """Refuse more rows than there are keys."""
-    if count > MOST_ROWS:
-        raise BadInput(f"found {count:,} rows; partitions have keys for {MOST_ROWS:,}")
 
 
 def _mix(found: Keys) -> None:

@@ -16,7 +16,7 @@ more (the mean over its members on each side), and problems without a twin (`alo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -24,23 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.aflite.whole_groups import (
-    BoolArray,
-    FloatArray,
-    Groups,
-    IntArray,
-    as_labels,
-    check_seed,
-    check_size,
-    numbered,
-    taken_whole,
-)
-from winokit.methods.aflite.word_counts import WordEntries, pair_log_shares, word_entries
+from winokit.methods.aflite.inputs import Bools, Doubles, Groups, Ints, as_labels, check_seed, numbered, taken_whole
 
 Variant: TypeAlias = Literal["difference", "absolute", "maximum", "second-order"]
 VARIANTS = ("difference", "absolute", "maximum", "second-order")
 COUNTS = ("tokens", "types")
 ALONE = ("own", "first", "last")
+MOST_PAIRS = 2_000_000
+"""Occurrences of pairs held at once: about 200 MB with what sorting them takes."""
+MIXER = 0x9E3779B97F4A7C15
+"""Spreads pairs over parts: neighbouring pairs do not stay together."""
 
 
 @dataclass
@@ -69,9 +62,9 @@ class PMIFilter:
     count: str = "tokens"
     alone: str = "own"
     seed: int = 0
-    keep_: BoolArray = field(init=False, repr=False)
+    keep_: Bools = field(init=False, repr=False)
     """True for the rows that stay."""
-    scores_: FloatArray = field(init=False, repr=False)
+    scores_: Doubles = field(init=False, repr=False)
     """What the rows of a group were ranked by: high is easy."""
 
     def __post_init__(self) -> None:
@@ -97,19 +90,18 @@ class PMIFilter:
         """Rank the groups of the texts, each a list of words, and keep the first ones."""
         labels = as_labels(y)
         if len(texts) != len(labels):
-            raise BadInput(f"one answer a text expected, found {len(labels)} for {len(texts)}")
-        size, numbers = check_size(self.size, len(labels)), numbered(groups, len(labels))
-        per_row = self._evidence(texts, labels)
-        scores, twins = (_largest if self.variant == "maximum" else _difference)(per_row, labels, numbers)
+            raise BadInput(f"one answer per text expected, found {len(labels)} for {len(texts)}")
+        numbers, per_row = numbered(groups, len(labels)), self._evidence(texts, labels)
+        scores, twins = _group_scores(per_row, labels, numbers, largest=self.variant == "maximum")
         if self.variant == "absolute":
             scores = np.abs(scores)
         place = np.where(twins, 0, {"own": 0, "first": -1, "last": 1}[self.alone])
         by_chance = np.random.default_rng(self.seed).permutation(len(scores))
         order = np.lexsort((by_chance, scores, place))
-        self.keep_, self.scores_ = taken_whole(order, numbers, size), scores[numbers]
+        self.keep_, self.scores_ = taken_whole(order, numbers, self.size), scores[numbers]
         return self
 
-    def _evidence(self, texts: Sequence[Sequence[str]], labels: IntArray) -> FloatArray:
+    def _evidence(self, texts: Sequence[Sequence[str]], labels: Ints) -> Doubles:
         """What a text's words say for the first answer: the sum of their PMI, or the largest."""
         entries = word_entries(texts, once=self.count == "types" or self.variant == "second-order")
         if self.variant == "second-order":
@@ -123,11 +115,11 @@ class PMIFilter:
         return np.bincount(entries.row, pmi[entries.feature], entries.rows).astype(np.float64)
 
 
-def word_pmi(entries: WordEntries, labels: IntArray, smoothing: float) -> FloatArray:
+def word_pmi(entries: WordEntries, labels: Ints, smoothing: float) -> Doubles:
     """PMI of every word with the first answer."""
     first = np.bincount(entries.feature[labels[entries.row] == 0], minlength=entries.features)
     total = np.bincount(entries.feature, minlength=entries.features)
-    shares: FloatArray = np.log((first + smoothing) / (total + 2 * smoothing))
+    shares: Doubles = np.log((first + smoothing) / (total + 2 * smoothing))
     return shares + _prior((int(first.sum()), int(total.sum())), entries.features, smoothing)
 
 
@@ -137,23 +129,102 @@ def _prior(totals: tuple[int, int], features: int, smoothing: float) -> float:
     return float(np.log((both + 2 * smoothing * features) / (first + smoothing * features))) if features else 0.0
 
 
-def _difference(per_row: FloatArray, labels: IntArray, numbers: IntArray) -> tuple[FloatArray, BoolArray]:
-    """The difference f of every group (of one answer alone: what its words say for it), and which have both answers."""
-    sums, counts = _by_label(per_row, labels, numbers), _by_label(np.ones(len(labels)), labels, numbers)
-    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
-    scores: FloatArray = means[0] - means[1]
-    return scores, (counts[0] > 0) & (counts[1] > 0)
+def _group_scores(per_row: Doubles, labels: Ints, numbers: Ints, largest: bool) -> tuple[Doubles, Bools]:
+    """Per group the difference f, or the largest value of its rows; and which groups have both answers.
 
-
-def _largest(per_row: FloatArray, labels: IntArray, numbers: IntArray) -> tuple[FloatArray, BoolArray]:
-    """The largest PMI of any word of a group, and which groups have both answers."""
-    counts = _by_label(np.ones(len(labels)), labels, numbers)
-    scores: FloatArray = np.full(counts.shape[1], -np.inf)
-    np.maximum.at(scores, numbers, per_row)
-    return scores, (counts[0] > 0) & (counts[1] > 0)
-
-
-def _by_label(values: FloatArray, labels: IntArray, numbers: IntArray) -> FloatArray:
-    """Totals of every group, for each of the two answers."""
+    Of a group with one answer alone, f is what its words say for that answer.
+    """
     groups = int(numbers.max()) + 1
-    return np.bincount(labels * groups + numbers, values, 2 * groups).reshape(2, groups).astype(np.float64)
+
+    def by_label(values: Doubles) -> Doubles:
+        return np.bincount(labels * groups + numbers, values, 2 * groups).reshape(2, groups).astype(np.float64)
+
+    sums, counts = by_label(per_row), by_label(np.ones(len(labels)))
+    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+    scores: Doubles = means[0] - means[1]
+    if largest:
+        scores = np.full(groups, -np.inf)
+        np.maximum.at(scores, numbers, per_row)
+    return scores, (counts[0] > 0) & (counts[1] > 0)
+
+
+@dataclass(frozen=True)
+class WordEntries:
+    """A word of a text, one entry each: the text's row, the word's number; sorted by row."""
+
+    row: Ints
+    feature: Ints
+    rows: int
+    words: tuple[str, ...]
+
+    @property
+    def features(self) -> int:
+        """How many different words there are."""
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class PairShares:
+    """Of pairs of words: for each row the sum of log((c(pair, first) + s) / (c(pair) + 2s)) and how many it has."""
+
+    sums: Doubles
+    lengths: Ints
+    totals: tuple[int, int]
+    """How many pairs stand in texts whose answer is the first, and in all."""
+    features: int
+    """How many different pairs there are."""
+
+
+def word_entries(texts: Sequence[Sequence[str]], *, once: bool = False) -> WordEntries:
+    """The words of the texts as entries; with `once`, a word that is repeated in a text has one."""
+    numbers: dict[str, int] = {}
+    feature = np.fromiter((numbers.setdefault(word, len(numbers)) for text in texts for word in text), np.int64)
+    row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    if once and len(feature):
+        row, feature = np.divmod(np.unique(row * len(numbers) + feature), len(numbers))
+    return WordEntries(row, feature, len(texts), tuple(numbers))
+
+
+def pair_log_shares(entries: WordEntries, labels: Ints, smoothing: float, most: int = MOST_PAIRS) -> PairShares:
+    """Count every pair of different words and sum what the pairs of each row say; `entries` have each word once.
+
+    WinoGrande's 40,000 texts hold 7.7 million pairs. They are dealt into parts by a hash, so that all occurrences of a
+    pair meet in one part and no more than about `most` are held at a time.
+    """
+    lengths = np.bincount(entries.row, minlength=entries.rows)
+    per_row = lengths * (lengths - 1) // 2
+    sums, features = np.zeros(entries.rows), 0
+    parts = max(1, -(-int(per_row.sum()) // most))
+    for part in range(parts):
+        found = [_only(part, parts, *block) for block in _pair_blocks(entries, lengths, most // 8)]
+        if not found:
+            continue
+        row, pair = (np.concatenate(column) for column in zip(*found, strict=True))
+        _, which, total = np.unique(pair, return_inverse=True, return_counts=True)
+        first = np.bincount(which[labels[row] == 0], minlength=len(total))
+        shares = np.log((first + smoothing) / (total + 2 * smoothing))
+        sums += np.bincount(row, shares[which], entries.rows)
+        features += len(total)
+    return PairShares(sums, per_row, (int(per_row[labels == 0].sum()), int(per_row.sum())), features)
+
+
+def _pair_blocks(entries: WordEntries, lengths: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:
+    """Row and number of every pair, some texts of equal length at a time."""
+    starts = np.cumsum(lengths) - lengths
+    for length in np.unique(lengths[lengths > 1]):
+        one, other = np.triu_indices(length, 1)
+        rows = np.flatnonzero(lengths == length)
+        step = max(1, most // len(one))
+        for at in range(0, len(rows), step):
+            some = rows[at : at + step]
+            words = entries.feature[starts[some][:, None] + np.arange(length)]
+            yield np.repeat(some, len(one)), (words[:, one] * entries.features + words[:, other]).ravel()
+
+
+def _only(part: int, parts: int, row: Ints, pair: Ints) -> tuple[Ints, Ints]:
+    """The pairs that belong to one part."""
+    if parts == 1:
+        return row, pair
+    mixed = (pair.astype(np.uint64) * np.uint64(MIXER)) >> np.uint64(32)
+    mine = mixed % np.uint64(parts) == part
+    return row[mine], pair[mine]

@@ -7,7 +7,6 @@ would know the other's features and take its answer, which is the wrong one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +16,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from winokit.errors import BadInput
+from winokit.methods.aflite.inputs import Bools, Groups, Ints, as_labels, blocks_of, numbered
 from winokit.methods.aflite.logistic import minimise
-from winokit.methods.aflite.whole_groups import BoolArray, Groups, IntArray, as_labels, numbered
 
 TOLERANCE = 1e-4
 """How much the log odds of held-out rows may still change, as a root mean square."""
@@ -30,9 +29,9 @@ class Probe:
     """Which rows the probe got right when they were held out."""
 
     accuracy: float
-    correct: BoolArray
-    """One flag a row that was probed, in the rows' order."""
-    fold: IntArray
+    correct: Bools
+    """One flag per row that was probed, in the rows' order."""
+    fold: Ints
     """The fold each was held out in."""
     error: float
     """What is left to solve for, in the unit of `TOLERANCE`: how far the log odds would still move."""
@@ -50,18 +49,18 @@ def linear_probe(
     """Cross-validated accuracy of logistic regression (L2, `regularisation` as scikit-learn's C), groups kept whole."""
     labels = as_labels(y)
     if len(labels) != len(x):
-        raise BadInput(f"one answer a row expected, found {len(labels)} for {len(x)} rows")
+        raise BadInput(f"one answer per row expected, found {len(labels)} for {len(x)} rows")
     fold = folds_of(numbered(groups, len(labels)), folds, seed)
     seen = fold[:, None] != np.arange(folds)
     if any(len(np.unique(labels[column])) < 2 for column in seen.T):
         raise BadInput("both answers expected in every training fold of the probe: there are too few rows")
     theta, error = _fit(x, labels, seen, regularisation)
-    margins = np.concatenate([part @ theta[:-1] for part in _blocks(x)]) + theta[-1]
+    margins = np.concatenate([part @ theta[:-1] for part in blocks_of(x, BLOCK)]) + theta[-1]
     correct = (margins[np.arange(len(fold)), fold] > 0) == (labels == 1)
     return Probe(float(correct.mean()), correct, fold, error)
 
 
-def folds_of(numbers: IntArray, folds: int, seed: int = 0) -> IntArray:
+def folds_of(numbers: Ints, folds: int, seed: int = 0) -> Ints:
     """A fold for each row: whole groups, in random order, always into the fold that has fewest rows."""
     groups = int(numbers.max()) + 1
     if not 2 <= folds <= groups:
@@ -74,14 +73,14 @@ def folds_of(numbers: IntArray, folds: int, seed: int = 0) -> IntArray:
     return of_group[numbers]
 
 
-def _fit(x: NDArray[Any], labels: IntArray, seen: BoolArray, regularisation: float) -> tuple[NDArray[Any], float]:
-    """Weights, with the intercept below them, of one classifier a column of `seen`; and the largest error left."""
+def _fit(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> tuple[NDArray[Any], float]:
+    """Weights, with the intercept below them, of one classifier per column of `seen`; and the largest error left."""
     columns, share = x.shape[1], float(seen.mean())
 
     def gradient(theta: NDArray[Any]) -> NDArray[Any]:
         found = np.zeros_like(theta)
         found[:-1] = theta[:-1] / regularisation
-        for at, part in zip(range(0, len(x), BLOCK), _blocks(x), strict=True):
+        for at, part in zip(range(0, len(x), BLOCK), blocks_of(x, BLOCK), strict=True):
             rows, weights = slice(at, at + BLOCK), theta[:-1].astype(part.dtype)
             miss = (expit(part @ weights + theta[-1]) - labels[rows, None]) * seen[rows]
             found[:-1] += part.T @ miss.astype(part.dtype)
@@ -89,7 +88,7 @@ def _fit(x: NDArray[Any], labels: IntArray, seen: BoolArray, regularisation: flo
         return found
 
     curvature = np.zeros((columns + 1, columns + 1))
-    for part in _blocks(x):
+    for part in blocks_of(x, BLOCK):
         curvature[:-1, :-1] += part.T @ part
         curvature[:-1, -1] += part.sum(axis=0, dtype=np.float64)
     curvature[-1] = curvature[:, -1]
@@ -101,9 +100,3 @@ def _fit(x: NDArray[Any], labels: IntArray, seen: BoolArray, regularisation: flo
     size = share * len(x) / 4
     found = minimise(gradient, lambda g: cho_solve(factor, g), start, tolerance=TOLERANCE, size=size)
     return found.theta, float(found.error.max())
-
-
-def _blocks(x: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The rows, some at a time, in float32 or float64; what is summed over blocks is summed in float64."""
-    precision = np.float64 if x.dtype == np.float64 else np.float32
-    return (np.asarray(x[at : at + BLOCK], precision) for at in range(0, len(x), BLOCK))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from winokit.methods.aflite.whole_groups import BoolArray, Groups, check_seed, check_size, numbered, taken_whole
+from winokit.methods.aflite.inputs import Bools, Groups, check_seed, numbered, taken_whole
 
 
-def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | None = None) -> BoolArray:
+def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | None = None) -> Bools:
     """A mask that keeps `size` of the rows, drawn at random.
 
     With `groups` whole groups are drawn, in random order until the next would exceed the size: of pairs alone and an
@@ -18,4 +18,4 @@ def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | No
     """
     numbers = numbered(groups, rows)
     order = np.random.default_rng(check_seed(seed)).permutation(int(numbers.max(initial=-1)) + 1)
-    return taken_whole(order, numbers, check_size(size, rows))
+    return taken_whole(order, numbers, size)

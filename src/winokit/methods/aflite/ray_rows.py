@@ -9,14 +9,14 @@ order, the driver knows without asking.
 from __future__ import annotations
 
 import logging
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from winokit.errors import BadInput, MissingExtra
-from winokit.methods.aflite.algebra import Floats, inverse
-from winokit.methods.aflite.partitions import Keys
-from winokit.methods.aflite.rows import FitPlan, Ints, NumpyRows, Votes, filling, train_sizes
+from winokit.methods.aflite.inputs import Floats, Ints, precision
+from winokit.methods.aflite.rows import FitPlan, NumpyRows, Votes, filling, inverse, train_sizes
 
 
 class RayRows:
@@ -41,7 +41,7 @@ class RayRows:
         threads = max(1, cores // workers)
         self.width = X.shape[1]
         self.plan = plan
-        self._dtype = np.float64 if X.dtype == np.float64 else np.float32
+        self._dtype = precision(X)
         worker = self._ray.remote(num_cpus=threads)(_RowWorker)
         self._workers = []
         self._numbers = shares(numbers, units, workers)
@@ -60,7 +60,7 @@ class RayRows:
 
     @property
     def weights(self) -> Floats:
-        return np.concatenate(self._all("weights"))
+        return np.concatenate(self._all("get_weights"))
 
     @weights.setter
     def weights(self, weights: Floats) -> None:
@@ -91,13 +91,13 @@ class RayRows:
         self._all("mark", phase, prefix.astype(np.uint32))
 
     def gradient(self, theta: Floats) -> Floats:
-        return _summed(self._all("gradient", theta))
+        return reduce(np.add, self._all("gradient", theta))
 
     def gram(self, theta: Floats) -> Floats:
-        return _summed(self._all("gram", theta))
+        return reduce(np.add, self._all("gram", theta))
 
     def votes(self) -> Votes:
-        right, made = (np.concatenate(parts) for parts in zip(*self._all("votes"), strict=True))
+        right, made = (np.concatenate(parts) for parts in zip(*self._all("counted_votes"), strict=True))
         return Votes(self.numbers, right.astype(np.int64), made.astype(np.int64))
 
     def drop(self, positions: Ints) -> Floats:
@@ -106,7 +106,7 @@ class RayRows:
         parts = [np.flatnonzero(part) for part in self._split(gone)]
         lost = self._ray.get([worker.drop.remote(part) for worker, part in zip(self._workers, parts, strict=True)])
         self._numbers = [filling(len(own), part)(own) for own, part in zip(self._numbers, parts, strict=True)]
-        return _summed(lost)
+        return reduce(np.add, lost)
 
     def _all(self, name: str, *arguments: Any) -> list[Any]:
         """What every worker answers, arguments sent once."""
@@ -118,40 +118,22 @@ class RayRows:
         return np.split(rows, np.cumsum([len(own) for own in self._numbers])[:-1])
 
 
-class _RowWorker:
-    """The rows of one worker; methods are those of `NumpyRows`, and its plain values as methods."""
+class _RowWorker(NumpyRows):
+    """The rows of one worker: what Ray calls must be a method, and what travels small."""
 
     def __init__(self, X: Any, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, threads: int) -> None:
         X = X[numbers] if hasattr(X, "paths") else X
-        self.rows = NumpyRows(X, y, units, strata, np.arange(len(numbers)), plan, threads=threads)
+        super().__init__(X, y, units, strata, np.arange(len(numbers)), plan, threads)
 
-    def weights(self) -> Floats:
-        return self.rows.weights
+    def get_weights(self) -> Floats:
+        return self.weights
 
     def set_weights(self, weights: Floats) -> None:
-        self.rows.weights = weights.copy()
+        self.weights = weights.copy()
 
-    def strata_counts(self) -> Ints:
-        return self.rows.strata_counts()
-
-    def tally(self, phase: int, prefix: Keys, bits: int) -> Ints:
-        return self.rows.tally(phase, prefix, bits)
-
-    def mark(self, phase: int, limits: Keys) -> None:
-        self.rows.mark(phase, limits)
-
-    def gradient(self, theta: Floats) -> Floats:
-        return self.rows.gradient(theta)
-
-    def gram(self, theta: Floats) -> Floats:
-        return self.rows.gram(theta)
-
-    def votes(self) -> tuple[Ints, Ints]:
-        found = self.rows.votes()
-        return found.right.astype(np.uint16), found.made.astype(np.uint16)
-
-    def drop(self, positions: Ints) -> Floats:
-        return self.rows.drop(positions)
+    def counted_votes(self) -> tuple[Ints, Ints]:
+        votes = self.votes()
+        return votes.right.astype(np.uint16), votes.made.astype(np.uint16)
 
 
 def shares(numbers: Ints, units: Ints, workers: int) -> list[Ints]:
@@ -179,11 +161,3 @@ def started(address: str | None) -> Any:
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise BadInput(f"no Ray cluster answers at {address}: {error}") from error
     return ray
-
-
-def _summed(parts: list[Floats]) -> Floats:
-    """The sum, added in the workers' order."""
-    total = parts[0].copy()
-    for part in parts[1:]:
-        total += part
-    return total

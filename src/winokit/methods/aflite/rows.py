@@ -6,7 +6,9 @@ copying it. Results are sums over a fixed number of stripes, added in order: the
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,14 +17,15 @@ from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
+from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController
 
-from winokit.methods.aflite.algebra import Floats, inverse, logistic, weighted_gram
+from winokit.errors import BadInput, MissingExtra, UnknownName
+from winokit.methods.aflite.inputs import Floats, Ints, precision
 from winokit.methods.aflite.partitions import Keys, keys, salts
 
-Ints = npt.NDArray[np.int64]
 T = TypeVar("T")
+BACKENDS = ("auto", "numpy", "torch", "torch:cpu", "torch:cuda", "ray")
 STRIPES = 8
 NARROW = 512  # columns
 SMALL = 20_000_000  # products; below it threads cost more than they save
@@ -100,7 +103,7 @@ class NumpyRows:
     def __init__(
         self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, threads: int = 0
     ) -> None:
-        dtype = np.float64 if X.dtype == np.float64 else np.float32
+        dtype = precision(X)
         self.width = X.shape[1]
         self.plan = plan
         self.numbers = numbers.copy()
@@ -268,3 +271,72 @@ def blocks(rows: slice, size: int = BLOCK) -> Iterator[slice]:
 def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def inverse(matrix: Floats, ridge: Floats) -> Floats:
+    """The inverse of a positive matrix plus a ridge on its diagonal, by Cholesky, in the ridge's precision."""
+    full = np.array(matrix, dtype=np.float64, order="F")  # as LAPACK wants it, to work in place
+    # Constant rows leave nothing but the ridge to hold a direction, and nothing at all the intercept beside them.
+    full[np.diag_indices_from(full)] += ridge[:, 0] + 1e-10 * np.trace(full) / len(full)
+    factor, failed = lapack.dpotrf(full, lower=True, overwrite_a=True)
+    if failed:
+        raise BadInput("the features are too large or too nearly dependent for logistic regression: scale them")
+    found, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
+    half: Floats = np.tril(found).astype(ridge.dtype)
+    return half + np.tril(half, -1).T
+
+
+def logistic(odds: Floats) -> Floats:
+    """1 / (1 + exp(-odds)) in a new array; where exp overflows, 0 is right.
+
+    >>> logistic(np.array([0.0, 1e4, -1e4]))
+    array([0.5, 1. , 0. ])
+    """
+    with np.errstate(over="ignore"):
+        found = np.exp(-odds)
+    found += 1
+    return np.reciprocal(found, out=found)
+
+
+def weighted_gram(X: Floats, weights: Floats) -> Floats:
+    """Sum of w x xᵀ, each x with a 1 at its end."""
+    root = np.sqrt(weights)
+    scaled = np.empty((len(X), X.shape[1] + 1), dtype=X.dtype)
+    np.multiply(X, root[:, None], out=scaled[:, :-1])
+    scaled[:, -1] = root
+    return scaled.T @ scaled
+
+
+def chosen(backend: str) -> str:
+    """The backend that "auto" means here: torch where it sees a GPU, else NumPy."""
+    if backend not in BACKENDS:
+        raise UnknownName("backend", backend, BACKENDS)
+    if backend in ("numpy", "ray"):
+        return backend
+    has_torch = importlib.util.find_spec("torch") is not None
+    if backend == "auto" and not (has_torch and shutil.which("nvidia-smi")):
+        return "numpy"
+    if not has_torch:
+        raise MissingExtra("filtering with torch", "hf")
+    import torch
+
+    if torch.cuda.is_available() and backend != "torch:cpu":
+        return "torch:cuda"
+    if backend == "torch:cuda":
+        raise BadInput("torch sees no GPU here; use --backend numpy")
+    return "numpy" if backend == "auto" else "torch:cpu"
+
+
+def hold(
+    X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, backend: str, **options: Any
+) -> FeatureRows:
+    """The rows with these numbers, in this order, on the backend; `options` are Ray's workers and address."""
+    if backend == "ray":
+        from winokit.methods.aflite.ray_rows import RayRows
+
+        return RayRows(X, y, units, strata, numbers, plan, **options)
+    if backend == "numpy":
+        return NumpyRows(X, y, units, strata, numbers, plan)
+    from winokit.methods.aflite.torch_rows import TorchRows
+
+    return TorchRows(X, y, units, strata, numbers, plan, backend.removeprefix("torch:"))

@@ -30,7 +30,7 @@ class SequentialRank:
     def outcome(self) -> str:
         """Beyond chance or within it; undecided where no draw reached it, and there were too few to tell.
 
-        >>> [Rank(1 / 20, 19).outcome, Rank(2 / 7, 7).outcome, Rank(1 / 6, 5).outcome]
+        >>> [SequentialRank(*rank).outcome for rank in ((1 / 20, 19), (2 / 7, 7), (1 / 6, 5))]
         ['beyond', 'within', 'undecided']
         """
         if self.p_value <= LEVEL:
@@ -42,7 +42,7 @@ def rank(reached: Iterable[bool], most: int) -> SequentialRank:
     """Rank by draws that are made as they are asked for: whether each reaches what was observed.
 
     >>> rank([False, True, False, False, True, False], most=39)
-    Rank(p_value=0.4, draws=5)
+    SequentialRank(p_value=0.4, draws=5)
     """
     enough = max(1, int(LEVEL * (most + 1) + 1e-9))
     count = draws = 0

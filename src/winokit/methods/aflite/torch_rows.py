@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from winokit.methods.aflite.algebra import Floats
+from winokit.methods.aflite.inputs import Floats, Ints, precision
 from winokit.methods.aflite.partitions import torch_keys
-from winokit.methods.aflite.rows import FitPlan, Ints, Votes, train_sizes
+from winokit.methods.aflite.rows import FitPlan, Votes, train_sizes
 
 
 class TorchRows:
@@ -24,7 +24,7 @@ class TorchRows:
         self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, device: str
     ) -> None:
         self.device = torch.device(device)
-        self.dtype = torch.float64 if X.dtype == np.float64 else torch.float32
+        self.dtype: torch.dtype = getattr(torch, precision(X))
         self.width = X.shape[1]
         self.plan = plan
         self.numbers = numbers.copy()

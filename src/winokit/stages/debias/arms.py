@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.aflite.aflite import AFLite, Phase
-from winokit.methods.aflite.components import Matrix
+from winokit.methods.aflite.inputs import Matrix, check_seed
 from winokit.methods.aflite.null import NullModel, null_runs
 from winokit.methods.aflite.pmi import PMIFilter
 from winokit.methods.aflite.random_reduction import random_reduction
-from winokit.methods.aflite.whole_groups import check_seed
 
 ALL, RANDOM, PMI, AFLITE = "all", "random", "pmi", "aflite"
 METHODS = (AFLITE, PMI, RANDOM)

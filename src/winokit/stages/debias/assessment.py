@@ -15,23 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.components import Components, principal_components
 from winokit.methods.aflite.divergence import (
     NEIGHBOURS,
     SMOOTHING,
+    Components,
     Divergence,
     Estimator,
     bins_for,
     by_chance,
     divergence,
     estimators,
+    principal_components,
     standard_error,
 )
+from winokit.methods.aflite.inputs import numbered
 from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.probe import Probe, linear_probe
 from winokit.methods.aflite.random_reduction import random_reduction
 from winokit.methods.aflite.sequential import SequentialRank, rank
-from winokit.methods.aflite.whole_groups import numbered
 from winokit.methods.metrics import share_interval
 from winokit.results import Metric
 from winokit.stages.debias.arms import PMI, RANDOM, DebiasArm, DebiasRows

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.components import Matrix
-from winokit.methods.aflite.shards import open_features
+from winokit.methods.aflite.inputs import Matrix, open_features
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.features import embed
 from winokit.methods.scoring.planner import Progress

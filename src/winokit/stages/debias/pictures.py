@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.methods.aflite.components import Components
+from winokit.methods.aflite.divergence import Components
 from winokit.stages.debias.arms import DebiasArm, DebiasRows
 
 CELLS = 32

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from winokit import __version__
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.aflite.components import principal_components
+from winokit.methods.aflite.divergence import principal_components
 from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.overuse import Overuse, Sides, overused_lengths, overused_polarity, overused_words
 from winokit.methods.aflite.sequential import UNDECIDED, WITHIN, SequentialRank

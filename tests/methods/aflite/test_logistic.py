@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from winokit.methods.aflite.ensemble import TOLERANCES, ClassifierEnsemble
-from winokit.methods.aflite.logistic import minimise
+from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble, minimise
 from winokit.methods.aflite.rows import FitPlan, NumpyRows
 
 
