@@ -138,8 +138,8 @@ def loaded(spec: str) -> Model:
 def predicted(dataset: Dataset, spec: str, options: Options, scoring: str | None = None) -> list[Prediction]:
     """A prediction for each problem, in order; kept as a file of the output folder too."""
     from winokit.cli.common import progress_bar
-    from winokit.cli.score import open_cache
     from winokit.methods.scoring import ScoringPlan, score, write_predictions
+    from winokit.methods.scoring.cache import open_cache
 
     with open_cache(options.cache) as cache, progress_bar(f"{dataset.card.name}, {short(spec)}") as progress:
         rows = score(dataset, loaded(spec), ScoringPlan(scoring), cache=cache, progress=progress)
@@ -162,12 +162,10 @@ def judged(
     protocols: Sequence[str] = ("accuracy", "groups"),
 ) -> Run:
     """An audit of a model on a dataset, which may be a variant of another: it is then judged by itself."""
-    from winokit.stages.audit.run import AuditSettings
-
     itself = dataset.with_problems(problem.replace(provenance={}) for problem in dataset)
     predicted(itself, spec, options, scoring)
     path = predictions_file(dataset, spec, scoring, options)
-    return winokit.audit(itself, predictions=[path], settings=AuditSettings(protocols=protocols))
+    return winokit.audit(itself, predictions=[path], protocol=protocols)
 
 
 def named(dataset: Dataset, name: str, problems: Iterable[Problem | str]) -> Dataset:

@@ -15,7 +15,6 @@ from papers import SQUARE_ONE_ROBERTA
 from square_one import baselines, in_pairs
 
 import winokit
-from winokit.stages.audit.run import AuditSettings
 
 PUBLIC = "predictions/roberta_winogrande_dev.csv"
 
@@ -45,7 +44,7 @@ def alone_and_paired(options: Options) -> tuple[str, list[dict[str, object]]]:
     """How predictions for dev do on all problems, on those with a twin and without, and on pairs."""
     dev = options.load("winogrande/dev.jsonl")
     path = options.more.predictions or options.file(PUBLIC)
-    found = winokit.audit(dev, predictions=[path], settings=AuditSettings(protocols=("accuracy", "groups")))
+    found = winokit.audit(dev, predictions=[path], protocol=("accuracy", "groups"))
     names = {
         "all": ("accuracy", "all", "accuracy"),
         "twins": ("groups", "grouped", "accuracy"),

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from papers import WINOGRANDE_FIRST_AFLITE, WINOGRANDE_KL
 
 from winokit.cli.common import progress_bar
-from winokit.cli.score import open_cache
 from winokit.methods.aflite.divergence import divergence, estimators, principal_components
 from winokit.methods.aflite.probe import linear_probe
 from winokit.methods.aflite.random_reduction import random_reduction
+from winokit.methods.scoring.cache import open_cache
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
 from winokit.stages.debias.arms import DebiasChoices

@@ -23,6 +23,12 @@ def real(name: str) -> Path:
     return path
 
 
+@pytest.fixture(scope="session", autouse=True)
+def answers(tmp_path_factory) -> None:
+    """Answers of models are kept for as long as the tests run, and not in the user's cache."""
+    os.environ["WINOKIT_CACHE"] = str(tmp_path_factory.mktemp("cache") / "answers.sqlite")
+
+
 @pytest.fixture
 def real_file() -> Callable[[str], Path]:
     return real

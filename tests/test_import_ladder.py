@@ -28,8 +28,8 @@ FLOORS = {
         {"training"},
     ],
     "stages": [
-        {"audit", "debias", "train"},
-        {"compare", "search", "curve", "transfer", "release"},
+        {"audit", "debias", "train", "score"},
+        {"report", "compare", "search", "curve", "transfer", "release"},
         {"grade"},
         {"evolve"},
     ],

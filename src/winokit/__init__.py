@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from winokit.data.synthetic import synthetic
     from winokit.errors import WinokitError
     from winokit.methods.aflite.aflite import AFLite
-    from winokit.methods.scoring import score
     from winokit.models.registry import load_model
     from winokit.problem import Card, Dataset, Problem
     from winokit.stages.audit.run import audit
+    from winokit.stages.compare.run import compare
     from winokit.stages.debias.run import filter_problems
+    from winokit.stages.report import report
+    from winokit.stages.score import score
 
 __version__ = "0.1.0"
 __all__ = [
@@ -35,12 +37,14 @@ __all__ = [
     "WinokitError",
     "audit",
     "check",
+    "compare",
     "filter_problems",
     "find_duplicates",
     "find_groups",
     "find_leaks",
     "load",
     "load_model",
+    "report",
     "score",
     "statistics",
     "synthetic",
@@ -57,13 +61,15 @@ _HOMES = {
     "WinokitError": "winokit.errors",
     "audit": "winokit.stages.audit.run",
     "check": "winokit.data.checks",
+    "compare": "winokit.stages.compare.run",
     "find_duplicates": "winokit.data.checks",
     "find_groups": "winokit.data.checks",
     "find_leaks": "winokit.data.checks",
     "filter_problems": "winokit.stages.debias.run",
     "load": "winokit.data.loading",
     "load_model": "winokit.models.registry",
-    "score": "winokit.methods.scoring",
+    "report": "winokit.stages.report",
+    "score": "winokit.stages.score",
     "statistics": "winokit.data.checks",
     "synthetic": "winokit.data.synthetic",
     "write": "winokit.data.formats",

@@ -51,6 +51,10 @@ class Help:
     """Another name of the option: `license` for `licence`."""
     noun: str | None = None
     """What an error calls a value that is none of the choices, where the parameter's name will not do."""
+    option: bool = False
+    """Whether it is typed as an option although Python takes it by position."""
+    otherwise: Any = None
+    """What the command line gives where nothing is typed, where Python's default is None: a file to write, say."""
     shown: bool = True
     """Whether the default is worth showing: the help says it better, or there is none."""
 

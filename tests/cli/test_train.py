@@ -7,12 +7,12 @@ from typer.testing import CliRunner
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 from winokit.cli.main import app, main
-from winokit.cli.report import report
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
 from winokit.stages.audit.run import audit
+from winokit.stages.report import report
 
 QUICK = ("--steps", 4, "--batch-size", 8, "--learning-rate", "1e-3")
 
@@ -41,7 +41,7 @@ def test_training_prints_what_came_of_it_and_leaves_a_model_to_audit(bert, parts
     assert shown.output.startswith("mc-mlm on train: 4 steps, 0.8 epochs of 40 examples in ")
     assert "group accuracy" in shown.output
     assert f"audit it: winokit audit DATA --model hf:{out}" in shown.output
-    found = audit(load("open")[80:100], f"hf:{out}")
+    found = audit(load("open")[80:100], model=f"hf:{out}")
     assert {row.protocol for row in found.metrics} >= {"accuracy", "groups", "switching", "artifacts", "special-word"}
     assert {row.scoring for row in found.metrics} == {"own"}
 

@@ -63,11 +63,17 @@ class Verb:
 
 VERBS: dict[str, tuple[Verb | str, str]] = {
     "audit": (
-        "winokit.cli.audit:audit",
+        Verb("winokit.stages.audit.run:audit", "winokit.stages.audit.table", "auditing"),
         "Audit a score with every protocol the data allows, and leave a report to open.",
     ),
-    "compare": ("winokit.cli.compare:compare", "Compare runs: paired tests, corrected for their number, and a page."),
-    "report": ("winokit.cli.report:report", "Write the report of an audit or a training run anew."),
+    "compare": (
+        Verb("winokit.stages.compare.run:compare", "winokit.stages.compare.table", "comparing"),
+        "Compare runs: paired tests, corrected for their number, and a page.",
+    ),
+    "report": (
+        Verb("winokit.stages.report:report", "winokit.stages.report", "writing"),
+        "Write the report of an audit or a training run anew.",
+    ),
     "stats": (
         Verb("winokit.data.verbs:stats", "winokit.cli.stats", "counting"),
         "Count problems, groups, words and vocabulary.",
@@ -84,7 +90,10 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         Verb("winokit.data.verbs:datasets", "winokit.cli.datasets", "looking"),
         "List known datasets, their licences and where to get them.",
     ),
-    "score": ("winokit.cli.score:score", "Score every problem with a model and write predictions.jsonl."),
+    "score": (
+        Verb("winokit.stages.score:score", "winokit.stages.score", "scoring"),
+        "Score every problem with a model and write predictions.jsonl.",
+    ),
     "embed": ("winokit.cli.embed:embed", "Embed every problem and write one row each to a .npy file."),
     "train": (
         Verb("winokit.stages.train.run:train", "winokit.stages.train.run", "training"),

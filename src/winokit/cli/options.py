@@ -65,8 +65,10 @@ def command(
 
     def run(**given: Any) -> None:
         machine = given.pop("json")
-        several = {one.name for one in signature.parameters.values() if _is_several(_typed(one))}
-        given = {name: tuple(value or ()) if name in several else value for name, value in given.items()}
+        for parameter in signature.parameters.values():
+            if parameter.name in given and _is_several(_typed(parameter)):
+                typed = given[parameter.name]
+                given[parameter.name] = tuple(typed) if typed else parameter.default
         if sys.stdin.isatty() and sys.stderr.isatty():
             for name, (question, kind) in questions(given).items():
                 given[name] = typer.prompt(question, err=True, type=kind)
@@ -99,7 +101,7 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     """The parameter as Typer wants it: an argument where it goes by position, else an option."""
     said = help_of(parameter.annotation) or Help("")
     kind, required = _typed(parameter), parameter.default is inspect.Parameter.empty
-    default = parameter.default
+    default = parameter.default if said.otherwise is None else said.otherwise
     keywords: dict[str, Any] = {"help": said.text, "metavar": said.metavar, "show_default": said.shown and not required}
     choices = choices_of(parameter.annotation)
     if choices:  # a wrong one is told by the library, with what was probably meant
@@ -110,7 +112,7 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
         keywords["max"] = said.most
     if _is_several(kind):
         kind, default = kind | None, list(default) if default and not required else default if required else None
-    if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option:
         names = [f"--{name.strip('_').replace('_', '-')}" for name in (parameter.name, said.also) if name]
         info: Any = typer.Option(*names, **keywords)
     else:

@@ -19,9 +19,9 @@ from winokit.progress import tell
 from winokit.settings import Help
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
-Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA", typed=str, shown=False)]
+Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA", typed=str)]
 Datasets = Annotated[
-    str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, metavar="DATA", typed=list[str], shown=False)
+    str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, metavar="DATA", typed=list[str])
 ]
 View = Literal["binary", "choice", "judgements"]
 As = Annotated[

@@ -44,6 +44,13 @@ class Run:
     variants: Mapping[str, Dataset] = field(default_factory=dict)
     """The problems of each variant; each carries the id of its original in provenance["of"]."""
     left_out: list[LeftOut] = field(default_factory=list)
+    report: Path | None = None
+    """The page on it, where one was written."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What its user should know of the data, the models and the predictions."""
+        return list(self.settings.get("notes", ()))
 
     def find(
         self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None

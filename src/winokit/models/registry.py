@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 from urllib.parse import parse_qsl
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Model
 from winokit.registry import Registry
+from winokit.settings import Help
+
+MODEL_HELP = (
+    "builtin, random, hf:NAME_OR_DIR, gguf:FILE, chat:MODEL@URL, ngram:FILE, hunter:INDEX, ensemble:A+B, "
+    "python:MODULE:FUNCTION."
+)
+ModelSpec = Annotated[str | Model, Help(MODEL_HELP, metavar="SPEC", typed=str, option=True)]
+"""A verb's model, with its help: a SPEC, or in Python a model."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,9 @@ MODELS: Registry[Callable[[Spec], Model]] = Registry(
 the hunter comes by entry point, as those of other packages do."""
 
 
-def load_model(spec: str | Spec) -> Model:
-    """Load a model by its SPEC."""
+def load_model(spec: str | Spec | Model) -> Model:
+    """Load a model by its SPEC; a model is taken as it is."""
+    if not isinstance(spec, (str, Spec)):
+        return spec
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     return MODELS[parsed.prefix](parsed)

@@ -104,10 +104,10 @@ def test_estimates_become_labels_and_peoples_labels_stay(bound):
 
 
 def test_an_audit_takes_the_estimate(bound):
-    from winokit.stages.audit.run import AuditSettings, audit
+    from winokit.stages.audit.run import audit
 
     labelled, _ = with_associations(Dataset([ROOF, ROOF.replace(after=" painted.", answer=0)]), bound)
-    run = audit(labelled, "random", settings=AuditSettings(protocols=("association",)))
+    run = audit(labelled, model="random", protocol=("association",))
     assert run.find("association", "associative", "accuracy").n == 1
     assert run.find("association", "non_associative", "accuracy").n == 1
 

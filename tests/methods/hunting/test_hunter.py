@@ -11,7 +11,7 @@ from winokit.methods.transforms import switch
 from winokit.models.base import Choose, Fill
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
-from winokit.stages.audit.run import AuditSettings, audit
+from winokit.stages.audit.run import audit
 
 SYNONYMS = load_synonyms(None)
 
@@ -106,13 +106,12 @@ def test_hunter_is_a_model(planted, unplanted, index_path, tmp_path):
 
 
 def test_an_audit_counts_abstentions_and_is_consistent_where_it_answers(planted, unplanted, index_path):
-    settings = AuditSettings()
-    answered = audit(planted, f"hunter:{index_path}", settings=settings)
+    answered = audit(planted, model=f"hunter:{index_path}")
     assert answered.find("accuracy", "all", "accuracy").value == 1
     assert answered.find("groups", "complete", "group_accuracy").value == 1
     consistency = answered.find("switching", "switchable", "consistency")
     assert (consistency.value, consistency.n) == (1, 6)
-    both = audit(Dataset([*planted, *unplanted]), f"hunter:{index_path}", settings=settings)
+    both = audit(Dataset([*planted, *unplanted]), model=f"hunter:{index_path}")
     assert both.find("accuracy", "all", "abstained").value == pytest.approx(4 / 12)
     assert both.find("accuracy", "all", "expected_accuracy").value == pytest.approx(10 / 12)
     assert both.find("position", "all", "order_invariance").value == pytest.approx(8 / 12)

@@ -11,9 +11,7 @@ from winokit.methods.transforms.variants import make_variants
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.protocols import PROTOCOLS
-from winokit.stages.audit.run import AuditSettings, audit
-
-QUICK = AuditSettings()
+from winokit.stages.audit.run import audit
 
 
 def value(run, protocol, subset, metric):
@@ -24,7 +22,7 @@ def value(run, protocol, subset, metric):
 
 @pytest.fixture(scope="module")
 def guessed():
-    return audit("open", RandomModel(), settings=QUICK)
+    return audit("open", model=RandomModel())
 
 
 def perfect(dataset, variants=("original",)):
@@ -41,7 +39,6 @@ def test_the_public_roberta_predictions_give_their_known_counts(real_file):
     run = audit(
         real_file("winogrande/dev.jsonl"),
         predictions=[real_file("predictions/roberta_winogrande_dev.csv")],
-        settings=QUICK,
     )
     assert value(run, "accuracy", "all", "accuracy") * 1267 == pytest.approx(966)
     counts = [value(run, "groups", "complete", name) * 284 for name in ("group_accuracy", "one_right", "none_right")]
@@ -52,7 +49,7 @@ def test_the_public_roberta_predictions_give_their_known_counts(real_file):
 
 def test_a_harness_log_is_audited_without_its_model(real_file):
     log = real_file("lmeval/samples_winogrande_smollm2.jsonl")
-    run = audit(real_file("winogrande/dev.jsonl"), predictions=[log], settings=QUICK)
+    run = audit(real_file("winogrande/dev.jsonl"), predictions=[log])
     assert value(run, "accuracy", "all", "accuracy") * 1267 == pytest.approx(639)
     assert run.find("groups", "complete", "group_accuracy").n == 284
 
@@ -60,7 +57,7 @@ def test_a_harness_log_is_audited_without_its_model(real_file):
 def test_wsc_has_its_labelled_subsets(real_file):
     labels = [real_file(f"trichelair/WSC_{kind}_label.json") for kind in ("switched", "associative")]
     wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}", labels=labels)
-    run = audit(wsc, RandomModel(), settings=QUICK)
+    run = audit(wsc, model=RandomModel())
     assert run.find("association", "associative", "accuracy").n == 37
     assert run.find("association", "non_associative", "accuracy").n == 236
     assert run.find("groups", "complete", "group_accuracy").n == 136
@@ -72,7 +69,7 @@ def test_wsc_has_its_labelled_subsets(real_file):
 
 def test_winogender_flags_make_four_cells_of_120(real_file):
     dataset = load(real_file("winogender/all_sentences.tsv"))
-    run = audit(dataset, RandomModel(), scoring="own", settings=QUICK)
+    run = audit(dataset, model=RandomModel(), scoring="own")
     for gender in ("female", "male"):
         for flag in ("gotcha", "not_gotcha"):
             assert run.find("gender", f"{gender}.{flag}", "accuracy").n == 120
@@ -81,7 +78,7 @@ def test_winogender_flags_make_four_cells_of_120(real_file):
 
 def test_a_scoring_that_replaces_the_pronoun_says_it_cannot_see_gender(real_file):
     dataset = load(real_file("winogender/all_sentences.tsv"))
-    run = audit(dataset, RandomModel(), scoring=["masked-candidate", "pronoun"], settings=QUICK)
+    run = audit(dataset, model=RandomModel(), scoring=["masked-candidate", "pronoun"])
     notes = {row.scoring: row.note for row in run.metrics if row.metric == "delta" and row.subset == "female"}
     assert "its gender is not read" in notes["masked-candidate"]
     assert notes["pronoun"] is None
@@ -93,7 +90,7 @@ def test_a_scoring_that_replaces_the_pronoun_says_it_cannot_see_gender(real_file
 
 def test_winobias_has_its_gap_when_both_sides_are_audited_as_one(real_file):
     sides = [str(real_file(f"winobias/{side}_stereotyped_type1.txt.dev")) for side in ("pro", "anti")]
-    run = audit("+".join(sides), RandomModel(), scoring="own", settings=AuditSettings(protocols=("gender",)))
+    run = audit("+".join(sides), model=RandomModel(), scoring="own", protocol=("gender",))
     gap = run.find("gender", "all", "pro_minus_anti")
     assert gap.n == 792
     assert gap.value == pytest.approx(
@@ -123,7 +120,7 @@ def test_chance_is_a_quarter_for_pairs(guessed):
 def test_a_perfect_model_is_perfect_under_every_protocol(tmp_path):
     dataset = load("open")
     write_predictions(perfect(dataset, ("switched", "no-cands", "special-word", "reversed")), tmp_path / "p.jsonl")
-    run = audit(dataset, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    run = audit(dataset, predictions=[tmp_path / "p.jsonl"])
     for name in (
         ("accuracy", "all", "accuracy"),
         ("groups", "complete", "group_accuracy"),
@@ -142,7 +139,7 @@ def test_a_model_that_overlooks_the_special_word_is_seen_through(tmp_path):
     dataset = load("open")
     rows = [Prediction(p.id, "original", "first", "own", None, 0, p.answer) for p in dataset]
     write_predictions(rows, tmp_path / "p.jsonl")
-    run = audit(dataset, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    run = audit(dataset, predictions=[tmp_path / "p.jsonl"])
     assert value(run, "accuracy", "all", "accuracy") == 0.5
     assert value(run, "groups", "complete", "group_accuracy") == 0.0
     assert value(run, "dependence", "complete", "same_option") == 1.0
@@ -153,7 +150,7 @@ def test_abstentions_count_as_guesses_in_expected_accuracy(tmp_path):
     dataset = load("open")
     rows = [Prediction(p.id, "original", "shy", "own", None, None, p.answer, "no evidence") for p in dataset]
     write_predictions(rows, tmp_path / "p.jsonl")
-    run = audit(dataset, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    run = audit(dataset, predictions=[tmp_path / "p.jsonl"])
     assert value(run, "accuracy", "all", "accuracy") == 0.0
     assert value(run, "accuracy", "all", "expected_accuracy") == 0.5
     assert value(run, "accuracy", "all", "abstained") == 1.0
@@ -167,7 +164,7 @@ def test_a_model_that_abstains_has_its_precision_beside(tmp_path):
     ]
     rows[0] = Prediction(data[0].id, "original", "shy", "own", None, 1 - data[0].answer, data[0].answer)
     write_predictions(rows, tmp_path / "p.jsonl")
-    run = audit(data, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    run = audit(data, predictions=[tmp_path / "p.jsonl"])
     assert value(run, "accuracy", "all", "precision") == pytest.approx(5 / 6)
     assert run.find("accuracy", "all", "precision").n == 6
     assert value(run, "accuracy", "all", "abstained") == pytest.approx(0.7)
@@ -180,7 +177,7 @@ def test_candidates_are_as_long_as_their_word_pieces(tmp_path):
     ]
     data = Dataset(problems)
     write_predictions([Prediction(p.id, "original", "m", "own", None, 0, 0) for p in data], tmp_path / "p.jsonl")
-    run = audit(data, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    run = audit(data, predictions=[tmp_path / "p.jsonl"])
     assert run.find("length", "equal", "accuracy").n == 2
     assert run.find("length", "unequal", "accuracy").n == 1
     assert value(run, "length", "unequal", "shorter_chosen") == 1
@@ -192,7 +189,7 @@ def test_an_estimated_associative_subset_says_so(tmp_path):
         p.with_labels(associative=i % 3 == 0, associative_by="PMI in a corpus") for i, p in enumerate(data)
     )
     write_predictions(perfect(data), tmp_path / "p.jsonl")
-    run = audit(data, predictions=[tmp_path / "p.jsonl"], settings=QUICK)
+    run = audit(data, predictions=[tmp_path / "p.jsonl"])
     assert "estimated" in run.find("association", "associative", "accuracy").note
 
 
@@ -200,8 +197,9 @@ def test_perturbed_versions_are_joined_to_their_originals(real_file):
     names = [str(real_file(f"perturbed-wsc/text_{name}.jsonl")) for name in ("tense", "gender")]
     run = audit(
         real_file("perturbed-wsc/text_original.jsonl"),
-        RandomModel(),
-        settings=AuditSettings(perturbed=names, protocols=("stability", "strict")),
+        model=RandomModel(),
+        perturbed=names,
+        protocol=("stability", "strict"),
     )
     assert run.find("stability", "tense", "accuracy").n == 281
     assert run.find("stability", "gender", "stability").n == 155
@@ -211,58 +209,58 @@ def test_perturbed_versions_are_joined_to_their_originals(real_file):
 def test_naturalness_cuts_the_problems_into_thirds_by_surprisal():
     model = RandomModel()
     model.kind = "causal"
-    run = audit("open", model, scoring="own", settings=AuditSettings(protocols=("naturalness",)))
+    run = audit("open", model=model, scoring="own", protocol=("naturalness",))
     sizes = [run.find("naturalness", third, "accuracy").n for third in ("likely", "middling", "unlikely")]
     assert (sum(sizes), max(sizes) - min(sizes)) == (428, 1)
     assert run.find("naturalness", "all", "surprisal_per_word").value > 0
 
 
 def test_a_coin_has_no_surprisal():
-    run = audit("open", RandomModel(), settings=AuditSettings(protocols=("naturalness",)))
+    run = audit("open", model=RandomModel(), protocol=("naturalness",))
     assert run.find("naturalness", "likely", "accuracy") is None
     assert [one.protocol for one in run.left_out] == ["naturalness"]
 
 
 def test_naturalness_of_a_masked_model_is_computed_only_when_asked_for_by_name():
     few = load("open")[:4]
-    everything, asked = audit(few, "builtin", settings=QUICK), AuditSettings(protocols=("naturalness",))
+    everything = audit(few, model="builtin")
     assert everything.find("naturalness", "likely", "accuracy") is None
     assert any(one.protocol == "naturalness" and "masked" in one.why for one in everything.left_out)
-    assert audit(few, "builtin", settings=asked).find("naturalness", "likely", "accuracy") is not None
+    assert audit(few, model="builtin", protocol="naturalness").find("naturalness", "likely", "accuracy") is not None
 
 
 def test_any_protocol_can_be_asked_on_a_subset():
-    run = audit("open", RandomModel(), settings=AuditSettings(protocols=("accuracy@non_associative",)))
+    run = audit("open", model=RandomModel(), protocol=("accuracy@non_associative",))
     row = run.find("accuracy", "all@non_associative", "accuracy")
     assert row.n == 389
     with pytest.raises(UnknownName, match="No subset named 'funny'"):
-        audit("open", RandomModel(), settings=AuditSettings(protocols=("accuracy@funny",)))
+        audit("open", model=RandomModel(), protocol=("accuracy@funny",))
 
 
 def test_a_wrong_protocol_is_corrected():
     with pytest.raises(UnknownName, match=r"Did you mean 'groups'\?"):
-        audit("open", RandomModel(), settings=AuditSettings(protocols=("group",)))
+        audit("open", model=RandomModel(), protocol=("group",))
 
 
 def test_hidden_answers_are_left_out_and_said_so(twins):
     hidden = Dataset([twins[0].replace(answer=None), *twins[1:]])
-    run = audit(hidden, RandomModel(), settings=QUICK)
+    run = audit(hidden, model=RandomModel())
     assert run.find("accuracy", "all", "accuracy").n == 5
     assert ("the answer is hidden", 1) in [(one.why, one.n) for one in run.left_out]
 
 
 def test_nothing_to_audit_is_an_error():
     with pytest.raises(BadInput, match="nothing to audit"):
-        audit("open", [])
+        audit("open", model=[])
 
 
 def test_the_same_seed_gives_the_same_rows(guessed):
-    again = audit("open", RandomModel(), settings=QUICK)
+    again = audit("open", model=RandomModel())
     assert again.metrics == guessed.metrics
 
 
 def test_the_order_of_problems_changes_no_value(guessed):
-    backwards = audit(Dataset(reversed(list(load("open"))), load("open").card), RandomModel(), settings=QUICK)
+    backwards = audit(Dataset(reversed(list(load("open"))), load("open").card), model=RandomModel())
     ours = {(m.protocol, m.subset, m.metric): (round(m.value, 9), m.n) for m in guessed.metrics}
     theirs = {(m.protocol, m.subset, m.metric): (round(m.value, 9), m.n) for m in backwards.metrics}
     assert ours == theirs

@@ -218,7 +218,7 @@ def test_scripts_hold_each_problem_with_its_outcome_in_every_variant(run):
 
 def test_the_terminal_table_has_a_column_a_scorer(run):
     table = summary_table(run)
-    assert [column.header for column in table.columns] == ["protocol", "result", READER, GUESSER, "chance", "n"]
+    assert [str(column.header) for column in table.columns] == ["protocol", "result", READER, GUESSER, "chance", "n"]
     printed = StringIO()
     Console(width=140, file=printed).print(table)
     text = printed.getvalue().replace("\u00a0", " ")

@@ -20,7 +20,7 @@ from winokit.models.word_pieces import piece_counts
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import Metric, decide
 from winokit.stages.audit.protocols import PROTOCOLS
-from winokit.stages.audit.run import AuditSettings, audit
+from winokit.stages.audit.run import audit
 from winokit.text.words import bare
 
 Name = tuple[str, str, str]
@@ -368,8 +368,8 @@ def audited(dataset: Dataset, predictions: Sequence[Prediction], folder) -> list
     """The rows of an audit of predictions in a file, with a perturbed version beside."""
     write(perturbed(dataset), folder / "later.jsonl", "jsonl")
     write_predictions(predictions, folder / "dice.jsonl")
-    settings = AuditSettings(perturbed=[str(folder / "later.jsonl")])
-    return audit(dataset, predictions=[folder / "dice.jsonl"], settings=settings).metrics
+    later = str(folder / "later.jsonl")
+    return audit(dataset, predictions=[folder / "dice.jsonl"], perturbed=[later]).metrics
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -70,7 +70,7 @@ def test_a_coin_that_is_asked_twice_by_way_of_a_python_function_is_not_told_from
     def toss_twice(before, after, candidates, pronoun):
         return [int((tosses == place).sum()) for tosses in [rng.integers(2, size=2)] for place in (0, 1)]
 
-    run = audit(OPEN, PythonFunction("python:coins:toss_twice", toss_twice, []))
+    run = audit(OPEN, model=PythonFunction("python:coins:toss_twice", toss_twice, []))
     found = verdict(run.metrics)
     assert 0.4 < run.find("accuracy", "all", "abstained").value < 0.6
     assert found.word == GUESSING

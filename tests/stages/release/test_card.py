@@ -63,7 +63,7 @@ def test_what_the_authors_say_is_in_it(tmp_path):
 
 
 def test_an_audit_is_told_with_its_verdict(tmp_path):
-    run = audit("open", "random")
+    run = audit("open", model="random")
     run.save(tmp_path / "run")
     card = card_of(tmp_path, audits=(tmp_path / "run",))
     assert "### random, own" in card or "### random" in card
@@ -76,14 +76,14 @@ def test_an_audit_is_told_with_its_verdict(tmp_path):
 
 def test_an_audit_of_what_is_public_is_told_in_full(tmp_path):
     card_of(tmp_path)
-    audit(tmp_path / "out" / "winogrande" / "dev.jsonl", "random").save(tmp_path / "run")
+    audit(tmp_path / "out" / "winogrande" / "dev.jsonl", model="random").save(tmp_path / "run")
     card = card_of(tmp_path, audits=(tmp_path / "run",))
     assert "42 problems, of which 42 stand in dev." in card
     assert "groups are right as a whole" in card
 
 
 def test_an_audit_of_other_problems_is_refused(tmp_path, twins):
-    audit(twins, "random").save(tmp_path / "run")
+    audit(twins, model="random").save(tmp_path / "run")
     with pytest.raises(BadInput, match="none of the release's problems"):
         card_of(tmp_path, audits=(tmp_path / "run",))
 

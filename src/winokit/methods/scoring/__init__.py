@@ -12,7 +12,7 @@ from winokit.methods.scoring import (  # noqa: F401  (importing a module registe
     special_word,
 )
 from winokit.methods.scoring.base import DEFAULTS, SCORINGS, Scoring, Setting, choose_scoring, default_scoring
-from winokit.methods.scoring.cache import Cache, default_path
+from winokit.methods.scoring.cache import Cache, CacheFile, default_path, open_cache
 from winokit.methods.scoring.features import embed
 from winokit.methods.scoring.planner import answer_all
 from winokit.methods.scoring.scorer import (
@@ -29,6 +29,7 @@ __all__ = [
     "DEFAULTS",
     "SCORINGS",
     "Cache",
+    "CacheFile",
     "Prediction",
     "Scoring",
     "ScoringPlan",
@@ -40,6 +41,7 @@ __all__ = [
     "default_path",
     "default_scoring",
     "embed",
+    "open_cache",
     "score",
     "score_variants",
     "write_predictions",

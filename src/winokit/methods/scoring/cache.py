@@ -12,14 +12,17 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Annotated
 
 import numpy as np
 
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Piece, Refusal, Reply, Request, Scores
+from winokit.settings import Help
 
 CHUNK = 500
 
@@ -88,6 +91,23 @@ class Cache:
             raise BadInput(
                 f"{self.path}: the cache failed ({error}); remove it, or name another with --cache"
             ) from None
+
+
+CacheFile = Annotated[
+    str | Path | Cache | None,
+    Help("Where answers are kept; 'off' keeps none. Default: the user's cache.", metavar="FILE"),
+]
+"""A verb's cache, with its help: `open_cache` opens it."""
+
+
+@contextmanager
+def open_cache(cache: str | Path | Cache | None) -> Iterator[Cache]:
+    """The cache that a verb was given: None is the user's own, "off" keeps nothing; a `Cache` stays open afterwards."""
+    if isinstance(cache, Cache):
+        yield cache
+        return
+    with Cache(None if cache == "off" else default_path() if cache is None else Path(cache)) as opened:
+        yield opened
 
 
 def key_of(fingerprint: str, request: Request) -> bytes:

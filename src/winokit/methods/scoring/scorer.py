@@ -7,19 +7,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, choose_scoring
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.planner import Progress, answer_all
 from winokit.methods.scoring.shots import choose_shots
-from winokit.methods.transforms.substitute import STYLES
+from winokit.methods.transforms.substitute import Style
 from winokit.models.base import Answer, Model, Refusal, Request
 from winokit.models.ensemble import EnsembleModel
 from winokit.problem import Dataset, Problem
 from winokit.results import NOT_A_NUMBER, decide
+from winokit.settings import Help, Settings
 
 CLOSE = 1e-4
 """A margin below which another batch size could turn a prediction."""
@@ -53,15 +54,17 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class ScoringPlan:
+class ScoringPlan(Settings):
     """How to score: everything but the data and the model."""
 
-    scoring: str | None = None
+    scoring: Annotated[str | None, Help("How to score; default: what suits the model.", metavar="NAME")] = None
     """A scoring's name with its options, or None for the default of the model's kind."""
-    substitution: str = "auto"
-    shots: int = 0
+    substitution: Annotated[
+        Style, Help("How candidates go into the blank: auto, literal or natural.", metavar="STYLE")
+    ] = "auto"
+    shots: Annotated[int, Help("Solved problems to put before each, never its twin.", least=0)] = 0
     shots_from: Sequence[Problem] | None = None
-    seed: int = 0
+    seed: Annotated[int, Help("Seed of the shots.", least=0)] = 0
 
 
 def score(
@@ -94,8 +97,6 @@ def score_variants(
     scoring, options = choose_scoring(plan.scoring, model)
     if plan.shots and not scoring.takes_shots:
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
-    if plan.substitution not in STYLES:
-        raise UnknownName("style of substitution", plan.substitution, STYLES)
     if plan.substitution != "auto" and not scoring.substitutes:
         raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --substitution")
     name = scoring_name(scoring, plan, options)

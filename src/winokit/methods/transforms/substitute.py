@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from winokit.errors import UnknownName
 from winokit.problem import Problem
 from winokit.text.names import gender_of
 from winokit.text.words import ARTICLE
 
-STYLES = ("auto", "literal", "natural")
+Style = Literal["auto", "literal", "natural"]
 POSSESSIVE = frozenset("his its their my our your whose hers theirs ours yours".split())
 DETERMINERS = frozenset(
     "the a an my our your his her its their this that these those some any each every no one two three another "
@@ -59,8 +60,8 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
     >>> substitute(bone, "Bella").text
     "Rex took the bone from Bella and hid Bella's toy."
     """
-    if style not in STYLES:
-        raise UnknownName("style of substitution", style, STYLES)
+    if style not in get_args(Style):
+        raise UnknownName("substitution", style, get_args(Style))
     if style == "auto":
         style = "natural" if is_natural(problem) else "literal"
     return _natural(problem, candidate) if style == "natural" else _literal(problem, candidate)

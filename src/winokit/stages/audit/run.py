@@ -4,145 +4,176 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import load
+from winokit.data.loading import As, Data, Labels, Limit, load, load_one
 from winokit.data.predictions.read import read_predictions
-from winokit.data.runs import Run
+from winokit.data.runs import Run, check_folder
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import Cache, Prediction, ScoringPlan, score_variants
-from winokit.methods.scoring.planner import Progress
+from winokit.methods.scoring import Cache, CacheFile, Prediction, ScoringPlan, open_cache, score_variants
 from winokit.methods.transforms.variants import Variant, make_variants
 from winokit.models.base import Model, notes_of
-from winokit.models.registry import load_model
+from winokit.models.registry import MODEL_HELP, load_model
 from winokit.problem import Dataset, collector_off
+from winokit.progress import Progress, tell
 from winokit.results import Metric
+from winokit.settings import Help, Without, verb
+from winokit.stages.audit.page import write_report
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.protocols.naturalness import surprisal
 from winokit.stages.audit.protocols.stability import PERTURBED
 from winokit.stages.audit.sheet import ORIGINAL, AuditSheet
 from winokit.stages.audit.sources import check_apart, check_once, unanswered, unmatched
 
-
-@dataclass(frozen=True)
-class AuditSettings:
-    """How to audit: everything but the data and the models."""
-
-    protocols: Sequence[str] = tuple(PROTOCOLS)
-    scorings: Sequence[str | None] = (None,)
-    substitution: str = "auto"
-    shots: int = 0
-    seed: int = 0
-    perturbed: Sequence[str] = field(default_factory=tuple)
-    """Perturbed versions of the dataset, linked to it by their labels."""
+OUT = Path("runs/DATA")
+"""The folder of a run that is typed without one; DATA stands for the dataset's name."""
 
 
+@verb
 @collector_off()
 def audit(
-    data: str | Path | Dataset = "open",
-    model: str | Model | Sequence[str | Model] | None = None,
+    data: Data = "open",
+    model: Annotated[
+        str | Model | Sequence[str | Model] | None,
+        Help(f"{MODEL_HELP} Repeatable. Default: builtin.", metavar="SPEC", typed=list[str], option=True),
+    ] = None,
     *,
-    scoring: str | Sequence[str] | None = None,
-    predictions: Sequence[str | Path] = (),
-    settings: AuditSettings | None = None,
-    limit: int | None = None,
-    cache: Cache | None = None,
+    scoring: Annotated[
+        str | Sequence[str] | None, Help("How to score; repeatable.", metavar="NAME", typed=list[str])
+    ] = None,
+    predictions: Annotated[
+        Sequence[str | Path],
+        Help(
+            "Predictions instead of a model: winokit's, labels, csv, lm-evaluation-harness or Inspect logs.",
+            metavar="FILE",
+            typed=list[Path],
+        ),
+    ] = (),
+    out: Annotated[Path | None, Help("The run's folder.", metavar="RUN", otherwise=OUT)] = None,
+    protocol: Annotated[
+        str | Sequence[str],
+        Help(
+            "Only this protocol, on a subset if asked (artifacts@non_associative); repeatable.",
+            metavar="NAME",
+            typed=list[str],
+        ),
+    ] = (),
+    perturbed: Annotated[
+        Sequence[str], Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA")
+    ] = (),
+    labels: Labels = (),
+    as_: As = None,
+    plan: Annotated[ScoringPlan, Without("scoring", "shots_from")] = ScoringPlan(),
+    limit: Limit = None,
+    cache: CacheFile = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Audit models, or predictions that already exist, on a dataset, with every protocol the data allows.
+    """Audit a score with every protocol the data allows, and leave a report to open.
 
-    With no arguments at all, the built-in model on the bundled twins.
+    With no arguments: the built-in model on the bundled twins.
+
+    Parameters
+    ----------
+    model
+        SPECs or models; with predictions and no model, the predictions alone are audited.
+    out
+        Where the run is saved and its report written; None saves nothing.
+    plan
+        How models are asked: shots, their seed and the substitution, which can be given by themselves.
+
+    Returns
+    -------
+    Run
+        The rows of every protocol in `metrics`, and what could not be used in `left_out`.
     """
-    settings = settings or AuditSettings()
-    if scoring is not None:
-        settings = replace(settings, scorings=(scoring,) if isinstance(scoring, str) else tuple(scoring))
-    for name in settings.protocols:
+    protocols = (protocol,) if isinstance(protocol, str) else tuple(protocol or PROTOCOLS)
+    scorings = (scoring,) if scoring is None or isinstance(scoring, str) else tuple(scoring)
+    for name in protocols:
         if name.partition("@")[0] not in PROTOCOLS:
             raise UnknownName("protocol", name, PROTOCOLS)
-    whole = data if isinstance(data, Dataset) else load(data)
-    dataset, models = whole[:limit], _models(model, default=not predictions)
+    whole = load_one(data, as_=as_, labels=labels)
+    dataset = whole[:limit]
+    folder = OUT.with_name(whole.card.file_name) if out == OUT else out
+    if folder is not None:
+        check_folder(folder)
+    models = _models(model, default=not predictions)
     if all(problem.answer is None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by; `winokit score` does without")
-    if not models and (settings.shots or any(settings.scorings)):
-        raise BadInput("--scoring and --shots say how a model is asked; predictions are taken as they are")
-    check_once("model", [one.spec for one in models])
-    check_once("scoring", settings.scorings)
+    if not models and (scoring is not None or plan != ScoringPlan(seed=plan.seed)):
+        raise BadInput(
+            "--scoring, --shots and --substitution say how a model is asked; predictions are taken as they are"
+        )
+    check_once("model", [each.spec for each in models])
+    check_once("scoring", scorings)
     reads = {Path(path): read_predictions(path, whole) for path in predictions}
     # Without a model only those variants are made that somebody has predictions for.
     needed = None if models else {read.variant for some in reads.values() for read in some}
-    variants = {**make_variants(dataset, needed), **_perturbed(whole, dataset, settings.perturbed)}
+    variants = {**make_variants(dataset, needed), **_perturbed(whole, dataset, perturbed)}
     wanted = {problem.id for problem in dataset}
     sources = {
         str(path): [row for read in some for row in read.predictions if row.id in wanted]
         for path, some in reads.items()
     }
     check_apart(sources)
-    scored = [
-        row
-        for one in models
-        for name in settings.scorings
-        for row in _scored(dataset, variants, one, name, settings, cache, progress)
-    ]
+    texts = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
+    with open_cache(cache) as known:
+        scored = [
+            row
+            for each in models
+            for name in scorings
+            for row in score_variants(texts, each, replace(plan, scoring=name), cache=known, progress=progress)
+        ]
+        odd = {each.spec: _surprisal(dataset, each, protocols, known) for each in models}
     check_apart({"--model": scored, **sources})
     rows = [*scored, *(row for some in sources.values() for row in some)]
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
-    odd = {one.spec: _surprisal(dataset, one, settings, cache) for one in models}
-    trained = {one.spec: getattr(one, "formalization", None) for one in models}
-    about = _about(dataset, models, predictions, settings)
-    run = _judged(dataset, variants, rows, odd, trained, settings, about)
-    told = [read for some in reads.values() for read in some]
+    trained = {each.spec: getattr(each, "formalization", None) for each in models}
+    about = _about(dataset, models, predictions, protocols, plan)
+    run = _judged(dataset, variants, rows, odd, trained, protocols, about)
+    files = [read for some in reads.values() for read in some]
     run.settings["notes"] = [
         *dataset.notes,
-        *(f"{read.model}: {note}" for read in told for note in read.notes),
-        *(note for one in models for note in notes_of(one)),
+        *(f"{read.model}: {note}" for read in files for note in read.notes),
+        *(note for each in models for note in notes_of(each)),
         *unanswered(rows, wanted),
-        *_without_rows(run, settings),
+        *_without_rows(run, protocols),
     ]
-    run.left_out[:0] = unmatched(told)
+    unused = unmatched(files)
+    run.left_out[:0] = unused
+    tell(run.notes)
+    tell(f"{row.subset}: {row.n:,} rows not used: {row.why}" for row in unused)
+    if folder is not None:
+        run.save(folder)
+        run.report = write_report(run, folder / "report")
     return run
 
 
-def _without_rows(run: Run, settings: AuditSettings) -> list[str]:
+def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
     """The protocols that were asked for by name, and found nothing to work on."""
-    if set(settings.protocols) >= set(PROTOCOLS):
+    if set(protocols) >= set(PROTOCOLS):
         return []
     found = {(row.protocol, row.subset.partition("@")[2]) for row in run.metrics}
-    names = [name for name in settings.protocols if (name.partition("@")[0], name.partition("@")[2]) not in found]
+    names = [name for name in protocols if (name.partition("@")[0], name.partition("@")[2]) not in found]
     return [f"protocol {name}: nothing in the data and predictions to work on" for name in names]
 
 
 def _models(model: str | Model | Sequence[str | Model] | None, *, default: bool) -> list[Model]:
     if model is None:
         return [load_model("builtin")] if default else []
-    several = [model] if isinstance(model, (str, Model)) else list(model)
-    return [load_model(one) if isinstance(one, str) else one for one in several]
+    return [load_model(each) for each in ([model] if isinstance(model, (str, Model)) else model)]
 
 
-def _scored(
-    dataset: Dataset,
-    variants: Mapping[str, Variant],
-    model: Model,
-    scoring: str | None,
-    settings: AuditSettings,
-    cache: Cache | None,
-    progress: Progress | None,
-) -> list[Prediction]:
-    plan = ScoringPlan(scoring, settings.substitution, settings.shots, seed=settings.seed)
-    everything = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
-    return score_variants(everything, model, plan, cache=cache, progress=progress)
-
-
-def _surprisal(dataset: Dataset, model: Model, settings: AuditSettings, cache: Cache | None) -> Mapping[str, float]:
+def _surprisal(dataset: Dataset, model: Model, protocols: Sequence[str], cache: Cache) -> Mapping[str, float]:
     """How odd each text is to the model, where a protocol asks and it is cheap to tell or was asked for by name."""
-    wanted = [name.partition("@")[0] for name in settings.protocols]
+    wanted = [name.partition("@")[0] for name in protocols]
     if "naturalness" not in wanted:
         return {}
-    return surprisal(dataset, model, cache or Cache(), masked_too=len(wanted) < len(PROTOCOLS))
+    return surprisal(dataset, model, cache, masked_too=len(wanted) < len(PROTOCOLS))
 
 
 def _judged(
@@ -151,7 +182,7 @@ def _judged(
     predictions: Sequence[Prediction],
     odd: Mapping[str, Mapping[str, float]],
     trained: Mapping[str, str | None],
-    settings: AuditSettings,
+    protocols: Sequence[str],
     about: dict[str, Any],
 ) -> Run:
     """Every protocol on every model and scoring."""
@@ -163,7 +194,7 @@ def _judged(
     left_out = []
     for (model, scoring), by_variant in named.items():
         sheets: dict[str, AuditSheet] = {}
-        for wanted in settings.protocols:
+        for wanted in protocols:
             protocol, _, subset = wanted.partition("@")
             if subset not in sheets:
                 some, odd_texts = _subset(dataset, subset), odd.get(model, {})
@@ -211,7 +242,11 @@ def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str]) -> dict[s
 
 
 def _about(
-    dataset: Dataset, models: Sequence[Model], predictions: Sequence[str | Path], settings: AuditSettings
+    dataset: Dataset,
+    models: Sequence[Model],
+    predictions: Sequence[str | Path],
+    protocols: Sequence[str],
+    plan: ScoringPlan,
 ) -> dict[str, Any]:
     """What would be needed to do it again."""
     return {
@@ -224,8 +259,8 @@ def _about(
         "problems": len(dataset),
         "models": {model.spec: model.fingerprint for model in models},
         "predictions": [Path(path).name for path in predictions],
-        "protocols": list(settings.protocols),
-        "seed": settings.seed,
-        "substitution": settings.substitution,
-        "shots": settings.shots,
+        "protocols": list(protocols),
+        "seed": plan.seed,
+        "substitution": plan.substitution,
+        "shots": plan.shots,
     }

@@ -1,54 +1,57 @@
-"""The run as one compact table for the terminal."""
+"""What the command line shows of an audit: one compact table."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import ForestLine, forest
 from winokit.drawing.scorers import scorers
+from winokit.drawing.tables import dim, table
 from winokit.drawing.wording import count, probability, say, say_chance, say_interval
-from winokit.results import AT, Metric
+from winokit.results import AT, rows_to_json
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
+
+
+def lines(run: Run) -> Iterator[str | Table]:
+    """Every protocol's main results, and where the report lies."""
+    yield summary_table(run)
+    if run.report is not None:
+        yield f"report: {run.report}"
+
+
+def as_json(run: Run) -> dict[str, Any]:
+    """The run's settings and rows, and where the report lies."""
+    return {"run": run.settings, "metrics": rows_to_json(run.metrics), "report": run.report and str(run.report)}
 
 
 def summary_table(run: Run) -> Table:
-    """Every protocol's main results: a line a result, a column a scorer; dim where chance would do as well."""
-    from rich.table import Table
-
+    """Every protocol's main results: a line per result, a column per scorer; dim where chance would do as well."""
     known = scorers(run)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("protocol", "result"):
-        table.add_column(heading, overflow="fold")
-    for scorer in known:
-        table.add_column(scorer.name, justify="right", overflow="fold")
-    table.add_column("chance", justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
+    rows: list[list[str | Text]] = []
     for block in forest(run.metrics, known).blocks:
         for place, line in enumerate(block.lines):
             cells = [_cell(line, index) for index in range(len(known))]
             first = line.marks[0].row
-            table.add_row(block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}")
+            rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
     for name, title, speak in (
         ("p_chance", "guessing does as well", probability),
         ("n_to_beat_chance", "problems needed to tell", count),
     ):
-        rows = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
-        if any(rows):
-            said = [speak(row.value) if row else "" for row in rows]
-            table.add_row("Luck" if name == "p_chance" else "", title, *said, "", _n(rows))
-    return table
+        found = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
+        if any(found):
+            numbers = [speak(row.value) if row else "" for row in found]
+            n = next(f"{row.n:,}" for row in found if row)
+            rows.append(["Luck" if name == "p_chance" else "", title, *numbers, "", n])
+    return table(["protocol", "result", *(scorer.name for scorer in known), "chance", "n"], rows, left=2)
 
 
-def _cell(line: ForestLine, scorer: int) -> str:
+def _cell(line: ForestLine, scorer: int) -> str | Text:
     mark = next((mark for mark in line.marks if mark.scorer == scorer), None)
     if mark is None:
         return ""
-    text = f"{say(mark.row)} {say_interval(mark.row)}".replace("[", r"\[").strip()
-    return f"[dim]{text}[/dim]" if mark.stands == AT else text
-
-
-def _n(rows: list[Metric | None]) -> str:
-    return next((f"{row.n:,}" for row in rows if row is not None), "")
+    return dim(f"{say(mark.row)} {say_interval(mark.row)}".strip(), mark.stands == AT)

@@ -3,18 +3,63 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.scorers import scorers
 from winokit.errors import BadInput
-from winokit.methods.metrics import Comparison, all_right_chance, compare, complete_groups
+from winokit.methods.metrics import Comparison, all_right_chance, complete_groups
+from winokit.methods.metrics import compare as paired_test
 from winokit.problem import Dataset, Problem
+from winokit.settings import Help, verb
+from winokit.stages.compare.page import ScorerPair, paired, write_comparison
 
 ORIGINAL = "original"
+
+
+@dataclass(frozen=True)
+class ComparedRuns:
+    """Every paired test, corrected for their number, and the page on them where one was written."""
+
+    pairs: list[ScorerPair]
+    page: Path | None
+    notes: tuple[str, ...] = ()
+
+
+@verb
+def compare(
+    runs: Annotated[
+        Sequence[str | Path] | Mapping[str, Run], Help("Folders of runs.", metavar="RUN", typed=list[Path])
+    ],
+    *,
+    out: Annotated[Path | None, Help("The folder of the page.", otherwise=Path("comparison"))] = None,
+) -> ComparedRuns:
+    """Compare runs: paired tests, corrected for their number, and a page.
+
+    Runs are compared on the problems they share; one run with several models is compared within itself.
+
+    Parameters
+    ----------
+    runs
+        Folders, or runs by the names they are to have.
+    out
+        Where the page is written; None writes none.
+    """
+    if isinstance(runs, Mapping):
+        loaded = dict(runs)
+    else:
+        folders = [Path(run) for run in runs]
+        short = len({folder.name for folder in folders}) == len(folders)
+        loaded = {folder.name if short else str(folder): Run.load(folder) for folder in folders}
+    comparisons = compare_runs(loaded)
+    page = None if out is None else write_comparison(loaded, comparisons, out)
+    return ComparedRuns(paired(comparisons), page)
 
 
 def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparison]:
@@ -37,12 +82,12 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
             raise BadInput(f"{first} and {second} have no problem in common")
         one, other = (np.array([right[name][key] for key in shared]) for name in (first, second))
         together = np.array([clusters[key] for key in shared])
-        found[first, second, "accuracy"] = compare(one, other, together)
+        found[first, second, "accuracy"] = paired_test(one, other, together)
         groups = [problems[key].group for key in shared]
         if members := complete_groups(groups, sizes):
             whole = [all_right_chance(values, groups, sizes) for values in (one, other)]
             together = together[[rows[0] for rows in members.values()]]
-            found[first, second, "group_accuracy"] = compare(whole[0], whole[1], together)
+            found[first, second, "group_accuracy"] = paired_test(whole[0], whole[1], together)
     return found
 
 

@@ -1,0 +1,41 @@
+"""What the command line shows of a comparison: a line per paired test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from winokit.drawing.tables import table
+from winokit.stages.compare.page import ScorerPair
+from winokit.stages.compare.run import ComparedRuns
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def lines(result: ComparedRuns) -> Iterator[str | Table]:
+    """Every test, and where the page lies."""
+    heads = ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n", "to tell apart")
+    yield table(heads, [_row(pair) for pair in result.pairs], left=3)
+    if result.page is not None:
+        yield f"page: {result.page}"
+
+
+def _row(pair: ScorerPair) -> tuple[str, ...]:
+    test = pair.found
+    return (
+        pair.first,
+        pair.second,
+        pair.measure,
+        f"{test.difference:+.3f}",
+        f"{test.interval.low:+.3f} to {test.interval.high:+.3f}",
+        f"{pair.p_corrected:.4f}",
+        f"{test.n:,}",
+        "–" if test.n_to_tell_apart is None else f"{test.n_to_tell_apart:,}",
+    )
+
+
+def as_json(result: ComparedRuns) -> list[dict[str, Any]]:
+    """Every test with its numbers."""
+    return [asdict(pair) for pair in result.pairs]

@@ -1,0 +1,93 @@
+"""`winokit score`: a score for each candidate of each problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from winokit.data.loading import As, Data, Lenient, Limit, load_one
+from winokit.methods.scoring.cache import CacheFile, open_cache
+from winokit.methods.scoring.scorer import (
+    Prediction,
+    ScoringPlan,
+    check_replaceable,
+    close_calls,
+    score_variants,
+    write_predictions,
+)
+from winokit.models.base import notes_of
+from winokit.models.registry import ModelSpec, load_model
+from winokit.progress import Progress, tell
+from winokit.settings import Help, Without, verb
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One prediction per problem, and where they were written."""
+
+    predictions: list[Prediction]
+    out: Path | None
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Prediction]:
+        return iter(self.predictions)
+
+
+@verb
+def score(
+    data: Data,
+    model: ModelSpec = "builtin",
+    *,
+    plan: Annotated[ScoringPlan, Without("shots_from")] = ScoringPlan(),
+    out: Annotated[Path | None, Help("Where to write the predictions.", otherwise=Path("predictions.jsonl"))] = None,
+    limit: Limit = None,
+    as_: As = None,
+    cache: CacheFile = None,
+    lenient: Lenient = False,
+    progress: Progress | None = None,
+) -> Scored:
+    """Score every problem with a model and write predictions.jsonl.
+
+    Answers are kept as they come: run the same command again after an interruption and it goes on.
+    """
+    if out is not None:
+        check_replaceable(out)
+    dataset, loaded = load_one(data, as_=as_, lenient=lenient, limit=limit), load_model(model)
+    tell(notes_of(loaded))
+    with open_cache(cache) as known:
+        predictions = score_variants({"original": dataset}, loaded, plan, cache=known, progress=progress)
+    if out is not None:
+        write_predictions(predictions, out)
+    return Scored(predictions, out, (*dataset.notes, *notes_of(loaded)))
+
+
+def as_json(result: Scored) -> dict[str, Any]:
+    """How many problems were answered, and how many right."""
+    labelled = [row for row in result.predictions if row.answer is not None]
+    return {
+        "out": result.out and str(result.out),
+        "model": result.predictions[0].model,
+        "scoring": result.predictions[0].scoring,
+        "problems": len(result.predictions),
+        "answered": sum(row.prediction is not None for row in result.predictions),
+        "right": sum(row.prediction == row.answer for row in labelled),
+        "labelled": len(labelled),
+        "close_calls": close_calls(result.predictions),
+    }
+
+
+def lines(result: Scored) -> Iterator[str]:
+    """The same for a person."""
+    counts = as_json(result)
+    yield "{problems:,} predictions by {model} ({scoring}) written to {out}".format(**counts)
+    if counts["labelled"]:
+        yield "{right:,} of {labelled:,} right ({share:.1%})".format(
+            **counts, share=counts["right"] / counts["labelled"]
+        )
+    silent = [row for row in result.predictions if row.prediction is None]
+    if silent:
+        yield f"{len(silent):,} not answered; the first: {silent[0].why}"
+    if counts["close_calls"]:
+        yield "{close_calls:,} rest on a margin below 0.0001, which another batch size could turn".format(**counts)
