@@ -129,7 +129,8 @@ def verb(function: F) -> F:
     """
     # What it returns may need an extra, and is known to type checkers alone.
     written = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    hints = get_type_hints(SimpleNamespace(__annotations__=written), function.__globals__, include_extras=True)
+    names = inspect.unwrap(function).__globals__
+    hints = get_type_hints(SimpleNamespace(__annotations__=written), names, include_extras=True)
     wholes = {name: _bare(hint) for name, hint in hints.items() if _is_settings(_bare(hint))}
     plain = inspect.signature(function)
     homes = {field: name for name, kind in wholes.items() for field in taken(kind, hints[name])}
