@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy, pad
 
 from winokit.cli.common import progress_bar
 from winokit.errors import BadInput
-from winokit.models.hf_common import HfSettings, load_tokenizer
+from winokit.models.hf import HfSettings, load_tokenizer
 from winokit.models.hf_masked import only_at
 from winokit.models.registry import Spec
 

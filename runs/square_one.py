@@ -8,7 +8,7 @@ from common import Options, named
 
 from winokit.methods.transforms import no_cands, non_associative, part_sent, special_word_pairs
 from winokit.methods.transforms.pairs import Pair, twin_pairs, with_both_twins
-from winokit.models.word_pieces import piece_counts
+from winokit.models.builtin import piece_counts
 from winokit.problem import Card, Dataset
 
 BASELINES = {"no-cands": no_cands, "part-sent": part_sent}

@@ -16,7 +16,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring import SCORINGS, ScoringPlan, score
 from winokit.methods.scoring.base import fits, total
 from winokit.models.base import Continuation, Embed
-from winokit.models.hf_boundary import Boundary
+from winokit.models.boundary import Boundary
 from winokit.models.registry import Spec, load_model
 from winokit.problem import Dataset, Problem
 
@@ -129,8 +129,8 @@ def test_one_rule_for_every_scoring_from_a_gguf_file(tmp_path, monkeypatch, stat
 
 
 def test_a_gguf_file_that_says_nothing_has_bos_where_llama_cpp_adds_it(tmp_path):
-    from winokit.models.hf_boundary import _gguf_bos
-    from winokit.models.hf_common import HfSettings
+    from winokit.models.hf import HfSettings
+    from winokit.models.hf_causal import _gguf_bos
 
     settings = HfSettings.of(Spec("hf", str(tmp_path)))
     for vocabulary, expected in (("llama", True), ("gpt2", None)):

@@ -209,7 +209,7 @@ def test_a_span_without_a_token_has_nothing_to_score(model, request_):
 
 
 def test_a_request_it_cannot_answer_is_refused(model):
-    with pytest.raises(BadInput, match="cannot answer a Continuation request"):
+    with pytest.raises(BadInput, match="builtin: cannot answer Continuation requests, only Embed"):
         answers(model, Continuation("a", "b"))
 
 

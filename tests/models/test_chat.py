@@ -214,7 +214,7 @@ def test_a_chat_model_is_a_model_that_can_be_asked():
     model = load_model("chat:tiny@http://localhost:1/v1")
     assert isinstance(model, Model)
     assert (model.kind, model.can) == ("chat", frozenset({Ask}))
-    with pytest.raises(BadInput, match="a chat model is asked; it cannot answer Choose"):
+    with pytest.raises(BadInput, match="cannot answer Choose requests, only Ask"):
         list(model.answer([Choose("It was ", ".", ("a", "b"))]))
     assert list(model.answer([])) == []
 

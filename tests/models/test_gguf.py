@@ -175,7 +175,7 @@ def test_what_cannot_be_answered_is_said_in_one_line(model, tmp_path):
     assert "makes no token of" in answers[0].why
     assert "tokens where the model reads 2,048 at most" in answers[1].why
     assert total(answers[2]) < 0
-    with pytest.raises(BadInput, match="it cannot answer Fill"):
+    with pytest.raises(BadInput, match="cannot answer Fill requests, only Ask, Continuation"):
         list(model.answer([Fill("The ", "cup", " fell.")]))
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(smollm2().read_bytes()[:100_000])

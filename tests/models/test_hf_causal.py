@@ -14,9 +14,8 @@ from support.tiny_causal import TWINS, tiny_tokenizer
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import total
 from winokit.models.base import Ask, Continuation, Embed, Model
-from winokit.models.hf_causal import SAMPLE
-from winokit.models.hf_common import HfSettings, halving
-from winokit.models.hf_onednn import multiply_with_onednn
+from winokit.models.hf import HfSettings, halving
+from winokit.models.hf_causal import SAMPLE, multiply_with_onednn
 from winokit.models.registry import Spec, load_model
 
 REQUESTS = [

@@ -444,7 +444,7 @@ def test_windows_change_nothing(bert, monkeypatch):
 
 
 def test_other_requests_and_poolings_are_refused(bert):
-    with pytest.raises(BadInput, match="a masked model cannot answer Ask requests"):
+    with pytest.raises(BadInput, match="cannot answer Ask requests, only Attention, Embed, Fill, PseudoLikelihood"):
         answers(bert, Ask("Who?", ("A", "B")))
     with pytest.raises(UnknownName, match="No pooling named 'last'"):
         answers(bert, Embed("cup", "last"))

@@ -254,7 +254,7 @@ def test_what_has_no_token_has_no_probability(model, request_, monkeypatch):
 
 
 def test_other_requests_and_poolings_are_refused(t5):
-    with pytest.raises(BadInput, match="a seq2seq model cannot answer Fill requests"):
+    with pytest.raises(BadInput, match="cannot answer Fill requests, only Ask, Continuation, Embed"):
         answers(t5, Fill("a", "b", "c"))
     with pytest.raises(BadInput, match=r"no options to choose from: 'Who\?'"):
         answers(t5, Ask("Who?", ()))

@@ -138,7 +138,7 @@ def test_no_full_stop_is_added_and_the_end_is_not_scored(model):
 def test_nothing_to_score_is_said_so(model):
     ((_, refused),) = model.answer([Continuation("the cup", " ")])
     assert "makes no token of" in refused.why
-    with pytest.raises(BadInput, match="it cannot answer Ask"):
+    with pytest.raises(BadInput, match="cannot answer Ask requests, only Continuation"):
         list(model.answer([Ask("Which?", ("A", "B"))]))
 
 

@@ -230,7 +230,7 @@ def test_the_fingerprint_knows_the_file_where_a_function_was_defined(module):
 
 def test_a_function_answers_no_other_request(module):
     module("def f(*problem):\n    return 0, 1\n")
-    with pytest.raises(BadInput, match="it cannot answer Ask"):
+    with pytest.raises(BadInput, match="cannot answer Ask requests, only Choose"):
         list(load_model("python:own_scorer:f").answer([Ask("Which?", ("A", "B"))]))
 
 

@@ -174,6 +174,12 @@ class Model(Protocol):
         """Answer requests in whatever order suits, yielding (index, answer) as soon as each is known."""
 
 
+def cannot(model: Model, request: Request) -> BadInput:
+    """The error of a model that was asked what it cannot answer; `can` would have told."""
+    names = ", ".join(sorted(kind.__name__ for kind in model.can))
+    return BadInput(f"{model.spec}: cannot answer {type(request).__name__} requests, only {names}")
+
+
 def notes_of(model: Model) -> tuple[str, ...]:
     """What a user should know about how a model reads, where it has something to say."""
     notes: tuple[str, ...] = getattr(model, "notes", ())

@@ -19,36 +19,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from importlib.resources import files
-from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from winokit.errors import BadInput, UnknownName
-from winokit.models.base import (
-    Answer,
-    Embed,
-    Fill,
-    NothingToScore,
-    Piece,
-    Pieces,
-    PseudoLikelihood,
-    Refusal,
-    Request,
-    TooLong,
-    Unreadable,
-)
+from winokit.errors import BadInput
+from winokit.models.base import Answer, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.packing import packed
+from winokit.models.reading import WINDOW, Guess, Ids, TextReading, assembled, lookups, planned, windows
 from winokit.models.registry import Spec
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding
+    from tokenizers import Tokenizer
 
 FOLDER = files("winokit") / "assets" / "minilm-mlm"
 LONGEST = 512
@@ -56,8 +42,6 @@ LONGEST = 512
 BUDGET = 1024
 """Padded tokens of a batch."""
 MOST_THREADS = 1024
-WINDOW = 1024
-"""Requests planned together: enough to pack well, few enough that their masked copies fit in memory."""
 
 
 def load(spec: Spec) -> BuiltinModel:
@@ -81,50 +65,6 @@ def usable_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(eq=False, slots=True)
-class _Row:
-    """A masked text, what is to be read off it, and which requests wait for that."""
-
-    ids: tuple[int, ...]
-    logprobs: dict[tuple[int, int], float] = field(default_factory=dict)
-    """By column and token; not a number until the model has run."""
-    readers: list[int] = field(default_factory=list)
-    """A request once for each token it reads here."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Guess:
-    """A token to guess: its place in the scored text, and in a masked one."""
-
-    start: int
-    end: int
-    row: _Row
-    column: int
-    token: int
-
-    def piece(self) -> Piece:
-        return Piece(self.start, self.end, self.row.logprobs[self.column, self.token])
-
-
-@dataclass(slots=True)
-class _Plan:
-    """What to run for some requests, each text once."""
-
-    rows: dict[tuple[int, ...], _Row] = field(default_factory=dict)
-    guesses: dict[int, list[_Guess]] = field(default_factory=lambda: defaultdict(list))
-    pooled: dict[tuple[int, ...], list[tuple[int, list[int]]]] = field(default_factory=lambda: defaultdict(list))
-    """Text to the requests for a vector of it, with the columns to take the mean of."""
-    refused: dict[int, Refusal] = field(default_factory=dict)
-
-    def guess(self, index: int, ids: list[int], column: int, token: int, start: int, end: int) -> None:
-        """Plan to guess the token of one column of a masked text."""
-        key = tuple(ids)
-        row = self.rows.setdefault(key, _Row(key))
-        row.logprobs[column, token] = nan
-        row.readers.append(index)
-        self.guesses[index].append(_Guess(start, end, row, column, token))
-
-
 class BuiltinModel:
     """The built-in model, loaded."""
 
@@ -133,7 +73,6 @@ class BuiltinModel:
 
     def __init__(self, spec: str, threads: int) -> None:
         import onnxruntime
-        from tokenizers import Tokenizer
 
         self.spec = spec
         options = onnxruntime.SessionOptions()
@@ -141,7 +80,7 @@ class BuiltinModel:
         self._session = onnxruntime.InferenceSession(
             (FOLDER / "model_int8.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
         )
-        self._tokenizer = Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8"))
+        self._tokenizer = _tokenizer()
         (self._mask,) = self._tokenizer.encode("[MASK]", add_special_tokens=False).ids
 
     @cached_property
@@ -154,73 +93,38 @@ class BuiltinModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
-        for start in range(0, len(requests), WINDOW):
-            plan = self._plan(requests, range(len(requests))[start : start + WINDOW])
+        for window in windows(requests, WINDOW):
+            plan = planned(self, window, self._readings, self._mask)
             yield from plan.refused.items()
-            yield from self._score(plan)
-            yield from self._embed(plan)
+            yield from assembled(plan.guesses, self._logprobs(plan.guesses))
+            yield from self._vectors(plan.pools)
 
-    def _plan(self, requests: Sequence[Request], window: Sequence[int]) -> _Plan:
-        plan = _Plan()
-        spans = [_span(requests[index]) for index in window]
-        encodings = self._tokenizer.encode_batch([text for text, _, _ in spans])
-        for index, (text, start, end), encoding in zip(window, spans, encodings, strict=True):
-            request = requests[index]
-            try:
-                if len(encoding) > LONGEST:
-                    raise TooLong(text, len(encoding), LONGEST)
-                if isinstance(request, Embed):
-                    columns = _pooled_columns(request, encoding)
-                    plan.pooled[tuple(encoding.ids)].append((index, columns))
-                elif isinstance(request, Fill | PseudoLikelihood):
-                    self._hide(plan, index, request, encoding, _columns(encoding, text, start, end))
-            except Unreadable as unreadable:
-                plan.refused[index] = unreadable.refusal
-        return plan
+    def _readings(self, texts: list[str]) -> list[TextReading]:
+        encodings = self._tokenizer.encode_batch(texts)
+        return [TextReading.of(text, encoding, LONGEST) for text, encoding in zip(texts, encodings, strict=True)]
 
-    def _hide(
-        self, plan: _Plan, index: int, request: Fill | PseudoLikelihood, encoding: Encoding, columns: list[int]
-    ) -> None:
-        """Add to the plan a guess of each column."""
-        ids, offsets = encoding.ids, encoding.offsets
-        # Pieces of a Fill stand in its text, which a token glued to its neighbours may exceed.
-        origin = len(request.before) if isinstance(request, Fill) else 0
-        for column, together in zip(columns, _masked_together(request, encoding, columns), strict=True):
-            masked = list(ids)
-            for hidden in together:
-                masked[hidden] = self._mask
-            start, end = (min(max(place - origin, 0), len(request.text)) for place in offsets[column])
-            plan.guess(index, masked, column, ids[column], start, end)
+    def _logprobs(self, wanted: Mapping[Ids, list[Guess]]) -> Iterator[tuple[Guess, float]]:
+        """Each guess with its log-probability."""
+        texts = list(wanted.items())
+        for batch in packed([len(ids) for ids, _ in texts], BUDGET):
+            rows = [texts[at] for at in batch]
+            asked, at, tokens = lookups(rows)
+            logits = self._run([ids for ids, _ in rows], asked, "logits")
+            logits -= logits.max(axis=1, keepdims=True)
+            normalisers = np.log(np.exp(logits).sum(axis=1, dtype=np.float64))
+            values = (logits[at, tokens] - normalisers[at]).tolist()
+            yield from zip((guess for _, guesses in rows for guess in guesses), values, strict=True)
 
-    def _score(self, plan: _Plan) -> Iterator[tuple[int, Pieces]]:
-        rows = list(plan.rows.values())
-        left = {index: len(guesses) for index, guesses in plan.guesses.items()}
-        for batch in packed([len(row.ids) for row in rows], BUDGET):
-            self._read([rows[at] for at in batch])
-            for index in [index for at in batch for index in rows[at].readers]:
-                left[index] -= 1
-                if not left[index]:
-                    yield index, tuple(guess.piece() for guess in plan.guesses[index])
-
-    def _read(self, rows: Sequence[_Row]) -> None:
-        """Run masked texts and write down the log-probabilities wanted of each."""
-        asked = {(at, column): None for at, row in enumerate(rows) for column, _ in row.logprobs}
-        logits = self._run([row.ids for row in rows], list(asked), "logits")
-        logits -= logits.max(axis=1, keepdims=True)
-        normalisers = np.log(np.exp(logits).sum(axis=1, dtype=np.float64))
-        places = {position: place for place, position in enumerate(asked)}
-        for at, row in enumerate(rows):
-            for column, token in row.logprobs:
-                place = places[at, column]
-                row.logprobs[column, token] = float(logits[place, token] - normalisers[place])
-
-    def _embed(self, plan: _Plan) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
-        texts = list(plan.pooled)
+    def _vectors(
+        self, wanted: Mapping[Ids, list[tuple[int, list[int]]]]
+    ) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+        """Each request with the mean of its hidden states."""
+        texts = list(wanted)
         for batch in packed([len(ids) for ids in texts], BUDGET):
             hidden = self._run([texts[at] for at in batch], [], "last_hidden_state")
             for states, at in zip(hidden, batch, strict=True):
-                for index, columns in plan.pooled[texts[at]]:
-                    yield index, states[columns].mean(axis=0)
+                for index, positions in wanted[texts[at]]:
+                    yield index, states[positions].mean(axis=0)
 
     def _run(
         self, texts: Sequence[Sequence[int]], positions: Sequence[tuple[int, int]], output: str
@@ -237,43 +141,19 @@ class BuiltinModel:
         return found
 
 
-def _span(request: Request) -> tuple[str, int, int]:
-    """The text to tokenise, and the part of it that is asked about."""
-    match request:
-        case Fill(before, text, after):
-            return before + text + after, len(before), len(before) + len(text)
-        case PseudoLikelihood(text, start, end) | Embed(text, _, start, end):
-            return text, start, end
-    raise BadInput(
-        f"builtin: cannot answer a {type(request).__name__} request; it answers Embed, Fill, PseudoLikelihood"
-    )
+def piece_counts(texts: Iterable[str]) -> dict[str, int]:
+    """How many word pieces each distinct text has: one ruler for every model, and for logs alone.
+
+    >>> piece_counts(["trophy", "the suitcase"])
+    {'trophy': 1, 'the suitcase': 2}
+    """
+    distinct = list(dict.fromkeys(texts))
+    found = _tokenizer().encode_batch(distinct, add_special_tokens=False)
+    return {text: len(encoding.ids) for text, encoding in zip(distinct, found, strict=True)}
 
 
-def _columns(encoding: Encoding, text: str, start: int, end: int) -> list[int]:
-    """The tokens that overlap a span of the text; [CLS] and [SEP] cover no character and so never do."""
-    columns = [at for at, (first, last) in enumerate(encoding.offsets) if first < end and last > start and first < last]
-    if not columns:
-        raise NothingToScore(text[start:end])
-    return columns
+@cache
+def _tokenizer() -> Tokenizer:
+    from tokenizers import Tokenizer
 
-
-def _masked_together(request: Fill | PseudoLikelihood, encoding: Encoding, columns: list[int]) -> list[list[int]]:
-    """For each column to guess, the columns to mask."""
-    if isinstance(request, Fill):
-        return [columns] * len(columns)
-    if not request.within_word:
-        return [[column] for column in columns]
-    words = encoding.word_ids
-    return [[at for at in range(column, len(words)) if words[at] == words[column]] for column in columns]
-
-
-def _pooled_columns(request: Embed, encoding: Encoding) -> list[int]:
-    """The tokens a vector is the mean of."""
-    match request.pooling:
-        case "mean":
-            return list(range(len(encoding)))
-        case "first":
-            return [0]
-        case "span":
-            return _columns(encoding, request.text, request.start, request.end)
-    raise UnknownName("pooling", request.pooling, ("first", "mean", "span"))
+    return Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8"))

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from winokit.errors import BadInput, UnknownName
-from winokit.models.base import Answer, Ask, Refusal, Reply, Request
+from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import ChatClient, ChatToken, Completion, Messages, ServerManners
 from winokit.models.registry import Spec
 
@@ -99,15 +99,12 @@ class ChatModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Ask all, several at once, yielding replies as they come."""
-        asks = [self._ask(request) for request in requests]
+        asks = [request for request in requests if isinstance(request, Ask)]
+        if len(asks) < len(requests):
+            raise cannot(self, next(request for request in requests if not isinstance(request, Ask)))
         for index, completion in self._client.complete([self._messages(ask) for ask in asks]):
             self._cut += completion.cut and not completion.text
             yield index, Refusal(completion.text) if completion.too_long else reply(asks[index], completion)
-
-    def _ask(self, request: Request) -> Ask:
-        if not isinstance(request, Ask):
-            raise BadInput(f"{self.spec}: a chat model is asked; it cannot answer {type(request).__name__}")
-        return request
 
     def _messages(self, ask: Ask) -> Messages:
         system = [{"role": "system", "content": self._system}] if self._system else []

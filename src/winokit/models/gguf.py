@@ -1,6 +1,6 @@
 """Quantised models of llama.cpp: `gguf:FILE`, with options n_ctx, n_threads and n_gpu_layers as llama.cpp has them.
 
-`bos=on|off` says whether texts begin with BOS; by default as the file says. As in `hf_boundary`, where they do not, the
+`bos=on|off` says whether texts begin with BOS; by default as the file says. As in `boundary`, where they do not, the
 first token of a text without context is read and not scored.
 
 Requests are sorted by their tokens, and what one shares with the one before it from the start stays in the key-value
@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +29,14 @@ from winokit.models.base import (
     NothingToScore,
     Piece,
     Pieces,
+    Refusal,
     Reply,
     Request,
     TooLong,
     Unreadable,
+    cannot,
 )
+from winokit.models.boundary import joined, parts_of
 from winokit.models.registry import Spec
 
 DEFAULTS = {"n_ctx": 2048, "n_threads": os.cpu_count() or 1, "n_gpu_layers": 0}
@@ -68,17 +69,6 @@ def load(spec: Spec) -> GgufModel:
     return GgufModel(str(spec), path, _Reader(llama_cpp, llama, bos), options["n_gpu_layers"])
 
 
-@dataclass(frozen=True)
-class _Job:
-    """One text to read: which request (and which of its options) it is for, its tokens, the first one scored."""
-
-    index: int
-    option: int
-    text: str
-    tokens: tuple[int, ...]
-    first: int
-
-
 class GgufModel:
     """A causal language model in llama.cpp."""
 
@@ -99,35 +89,28 @@ class GgufModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
-        jobs: list[_Job] = []
-        for index, request in enumerate(requests):
+        for request in requests:
+            if type(request) not in self.can:
+                raise cannot(self, request)
+        parts = parts_of(requests)
+        for index, answer in joined(requests, parts, self._read([part for _, part in parts])):
+            said = answer.logprobs if isinstance(answer, Reply) else None
+            yield index, answer if said is None else Reply(said, int(np.argmax(said)), "")
+
+    def _read(self, requests: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
+        encoded: list[tuple[tuple[int, ...], int, int]] = []
+        for number, request in enumerate(requests):
             try:
-                jobs += list(self._jobs(index, request))
+                encoded.append((*self._tokens(request), number))
             except Unreadable as unreadable:
-                yield index, unreadable.refusal
-        read: dict[int, dict[int, Pieces]] = defaultdict(dict)
-        for job in sorted(jobs, key=lambda job: job.tokens):
-            read[job.index][job.option] = self._pieces(job)
-            request = requests[job.index]
-            if not isinstance(request, Ask):
-                yield job.index, read.pop(job.index)[0]
-            elif len(read[job.index]) == len(request.options):
-                yield job.index, _reply(read.pop(job.index))
+                yield number, unreadable.refusal
+        for tokens, first, number in sorted(encoded):
+            logprobs = self._reader.logprobs(tokens, first).tolist()
+            borders = _borders(requests[number].text, [self._reader.spelling(token) for token in tokens[first:]])
+            yield number, tuple(map(Piece, borders, borders[1:], logprobs))
 
-    def _jobs(self, index: int, request: Request) -> Iterator[_Job]:
-        match request:
-            case Continuation():
-                yield self._job(index, 0, request)
-            case Ask():
-                # An answer is a word of its own; where the prompt ends in a space, the border rule moves that one.
-                space = "" if request.prompt[-1:].isspace() else " "
-                for option, said in enumerate(request.options):
-                    yield self._job(index, option, Continuation(request.prompt, space + said))
-            case _:
-                raise BadInput(f"{self.spec}: a causal model reads on; it cannot answer {type(request).__name__}")
-
-    def _job(self, index: int, option: int, request: Continuation) -> _Job:
-        """The tokens of a continuation, split as lm-evaluation-harness splits them."""
+    def _tokens(self, request: Continuation) -> tuple[tuple[int, ...], int]:
+        """The tokens of a continuation, split as lm-evaluation-harness splits them, and the first one scored."""
         context = self._reader.tokens(request.context.rstrip())
         tokens = (*self._reader.mark, *self._reader.tokens(request.context + request.text))
         first = max(len(self._reader.mark) + len(context), 1)
@@ -135,16 +118,7 @@ class GgufModel:
             raise NothingToScore(request.text)
         if len(tokens) - 1 > self._reader.longest:
             raise TooLong(request.context + request.text, len(tokens) - 1, self._reader.longest)
-        return _Job(index, option, request.text, tokens, first)
-
-    def _pieces(self, job: _Job) -> Pieces:
-        scored = job.tokens[job.first :]
-        logprobs = self._reader.logprobs(job.tokens, job.first)
-        borders = _borders(job.text, [self._reader.spelling(token) for token in scored])
-        return tuple(
-            Piece(start, end, float(logprob))
-            for start, end, logprob in zip(borders, borders[1:], logprobs, strict=False)
-        )
+        return tokens, first
 
 
 class _Reader:
@@ -222,12 +196,6 @@ def _borders(text: str, spellings: Sequence[bytes]) -> list[int]:
     for spelling in reversed(spellings):
         places.append(max(places[-1] - len(spelling), 0))
     return [len(raw[:place].decode(errors="ignore")) for place in reversed(places)]
-
-
-def _reply(read: dict[int, Pieces]) -> Reply:
-    """Summed log-probabilities of the options; nothing is said, so that there is no text."""
-    totals = tuple(sum(piece.logprob for piece in read[option]) for option in sorted(read))
-    return Reply(totals, int(np.argmax(totals)), "")
 
 
 def _common_start(one: Sequence[int], other: Sequence[int]) -> int:

@@ -5,54 +5,109 @@ float16, auto), `device` (cpu, cuda, cuda:1, mps), `revision`, `adapter` (the fo
 file inside the folder), `budget` (tokens a batch), `bos` (on, off: whether texts begin with BOS; by default as the
 model's files say; causal models only). A folder that `winokit train` wrote is asked under the formalization
 it was trained with, unless a `kind` says otherwise.
+
+Here is what the three kinds share: settings, loading, what identifies a model, and what to do when memory runs out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from textwrap import shorten
+from typing import Any, TypeVar
 
-from winokit.errors import BadInput, MissingExtra
+from winokit.errors import BadInput, MissingExtra, UnknownName
 from winokit.models.base import Model
 from winokit.models.registry import Spec
 from winokit.registry import Registry
 
-if TYPE_CHECKING:
-    from winokit.models.hf_common import HfSettings
+try:
+    import torch
+    import transformers
+    from transformers.models.auto import modeling_auto as auto
+except ImportError as error:
+    raise MissingExtra("hf: models", "hf") from error
 
-HOMES = {
-    "causal": "winokit.models.hf_causal",
-    "masked": "winokit.models.hf_masked",
-    "seq2seq": "winokit.models.hf_seq2seq",
-}
+KINDS = ("causal", "masked", "seq2seq")
+DTYPES = ("auto", "bfloat16", "float16", "float32")
+OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget", "bos")
+DEVICE = "WINOKIT_DEVICE"
+"""The variable that names the device of models whose SPEC names none."""
+HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 TRAINED = "winokit.json"
 """A folder of `winokit train` has this file. It judges whole problems, so that its loader lives above this package."""
 LOADERS: Registry[Callable[[Spec], Model]] = Registry("maker of trained folders", "winokit.trained")
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class HfSettings:
+    """How a model is to be loaded and run, as the SPEC says and with its defaults filled in."""
+
+    place: str
+    kind: str | None  # until `hf.load` has looked at the configuration
+    dtype: str
+    device: str
+    revision: str | None = None
+    adapter: str | None = None
+    gguf_file: str | None = None
+    budget: int | None = None
+    bos: bool | None = None
+    """Whether texts begin with BOS; None for what the model's files say (`hf_causal`)."""
+
+    @classmethod
+    def of(cls, spec: Spec) -> HfSettings:
+        """Read the options of a SPEC, each checked."""
+        options = spec.only(*OPTIONS)
+        device = _device(options.get("device"))
+        return cls(
+            place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
+            kind=_one_of("kind of hf: model", options.get("kind"), KINDS),
+            dtype=_one_of("dtype", options.get("dtype"), DTYPES) or ("float32" if device == "cpu" else "auto"),
+            device=device,
+            revision=options.get("revision"),
+            adapter=options.get("adapter"),
+            gguf_file=options.get("gguf_file"),
+            budget=_positive("budget", options.get("budget")),
+            bos=spec.switch("bos"),
+        )
+
+    @property
+    def folder(self) -> Path | None:
+        """The model's folder, or None for a model on the hub."""
+        path = Path(self.place)
+        return path if path.is_dir() else None
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The arguments of `from_pretrained` that say which files are meant."""
+        source = {"revision": self.revision, "gguf_file": self.gguf_file}
+        return {name: value for name, value in source.items() if value is not None}
+
 
 def load(spec: Spec) -> Model:
     """Load a model of transformers, as the kind it was made to be or the kind asked for."""
-    if not (find_spec("torch") and find_spec("transformers")):
-        raise MissingExtra("hf: models", "hf")
-    from winokit.models.hf_common import HfSettings
-
     settings = HfSettings.of(spec)
     if settings.kind is None and settings.folder is not None and (settings.folder / TRAINED).exists():
         return LOADERS["winokit"](spec)
     kind = settings.kind or told_kind(settings)
-    model: Model = import_module(HOMES[kind]).load(spec, replace(settings, kind=kind))
+    model: Model = import_module(f"winokit.models.hf_{kind}").load(spec, replace(settings, kind=kind))
     return model
 
 
 def told_kind(settings: HfSettings) -> str:
     """The kind of a model by its configuration: the class it was saved as, else what its family is made for."""
-    from transformers.models.auto import modeling_auto as auto
-
-    from winokit.models.hf_common import load_config
-
     config = load_config(settings)
     names = {
         "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
@@ -70,4 +125,190 @@ def told_kind(settings: HfSettings) -> str:
         if config.model_type in classes:
             return kind
     what = ", ".join(sorted(saved_as)) or config.model_type
-    raise BadInput(f"{settings.place}: {what} is not a language model; known kinds: {', '.join(sorted(HOMES))}")
+    raise BadInput(f"{settings.place}: {what} is not a language model; known kinds: {', '.join(KINDS)}")
+
+
+def load_config(settings: HfSettings) -> Any:
+    """The model's configuration."""
+    return _fetch(transformers.AutoConfig.from_pretrained, settings)
+
+
+def load_tokenizer(settings: HfSettings) -> Any:
+    """The model's tokenizer, which must be one that knows where in the text each token stands."""
+    if settings.bos is not None and settings.kind != "causal":
+        raise BadInput(f"{settings.place}: bos= is an option of causal models only")
+    tokenizer = _fetch(transformers.AutoTokenizer.from_pretrained, settings)
+    if not tokenizer.is_fast:
+        raise BadInput(
+            f"{settings.place}: {type(tokenizer).__name__} cannot say where tokens stand; a fast one is needed"
+        )
+    return tokenizer
+
+
+def load_weights(auto_class: Any, settings: HfSettings, **options: Any) -> Any:
+    """The model itself, its adapter merged, on its device, ready to be asked.
+
+    A part that the folder has no weights for (the head, where a model was saved with another) would be random numbers.
+    """
+    model, missing = load_parts(auto_class, settings, **options)
+    check_whole(settings, missing)
+    return model
+
+
+def check_whole(settings: HfSettings, missing: Sequence[str]) -> None:
+    """Refuse a model of which some weights are missing."""
+    if missing:
+        raise BadInput(f"{settings.place}: no weights for {missing[0]}, so that it is not a {settings.kind} model")
+
+
+def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[Any, list[str]]:
+    """The model as `load_weights` has it, and the names of the weights that were not there and are random now."""
+    dtype = "auto" if settings.dtype == "auto" else getattr(torch, settings.dtype)
+    model, told = _fetch(auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **options)
+    if settings.adapter is not None:
+        model = _with_adapter(model, settings.adapter)
+    if getattr(model, "hf_device_map", None) is None:
+        model = model.to(settings.device)
+    return model.eval(), sorted(told["missing_keys"])
+
+
+def fingerprint(settings: HfSettings) -> str:
+    """What determines the answers: the content of a local folder, or the commit of a hub model; dtype and adapter."""
+    if settings.folder is not None:
+        weights = _contents(settings.folder, settings.gguf_file)
+    else:
+        weights = f"{settings.place}@{load_config(settings)._commit_hash or settings.revision or 'main'}"
+        weights += f"/{settings.gguf_file}" if settings.gguf_file else ""
+    adapter = f" adapter={_contents(Path(settings.adapter))}" if settings.adapter else ""
+    return f"hf {settings.kind} {weights} dtype={settings.dtype}{adapter}"
+
+
+def halving(run: Callable[[Sequence[T]], Sequence[R]], batch: Sequence[T]) -> list[R]:
+    """The results of `run` on the batch, in its halves (and theirs) where memory does not hold the whole."""
+    try:
+        return list(run(batch))
+    except RuntimeError as error:  # torch.OutOfMemoryError is one
+        if not out_of_memory(error):
+            raise
+        if len(batch) == 1:
+            raise BadInput(
+                "out of memory with a single text: choose a smaller model, dtype=bfloat16 or another device"
+            ) from error
+    # Outside of the except clause, so that the failed run's tensors, which its traceback holds, are gone.
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    middle = len(batch) // 2
+    return halving(run, batch[:middle]) + halving(run, batch[middle:])
+
+
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether this is torch saying that memory ran out; backends other than CUDA say so in words only."""
+    said = str(error).lower()
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in said or "can't allocate memory" in said
+
+
+def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:
+    """Call a `from_pretrained` without its chatter, its complaints put in one line."""
+    try:
+        with _quiet():
+            return from_pretrained(settings.place, **settings.source, **options)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        said = shorten(str(error), 200, placeholder=" …")
+        if settings.folder is None and isinstance(error, OSError):
+            raise BadInput(
+                f"{settings.place}: no such model folder, and the hub could not be reached: {said}"
+            ) from error
+        raise BadInput(f"{settings.place}: cannot be loaded: {said}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers and the hub from writing between our own lines."""
+    bars: Any = transformers.utils.logging
+    shown = bars.is_progress_bar_enabled()
+    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if shown:
+            bars.enable_progress_bar()
+
+
+def _with_adapter(model: Any, folder: str) -> Any:
+    """The model with the weights of a LoRA added to its own."""
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise MissingExtra("adapter=", "hf") from None
+    if not (Path(folder) / "adapter_config.json").exists():
+        raise BadInput(f"adapter {folder}: no such folder, or no adapter_config.json in it")
+    try:
+        merged = PeftModel.from_pretrained(model, folder)
+        return merged.merge_and_unload()
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise BadInput(
+            f"adapter {folder}: does not fit the model: {shorten(str(error), 200, placeholder=' …')}"
+        ) from error
+
+
+def _contents(folder: Path, gguf_file: str | None = None) -> str:
+    """A hash of everything in a model's folder that has a say: configuration, tokenizer, weights."""
+    weights = (
+        [folder / gguf_file] if gguf_file else sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
+    )
+    small = sorted(path for pattern in SMALL_FILES for path in folder.glob(pattern))
+    whole = hashlib.sha256()
+    for path in [*small, *weights]:
+        stat = path.stat()
+        whole.update(f"{path.name} {_content(path, stat.st_size, stat.st_mtime_ns)}\n".encode())
+    return whole.hexdigest()
+
+
+@cache
+def _content(path: Path, size: int, changed: int) -> str:
+    """A hash of a file's bytes, kept in memory while its size and time of change stay."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _place(place: str) -> str:
+    """A folder's path or a hub name, as transformers wants it."""
+    path = Path(place).expanduser()
+    if path.is_dir():
+        return str(path)
+    if not HUB_NAME.fullmatch(place):
+        raise BadInput(f"{place}: no such model folder, and not a name on the hub either")
+    return place
+
+
+def _device(name: str | None) -> str:
+    """The device asked for, which must be there; else that of $WINOKIT_DEVICE, else the best there is."""
+    there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()), "cpu": 1}
+    name = name or os.environ.get(DEVICE) or next(device for device, count in there.items() if count)
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise UnknownName("device", name, there) from error
+    if (device.index or 0) >= there.get(device.type, 1):
+        raise BadInput(f"device {name!r}: not on this machine; use device=cpu")
+    return str(device)
+
+
+def _one_of(what: str, value: str | None, known: tuple[str, ...]) -> str | None:
+    if value is not None and value not in known:
+        raise UnknownName(what, value, known)
+    return value
+
+
+def _positive(what: str, value: str | None) -> int | None:
+    if value is None:
+        return None
+    if not value.isdecimal() or int(value) == 0:
+        raise BadInput(f"{what}: a number of tokens expected, found {value!r}")
+    return int(value)

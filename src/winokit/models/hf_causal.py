@@ -1,6 +1,6 @@
 """Causal language models of Hugging Face: GPT-2 to Llama, any AutoModelForCausalLM.
 
-- `Continuation` is split into tokens as lm-evaluation-harness 0.4.13 splits it (`hf_boundary`).
+- `Continuation` is split into tokens as lm-evaluation-harness 0.4.13 splits it (`boundary`).
 - `Ask` scores each option as a continuation of the prompt, after a space.
 - `Embed` pools the last hidden states.
 
@@ -12,6 +12,7 @@ budget of a batch always go one a row.
 
 from __future__ import annotations
 
+import platform
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,6 +23,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import transformers
+from transformers.models.auto.tokenization_auto import get_tokenizer_config
+from transformers.utils.hub import cached_file
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import (
@@ -32,16 +35,14 @@ from winokit.models.base import (
     NothingToScore,
     Pieces,
     Refusal,
-    Reply,
     Request,
     TooLong,
     Unreadable,
+    cannot,
 )
-from winokit.models.hf_boundary import Boundary, EncodedText, begins_with_bos
-from winokit.models.hf_common import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
-from winokit.models.hf_onednn import multiply_with_onednn
-from winokit.models.packing import packed
-from winokit.models.prefix_tree import Scored, Tree, forest, singles
+from winokit.models.boundary import Boundary, EncodedText, joined, parts_of
+from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
+from winokit.models.packing import Scored, Tree, forest, packed, singles
 from winokit.models.registry import Spec
 
 CPU_BUDGET, GPU_BUDGET = 512, 4096
@@ -69,6 +70,57 @@ def load(spec: Spec, settings: HfSettings) -> CausalModel:
     multiply_with_onednn(network)
     boundary = Boundary(tokenizer, bos=begins_with_bos(settings, tokenizer))
     return CausalModel(spec, settings, boundary, CausalReader(network, settings))
+
+
+def multiply_with_onednn(network: torch.nn.Module) -> None:
+    """Have the linear layers of a network multiply with oneDNN, where processor and precision allow it.
+
+    torch ships two libraries for float32 products on x86 and takes MKL by default. On an AMD EPYC, oneDNN takes a
+    seventh less time to score WinoGrande with SmolLM2 (`benchmarks/scoring.py`); answers differ by rounding alone.
+    """
+    if platform.machine() not in ("x86_64", "AMD64") or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        return
+    for layer in network.modules():
+        # Subclasses have their own ways with weights: quantised layers, adapters.
+        if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
+            vars(layer)["forward"] = partial(_product, layer)
+
+
+def _product(layer: Any, states: torch.Tensor) -> torch.Tensor:
+    # The operation is the one that torch.compile emits for a linear layer; "none" is the activation after it.
+    product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(states, layer.weight, layer.bias, "none", [], "")
+    return product
+
+
+def begins_with_bos(settings: HfSettings, tokenizer: Any) -> bool:
+    """Whether a model's texts begin with BOS: as the SPEC says, else its own files, else its tokenizer.
+
+    Its files are asked first since transformers drops what a GGUF file says of it, and the `add_bos_token` of
+    tokenizer_config.json where there is a tokenizer.json.
+    """
+    if settings.bos is not None or tokenizer.bos_token_id is None:
+        return bool(settings.bos)
+    stated = _config_bos(settings) if settings.gguf_file is None else _gguf_bos(settings, settings.gguf_file)
+    return stated if stated is not None else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
+
+
+def _config_bos(settings: HfSettings) -> bool | None:
+    stated = get_tokenizer_config(settings.place, **settings.source).get("add_bos_token")
+    return stated if isinstance(stated, bool) else None
+
+
+def _gguf_bos(settings: HfSettings, file: str) -> bool | None:
+    """What a GGUF file says; where it says nothing, SentencePiece vocabularies (`llama`) have BOS, as in llama.cpp."""
+    from gguf import GGUFReader
+
+    path = cached_file(settings.place, file, revision=settings.revision)
+    assert path is not None  # the tokenizer was read from it
+    reader = GGUFReader(path)
+    fields = (reader.get_field(f"tokenizer.ggml.{name}") for name in ("add_bos_token", "model"))
+    stated, model = (None if field is None else field.parts[field.data[0]].tobytes() for field in fields)
+    if stated is not None:
+        return stated == b"\x01"
+    return True if model == b"llama" else None
 
 
 class CausalReader:
@@ -212,32 +264,20 @@ class CausalModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, those with long texts first."""
-        yield from self._continue({i: r for i, r in enumerate(requests) if isinstance(r, Continuation)})
-        yield from self._ask({i: r for i, r in enumerate(requests) if isinstance(r, Ask)})
-        yield from self._embed({i: r for i, r in enumerate(requests) if isinstance(r, Embed)})
+        for request in requests:
+            if type(request) not in self.can:
+                raise cannot(self, request)
+        parts = parts_of(requests)
+        yield from joined(requests, parts, self._read([part for _, part in parts]))
+        yield from self._embed({i: request for i, request in enumerate(requests) if isinstance(request, Embed)})
 
-    def _continue(self, requests: Mapping[int, Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
-        encoded = dict(zip(requests, self.boundary.split(list(requests.values()), self.reader.most), strict=True))
-        yield from ((name, text) for name, text in encoded.items() if isinstance(text, Refusal))
-        read = [(name, text) for name, text in encoded.items() if isinstance(text, EncodedText)]
-        for number, logprobs in self.reader.read([text.scored for _, text in read]):
-            name, text = read[number]
-            yield name, text.pieces(logprobs)
-
-    def _ask(self, requests: Mapping[int, Ask]) -> Iterator[tuple[int, Reply | Refusal]]:
-        """Log-probabilities of all options; a reply is known when its last option is, or one of them is refused."""
-        asked = [(name, option) for name, request in requests.items() for option in range(len(request.options))]
-        options = {number: _option(requests[name], option) for number, (name, option) in enumerate(asked)}
-        known: dict[int, dict[int, float]] = {name: {} for name in requests}
-        for number, answer in self._continue(options):
-            name, option = asked[number]
-            if name in known and isinstance(answer, Refusal):
-                del known[name]
-                yield name, answer
-            elif name in known and not isinstance(answer, Refusal):
-                known[name][option] = sum(piece.logprob for piece in answer)
-                if len(known[name]) == len(requests[name].options):
-                    yield name, Reply(tuple(known[name][i] for i in range(len(known[name]))), None, "")
+    def _read(self, requests: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
+        encoded = self.boundary.split(requests, self.reader.most)
+        yield from ((number, text) for number, text in enumerate(encoded) if isinstance(text, Refusal))
+        texts = [(number, text) for number, text in enumerate(encoded) if isinstance(text, EncodedText)]
+        for place, logprobs in self.reader.read([text.scored for _, text in texts]):
+            number, text = texts[place]
+            yield number, text.pieces(logprobs)
 
     def _embed(self, requests: Mapping[int, Embed]) -> Iterator[tuple[int, npt.NDArray[np.float32] | Refusal]]:
         """Pooled hidden states; a text is read once, however many vectors are wanted of it."""
@@ -257,12 +297,6 @@ class CausalModel:
             states = halving(self.reader.states, [encoded[texts[i]][0] for i in batch])
             for i, of_text in zip(batch, states, strict=True):
                 yield from ((name, of_text[tokens].mean(0).numpy()) for name, tokens in wanted[texts[i]])
-
-
-def _option(request: Ask, option: int) -> Continuation:
-    """An option as a continuation of its prompt."""
-    gap = "" if not request.prompt or request.prompt[-1].isspace() else " "
-    return Continuation(request.prompt, gap + request.options[option])
 
 
 def _pooled(request: Embed, ids: Sequence[int], places: Sequence[tuple[int, int]]) -> list[int]:

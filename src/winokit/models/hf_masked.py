@@ -30,7 +30,7 @@ import transformers
 
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
-from winokit.models.hf_common import (
+from winokit.models.hf import (
     HfSettings,
     check_whole,
     fingerprint,
@@ -38,15 +38,11 @@ from winokit.models.hf_common import (
     load_parts,
     load_tokenizer,
     out_of_memory,
-    windows,
 )
-from winokit.models.masked_plan import Gaze, Guess, MaskPlan, MaskPool, assembled, planned, whole_text
 from winokit.models.packing import packed
-from winokit.models.reading import Ids, read
+from winokit.models.reading import WINDOW, Gaze, Guess, Ids, TextReading, assembled, lookups, planned, read, windows
 from winokit.models.registry import Spec
 
-WINDOW = 1024
-"""Requests planned together: enough to pack well, few enough that their masked copies fit in memory."""
 BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 16384
 """Padded tokens of a batch, where the SPEC does not say."""
 ATTENTION_BUDGET = 1 << 17
@@ -102,15 +98,14 @@ class MaskedModel:
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
         for window in windows(requests, WINDOW):
-            plan = self._plan(window)
+            plan = planned(self, window, self._readings, self.tokenizer.mask_token_id)
             yield from plan.refused.items()
             yield from assembled(plan.guesses, self._run(self._logprobs, plan.guesses, self.budget))
             yield from self._run(self._attention, plan.gazes, ATTENTION_BUDGET, power=2)
             yield from self._run(self._vectors, plan.pools, self.budget)
 
-    def _plan(self, requests: Mapping[int, Request]) -> MaskPlan:
-        readings = read(self.tokenizer, [whole_text(request) for request in requests.values()], self.longest)
-        return planned(requests, readings, self.tokenizer.mask_token_id)
+    def _readings(self, texts: list[str]) -> list[TextReading]:
+        return read(self.tokenizer, texts, self.longest)
 
     def _run(
         self,
@@ -132,12 +127,9 @@ class MaskedModel:
 
     def _logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
         """Each guess with its log-probability."""
-        asked = sorted({(row, guess.position) for row, (_, wanted) in enumerate(batch) for guess in wanted})
+        asked, at, tokens = lookups(batch)
         logits = self._logits([ids for ids, _ in batch], asked, gather=self.gathers).float()
         totals = logits.logsumexp(-1)
-        order = {place: at for at, place in enumerate(asked)}
-        at = [order[row, guess.position] for row, (_, wanted) in enumerate(batch) for guess in wanted]
-        tokens = [guess.token for _, wanted in batch for guess in wanted]
         values = iter((logits[at, tokens] - totals[at]).tolist())
         return [[(guess, next(values)) for guess in wanted] for _, wanted in batch]
 
@@ -154,11 +146,11 @@ class MaskedModel:
             answers.append([(gaze.request, reduced(paid, gaze)) for gaze in gazes])
         return answers
 
-    def _vectors(self, batch: Sequence[tuple[Ids, list[MaskPool]]]) -> list[list[tuple[int, Vector]]]:
+    def _vectors(self, batch: Sequence[tuple[Ids, list[tuple[int, list[int]]]]]) -> list[list[tuple[int, Vector]]]:
         """Each request with the mean of its hidden states."""
         hidden = self.model.base_model(**self._padded([ids for ids, _ in batch])).last_hidden_state
         return [
-            [(pool.request, hidden[row, pool.positions].float().mean(0).cpu().numpy()) for pool in pools]
+            [(request, hidden[row, positions].float().mean(0).cpu().numpy()) for request, positions in pools]
             for row, (_, pools) in enumerate(batch)
         ]
 

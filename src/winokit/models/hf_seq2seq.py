@@ -20,8 +20,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import torch
 import transformers
 from torch.nn.utils.rnn import pad_sequence
@@ -34,22 +32,20 @@ from winokit.models.base import (
     Embed,
     NothingToScore,
     Piece,
-    Pieces,
     Reply,
     Request,
     Unreadable,
+    cannot,
 )
-from winokit.models.hf_common import HfSettings, fingerprint, halving, load_tokenizer, load_weights, windows
+from winokit.models.boundary import moved
+from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights
 from winokit.models.packing import packed
-from winokit.models.reading import Ids, TextReading, pooled_positions, read
+from winokit.models.reading import WINDOW, Ids, TextReading, read, windows
 from winokit.models.registry import Spec
 
-WINDOW = 1024
-"""Requests planned together."""
 BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 16384
 """Padded tokens of a batch, where the SPEC does not say; a decoded text counts with the prompt it answers."""
 
-Vector: TypeAlias = npt.NDArray[np.float32]
 Logprobs: TypeAlias = list[float]
 
 
@@ -72,14 +68,17 @@ class Seq2seqJob:
         for target in self.targets:
             target.own()
         if isinstance(self.request, Embed):
-            pooled_positions(self.request, self.prompt)
+            self.prompt.pooled(self.request)
 
     def answer(self) -> Answer:
         """The answer, once every target is scored."""
         if isinstance(self.request, Ask):
             return Reply(tuple(sum(self.found[number]) for number in range(len(self.targets))), None, "")
-        moved = moved_spaces(self.request.context) if isinstance(self.request, Continuation) else ""
-        return pieces(self.targets[0], self.found[0], origin=len(moved))
+        (target,), (logprobs,) = self.targets, self.found.values()
+        assert isinstance(self.request, Continuation)
+        origin = len(target.text) - len(self.request.text)  # spaces that came from the context
+        places = [(max(start - origin, 0), max(end - origin, 0)) for start, end in filter(None, target.places)]
+        return tuple(Piece(*place, logprob) for place, logprob in zip(places, logprobs, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,7 @@ class Seq2SeqModel:
 
     def _plan(self, requests: Mapping[int, Request]) -> list[Seq2seqJob]:
         """Every request with its texts read."""
-        sides = [two_sides(request) for request in requests.values()]
+        sides = [self._sides(request) for request in requests.values()]
         prompts = read(self.tokenizer, [prompt for prompt, _ in sides], self.longest)
         texts = [text for _, texts in sides for text in texts]
         targets = iter(read(self.tokenizer, texts, self.longest_target, as_target=True))
@@ -156,6 +155,20 @@ class Seq2SeqModel:
             Seq2seqJob(index, request, prompt, [next(targets) for _ in texts])
             for (index, request), prompt, (_, texts) in zip(requests.items(), prompts, sides, strict=True)
         ]
+
+    def _sides(self, request: Request) -> tuple[str, tuple[str, ...]]:
+        """What the encoder reads, and what the decoder scores."""
+        match request:
+            case Ask(prompt, options):
+                if not options:
+                    raise BadInput(f"no options to choose from: {prompt!r}")
+                return prompt, options
+            case Continuation():
+                context, text = moved(request)
+                return context, (text,)
+            case Embed(text):
+                return text, ()
+        raise cannot(self, request)
 
     def _run(self, jobs: Sequence[Seq2seqJob]) -> Iterator[tuple[int, Answer]]:
         """Read each prompt once, then answer all that is asked about it."""
@@ -169,7 +182,7 @@ class Seq2SeqModel:
             for at, state in zip(batch, states, strict=True):
                 for job in by_prompt[prompts[at]]:
                     if isinstance(job.request, Embed):
-                        yield job.index, pooled(state, pooled_positions(job.request, job.prompt))
+                        yield job.index, state[job.prompt.pooled(job.request)].float().mean(0).cpu().numpy()
                     rows += [Seq2seqRow(state, job, number) for number in range(len(job.targets))]
             yield from self._score(rows)
 
@@ -233,37 +246,3 @@ def most_tokens(config: Any, side: str) -> int:
         if most := getattr(config, name, None):
             return int(most)
     return sys.maxsize
-
-
-def two_sides(request: Request) -> tuple[str, tuple[str, ...]]:
-    """What the encoder reads, and what the decoder scores."""
-    match request:
-        case Ask(prompt, options):
-            if not options:
-                raise BadInput(f"no options to choose from: {prompt!r}")
-            return prompt, options
-        case Continuation(context, text):
-            return context.rstrip(), (moved_spaces(context) + text,)
-        case Embed(text):
-            return text, ()
-    raise BadInput(f"a seq2seq model cannot answer {type(request).__name__} requests, only Ask, Continuation and Embed")
-
-
-def moved_spaces(context: str) -> str:
-    """The spaces at the end of a context."""
-    return context[len(context.rstrip()) :]
-
-
-def pieces(target: TextReading, logprobs: Logprobs, origin: int) -> Pieces:
-    """Pieces of a text that begins at `origin` of what was read, after spaces that came from the context."""
-    places = [place for place in target.places if place is not None]
-    return tuple(
-        Piece(max(start - origin, 0), max(end - origin, 0), logprob)
-        for (start, end), logprob in zip(places, logprobs, strict=True)
-    )
-
-
-def pooled(state: torch.Tensor, positions: Sequence[int]) -> Vector:
-    """The mean of hidden states."""
-    vector: Vector = state[list(positions)].float().mean(0).cpu().numpy()
-    return vector

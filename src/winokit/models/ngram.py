@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, MissingExtra
-from winokit.models.base import Answer, Continuation, NothingToScore, Piece, Pieces, Refusal, Request
+from winokit.models.base import Answer, Continuation, NothingToScore, Piece, Pieces, Refusal, Request, cannot
 from winokit.models.registry import Spec
 
 PUNCTUATION = ".,?!;:[]'+/£$~*%{}#&-\"()=‘’“”–—−΄´`"
@@ -51,7 +51,7 @@ class NgramModel:
         """Score the words of each text, in the order asked."""
         for index, request in enumerate(requests):
             if not isinstance(request, Continuation):
-                raise BadInput(f"{self.spec}: an n-gram model reads on; it cannot answer {type(request).__name__}")
+                raise cannot(self, request)
             yield index, self._pieces(request)
 
     def _pieces(self, request: Continuation) -> Pieces | Refusal:

@@ -1,8 +1,19 @@
-"""Which texts go into one batch: alike in length, so that little is padded, and no more than memory holds."""
+"""Which texts go into one batch, and which into one row.
+
+A batch holds texts alike in length, so that little is padded, and no more than memory holds (`packed`). A row may hold
+many texts as a tree (`forest`), so that a beginning that they share is read once: the two options of a problem, and a
+problem and its twin, begin alike. Their tokens form a tree in which each text is a path from the root; with every token
+seeing its ancestors and itself alone, a causal model reads the tree as it would read each path by itself (as in tree
+attention of speculative decoding: Miao et al., 2023, https://arxiv.org/abs/2305.09781).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
 
 
 def packed(lengths: Sequence[int], budget: int) -> list[list[int]]:
@@ -23,3 +34,93 @@ def packed(lengths: Sequence[int], budget: int) -> list[list[int]]:
             batches.append([index])
             longest = lengths[index]
     return batches
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A text as tokens, those from `first` on to be scored; the first token of all has nothing to be guessed from."""
+
+    tokens: tuple[int, ...]
+    first: int
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        """The tokens a model must read: all but the last, which is only guessed."""
+        return self.tokens[:-1]
+
+
+@dataclass(slots=True)
+class Tree:
+    """Tokens of texts with a common beginning, parents before children."""
+
+    tokens: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)  # -1 for a root
+    depths: list[int] = field(default_factory=list)
+    guesses: dict[int, list[tuple[int, int]]] = field(
+        default_factory=dict
+    )  # of each text: node, and token guessed there
+    path: list[int] = field(default_factory=list)  # nodes of the text planted last
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def shared(self, text: Scored) -> int:
+        """How many tokens the text has in common with the one planted last."""
+        read, count = text.read, 0
+        for node, token in zip(self.path, read, strict=False):
+            if self.tokens[node] != token:
+                break
+            count += 1
+        return count
+
+    def plant(self, index: int, text: Scored) -> None:
+        """Add a text under its number; texts must come in the order of their tokens."""
+        del self.path[self.shared(text) :]
+        for depth in range(len(self.path), len(text.read)):
+            self.parents.append(self.path[-1] if self.path else -1)
+            self.depths.append(depth)
+            self.path.append(len(self.tokens))
+            self.tokens.append(text.tokens[depth])
+        self.guesses[index] = list(zip(self.path[text.first - 1 :], text.tokens[text.first :], strict=True))
+
+    def all_guesses(self) -> list[tuple[int, int]]:
+        """What is to be guessed, text after text: node, and token guessed there."""
+        return [guess for guesses in self.guesses.values() for guess in guesses]
+
+    def visible(self) -> npt.NDArray[np.bool_]:
+        """What each token sees: its ancestors and itself."""
+        sees = np.zeros((len(self), len(self)), dtype=np.bool_)
+        for node, parent in enumerate(self.parents):
+            if parent >= 0:
+                sees[node] = sees[parent]
+            sees[node, node] = True
+        return sees
+
+
+def forest(texts: Sequence[Scored], attention: float, most: int) -> list[Tree]:
+    """Plant texts into trees so that reading them costs least.
+
+    A token costs 1, and `attention` more for every token in its row, seen or not: attention is dense. A text joins the
+    tree before it where the tokens it saves outweigh that, and where the tree stays within `most` tokens.
+    """
+    trees: list[Tree] = []
+    for index in sorted(range(len(texts)), key=lambda index: texts[index].tokens):
+        text = texts[index]
+        if not trees or not _joins(trees[-1], text, attention, most):
+            trees.append(Tree())
+        trees[-1].plant(index, text)
+    return trees
+
+
+def _joins(tree: Tree, text: Scored, attention: float, most: int) -> bool:
+    saved, alone = tree.shared(text), len(text.read)
+    together = len(tree) + alone - saved
+    return together <= max(most, len(tree)) and saved > attention * (together**2 - len(tree) ** 2 - alone**2)
+
+
+def singles(texts: Sequence[Scored]) -> list[Tree]:
+    """Each text a tree of its own, for models that cannot read trees; a text given twice is planted once."""
+    trees: dict[tuple[int, ...], Tree] = {}
+    for index, text in enumerate(texts):
+        trees.setdefault(text.read, Tree()).plant(index, text)
+    return list(trees.values())

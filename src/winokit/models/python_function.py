@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 from winokit.errors import BadInput
-from winokit.models.base import Answer, Choose, Request, Scores
+from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 
 
@@ -53,7 +53,7 @@ class PythonFunction:
         """Call the function, in the order asked."""
         for index, request in enumerate(requests):
             if not isinstance(request, Choose):
-                raise BadInput(f"{self.spec}: a Python function chooses; it cannot answer {type(request).__name__}")
+                raise cannot(self, request)
             yield index, self._choose(request)
 
     def _choose(self, request: Choose) -> Scores:

@@ -1,17 +1,41 @@
-"""A text as a tokenizer of Hugging Face reads it: which tokens, where each stands, and in which word."""
+"""A text as a tokenizer reads it: which tokens, where each stands, and in which word; and what requests want of it.
+
+To a masked language model a request is some texts with tokens masked, and what to look up in each. Candidates of
+equally many pieces leave the same masked text behind, so that texts are the keys of a plan, and each is read once.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
 
 from winokit.errors import UnknownName
-from winokit.models.base import Embed, NothingToScore, TooLong
+from winokit.models.base import (
+    Attention,
+    Embed,
+    Fill,
+    Model,
+    NothingToScore,
+    Piece,
+    Pieces,
+    PseudoLikelihood,
+    Refusal,
+    Request,
+    TooLong,
+    Unreadable,
+    cannot,
+)
+
+WINDOW = 1024
+"""Requests planned together: enough to pack well, few enough that their masked copies fit in memory."""
+POOLINGS = ("first", "mean", "span")
 
 Ids: TypeAlias = tuple[int, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +48,18 @@ class TextReading:
     words: list[int | None]
     most: int
     """How many tokens the model reads."""
+
+    @classmethod
+    def of(cls, text: str, encoding: Any, most: int) -> TextReading:
+        """The reading of a text from its encoding by the `tokenizers` library."""
+        special = encoding.special_tokens_mask
+        places = [None if out else bare(text, *place) for place, out in zip(encoding.offsets, special, strict=True)]
+        words = encoding.word_ids
+        if len({word for word, out in zip(words, special, strict=True) if not out}) < 2:
+            # A tokenizer that does not cut a text into words first takes all of it for one.
+            starts = [word.start() for word in re.finditer(r"\S+", text)]
+            words = [None if place is None else bisect_right(starts, place[0]) for place in places]
+        return cls(text, encoding.ids, places, words, most)
 
     def check(self) -> None:
         """Raise where the model cannot read it."""
@@ -60,28 +96,26 @@ class TextReading:
             ids[position] = mask
         return tuple(ids)
 
+    def pooled(self, request: Embed) -> list[int]:
+        """The tokens a vector is the mean of."""
+        if request.pooling not in POOLINGS:
+            raise UnknownName("pooling", request.pooling, POOLINGS)
+        if request.pooling == "span":
+            return self.inside(request.start, request.end)
+        return [0] if request.pooling == "first" else list(range(len(self.ids)))
+
 
 def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = False) -> list[TextReading]:
     """Readings of texts, special tokens included; one of more tokens than `most` says so when it is used.
 
-    Some tokenizers read what a decoder is to write (`as_target`) in another way than what an encoder reads.
+    Some tokenizers of transformers read what a decoder is to write (`as_target`) in another way than what an encoder
+    reads.
     """
     if not texts:
         return []
     side = "text_target" if as_target else "text"
-    encodings = tokenizer(**{side: list(texts)}, return_special_tokens_mask=True, verbose=False).encodings
-    return [_reading(text, encoding, most) for text, encoding in zip(texts, encodings, strict=True)]
-
-
-def _reading(text: str, encoding: Any, most: int) -> TextReading:
-    special = [bool(mark) for mark in encoding.special_tokens_mask]
-    places = [None if out else bare(text, *place) for place, out in zip(encoding.offsets, special, strict=True)]
-    words = encoding.word_ids
-    if len({word for word, out in zip(words, special, strict=True) if not out}) < 2:
-        # A tokenizer that does not cut a text into words first takes all of it for one.
-        starts = [word.start() for word in re.finditer(r"\S+", text)]
-        words = [None if place is None else bisect_right(starts, place[0]) for place in places]
-    return TextReading(text, encoding.ids, places, words, most)
+    encodings = tokenizer(**{side: list(texts)}, verbose=False).encodings
+    return [TextReading.of(text, encoding, most) for text, encoding in zip(texts, encodings, strict=True)]
 
 
 def bare(text: str, start: int, end: int) -> tuple[int, int]:
@@ -100,13 +134,103 @@ def bare(text: str, start: int, end: int) -> tuple[int, int]:
     return start, max(start, end)
 
 
-def pooled_positions(request: Embed, reading: TextReading) -> list[int]:
-    """The tokens a vector is the mean of."""
-    match request.pooling:
-        case "mean":
-            return list(range(len(reading.ids)))
-        case "first":
-            return [0]
-        case "span":
-            return reading.inside(request.start, request.end)
-    raise UnknownName("pooling", request.pooling, ("mean", "first", "span"))
+def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
+    """The requests in parts, each by its place among all."""
+    indexed = list(enumerate(requests))
+    return [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A token to guess: for which request, its position among the tokens, its place in the scored text, and its id."""
+
+    request: int
+    position: int
+    place: tuple[int, int]
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gaze:
+    """Attention asked for: by which request, from which positions, to which positions of each target."""
+
+    request: int
+    source: list[int]
+    targets: list[list[int]]
+
+
+@dataclass(slots=True)
+class MaskPlan:
+    """What a window of requests wants to know, by the token ids to read."""
+
+    mask: int
+    """The id that hides a token."""
+    guesses: dict[Ids, list[Guess]] = field(default_factory=lambda: defaultdict(list))
+    gazes: dict[Ids, list[Gaze]] = field(default_factory=lambda: defaultdict(list))
+    pools: dict[Ids, list[tuple[int, list[int]]]] = field(default_factory=lambda: defaultdict(list))
+    """The requests for a vector, each with the positions to take the mean of."""
+    refused: dict[int, Refusal] = field(default_factory=dict)
+
+    def add(self, index: int, request: Request, reading: TextReading) -> None:
+        """Plan one request, given the reading of its whole text."""
+        match request:
+            case Fill(before, text):
+                positions = reading.inside(len(before), len(before) + len(text))
+                for position in positions:
+                    self._guess(index, position, positions, reading, len(before), len(text))
+            case PseudoLikelihood(text, start, end, within_word):
+                for position in reading.inside(start, end):
+                    hidden = reading.rest_of_word(position) if within_word else [position]
+                    self._guess(index, position, hidden, reading, 0, len(text))
+            case Attention(_, source, targets):
+                gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
+                self.gazes[tuple(reading.ids)].append(gaze)
+            case Embed():
+                self.pools[tuple(reading.ids)].append((index, reading.pooled(request)))
+
+    def _guess(
+        self, index: int, position: int, hidden: Sequence[int], reading: TextReading, origin: int, length: int
+    ) -> None:
+        """Plan to guess one token, with some positions masked; a glued one may reach out of the scored text."""
+        start, end = (min(max(edge - origin, 0), length) for edge in reading.places[position] or (0, 0))
+        guess = Guess(index, position, (start, end), reading.ids[position])
+        self.guesses[reading.masked(hidden, self.mask)].append(guess)
+
+
+def planned(
+    model: Model, requests: Mapping[int, Request], read: Callable[[list[str]], list[TextReading]], mask: int
+) -> MaskPlan:
+    """The plan of some requests to a masked model that reads texts so."""
+    plan, texts = MaskPlan(mask), []
+    for request in requests.values():
+        if type(request) not in model.can or not isinstance(request, Fill | PseudoLikelihood | Attention | Embed):
+            raise cannot(model, request)
+        texts.append(request.before + request.text + request.after if isinstance(request, Fill) else request.text)
+    for (index, request), reading in zip(requests.items(), read(texts), strict=True):
+        try:
+            reading.check()
+            plan.add(index, request, reading)
+        except Unreadable as unreadable:
+            plan.refused[index] = unreadable.refusal
+    return plan
+
+
+def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """The (row, position) pairs whose logits a batch needs, and for each guess which of them it reads and its token."""
+    asked = sorted({(row, guess.position) for row, (_, guesses) in enumerate(batch) for guess in guesses})
+    order = {place: at for at, place in enumerate(asked)}
+    at = [order[row, guess.position] for row, (_, guesses) in enumerate(batch) for guess in guesses]
+    return asked, at, [guess.token for _, guesses in batch for guess in guesses]
+
+
+def assembled(
+    wanted: Mapping[Ids, list[Guess]], guessed: Iterable[tuple[Guess, float]]
+) -> Iterator[tuple[int, Pieces]]:
+    """Pieces of each request as soon as its last token is guessed."""
+    left = Counter(guess.request for row in wanted.values() for guess in row)
+    found: dict[int, dict[int, Piece]] = defaultdict(dict)
+    for guess, logprob in guessed:
+        pieces = found[guess.request]
+        pieces[guess.position] = Piece(*guess.place, logprob)
+        if len(pieces) == left[guess.request]:
+            yield guess.request, tuple(pieces[position] for position in sorted(found.pop(guess.request)))

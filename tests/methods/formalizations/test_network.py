@@ -15,7 +15,7 @@ from winokit.methods.formalizations import (
     save_network,
 )
 from winokit.methods.scoring import ScoringPlan, score
-from winokit.models.hf_common import HfSettings
+from winokit.models.hf import HfSettings
 from winokit.models.registry import Spec, load_model
 from winokit.problem import Dataset, Problem
 

@@ -16,7 +16,7 @@ from winokit.data.formats import write
 from winokit.methods import metrics as m
 from winokit.methods.scoring import Prediction, write_predictions
 from winokit.methods.transforms.variants import make_variants
-from winokit.models.word_pieces import piece_counts
+from winokit.models.builtin import piece_counts
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import Metric, decide
 from winokit.stages.audit.protocols import PROTOCOLS

@@ -15,7 +15,7 @@ from winokit.methods.formalizations.cases import Case, rivals_of, without
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network, open_network
 from winokit.models.base import Answer, Choose, Request, Scores
-from winokit.models.hf_common import HfSettings, fingerprint
+from winokit.models.hf import HfSettings, fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset, Problem
 

@@ -27,7 +27,7 @@ from winokit.methods.hunting.roles import resolve
 from winokit.methods.hunting.search import Corpus, Hit
 from winokit.methods.hunting.spacy_parse import RULES, SpacyParser, find_parser, name_of
 from winokit.methods.hunting.synonyms import load_synonyms
-from winokit.models.base import Answer, Choose, Request, Scores
+from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import Problem
 from winokit.text.words import WORD, bare, mention_places
@@ -157,7 +157,7 @@ class Hunter:
         """Hunt for each problem, in the order asked."""
         for index, request in enumerate(requests):
             if not isinstance(request, Choose):
-                raise BadInput(f"{self.spec}: a hunter chooses; it cannot answer {type(request).__name__}")
+                raise cannot(self, request)
             problem = Problem(
                 request.before, request.after, request.candidates, pronoun=request.pronoun, query=request.query
             )

@@ -26,8 +26,8 @@ from winokit.methods.training.data import TrainingData, hold_out
 from winokit.methods.training.finetune import TrainOutcome, finetune
 from winokit.methods.training.learner import Progress
 from winokit.methods.training.settings import TrainSettings
-from winokit.models.hf_common import HfSettings as ModelSettings
-from winokit.models.hf_common import halving
+from winokit.models.hf import HfSettings as ModelSettings
+from winokit.models.hf import halving
 from winokit.models.packing import packed
 from winokit.models.reading import read
 from winokit.models.registry import Spec

@@ -42,8 +42,8 @@ from winokit.methods.training.figure import write_figure
 from winokit.methods.training.learner import Learner, Progress, check_same
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged, guessing_loss, symptoms
-from winokit.models.hf_common import HfSettings as ModelSettings
-from winokit.models.hf_common import fingerprint
+from winokit.models.hf import HfSettings as ModelSettings
+from winokit.models.hf import fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
 from winokit.results import Metric, rows_to_json

@@ -32,7 +32,7 @@ from winokit.methods.training.optimiser import rate
 from winokit.methods.training.recorded import stepper
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged, finite
-from winokit.models.hf_common import out_of_memory
+from winokit.models.hf import out_of_memory
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done and how many there are."""

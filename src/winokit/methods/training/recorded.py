@@ -21,7 +21,7 @@ from winokit.methods.formalizations import Batch, Network
 from winokit.methods.formalizations.batch import NOWHERE
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.stepper import Stepper
-from winokit.models.hf_common import out_of_memory
+from winokit.models.hf import out_of_memory
 
 ROWS, LENGTH, PIECES = 8, 4, 4
 """Texts, their tokens and the pieces of an option are filled up to multiples of these."""

@@ -18,8 +18,8 @@ from winokit.methods.scoring import write_predictions
 from winokit.methods.training.exam import Exam, rows
 from winokit.methods.training.finetune import PREDICTIONS, RESULTS, TrainOutcome
 from winokit.methods.training.settings import TrainSettings
-from winokit.models.hf_common import HfSettings as ModelSettings
-from winokit.models.hf_common import fingerprint
+from winokit.models.hf import HfSettings as ModelSettings
+from winokit.models.hf import fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
 from winokit.results import Metric, rows_to_json

@@ -21,8 +21,8 @@ from winokit.errors import BadInput, MissingExtra, UnknownName
 from winokit.methods.formalizations import FORMALIZATIONS, Formalization
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import TrainSettings
-from winokit.models.hf_common import HfSettings as ModelSettings
-from winokit.models.hf_common import fingerprint
+from winokit.models.hf import HfSettings as ModelSettings
+from winokit.models.hf import fingerprint
 from winokit.models.registry import Spec
 from winokit.stages.search.findings import SearchFindings, SearchSets, finding, overall_luck
 from winokit.stages.search.local import Answers, Asking, TrialCrew, one_by_one, side_by_side

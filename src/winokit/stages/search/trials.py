@@ -19,7 +19,7 @@ from winokit.methods.training.finetune import TrainOutcome, finetune
 from winokit.methods.training.learner import Progress
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged
-from winokit.models.hf_common import out_of_memory
+from winokit.models.hf import out_of_memory
 
 DONE, DIVERGED, FAILED = "done", "diverged", "failed"
 ERROR = "error.txt"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from winokit.models.word_pieces import piece_counts
+from winokit.models.builtin import piece_counts
 from winokit.results import Metric
 from winokit.stages.audit.sheet import AuditSheet, GradedProblems
 

@@ -10,17 +10,25 @@ nothing: it is read and not scored. (The harness puts BOS, or EOS, before such a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transformers.models.auto.tokenization_auto import get_tokenizer_config
-from transformers.utils.hub import cached_file
-
 from winokit.errors import BadInput
-from winokit.models.base import Continuation, NothingToScore, Piece, Pieces, Refusal, TooLong
-from winokit.models.hf_common import HfSettings
-from winokit.models.prefix_tree import Scored
+from winokit.models.base import (
+    Answer,
+    Ask,
+    Continuation,
+    NothingToScore,
+    Piece,
+    Pieces,
+    Refusal,
+    Reply,
+    Request,
+    TooLong,
+)
+from winokit.models.packing import Scored
 
 ALONE = "a single token with nothing before it has no probability; ?bos=on puts BOS there"
 
@@ -65,11 +73,11 @@ class Boundary:
 
     def split(self, requests: Sequence[Continuation], most: int | None = None) -> list[EncodedText | Refusal]:
         """The tokens of each request, and which of them are scored; `most` is how many a model reads."""
-        moved = [_moved(request) for request in requests]
-        whole = self.encode([context + text for context, text in moved])
-        alone = self.encode([context for context, _ in moved if context])
+        sides = [moved(request) for request in requests]
+        whole = self.encode([context + text for context, text in sides])
+        alone = self.encode([context for context, _ in sides if context])
         encoded: list[EncodedText | Refusal] = []
-        for request, (context, text) in zip(requests, moved, strict=True):
+        for request, (context, text) in zip(requests, sides, strict=True):
             ids, places = whole[context + text]
             first = len(alone[context][0]) if context else 1
             if first >= len(ids):
@@ -99,38 +107,44 @@ class Boundary:
         return dict(zip(texts, zip(encoded["input_ids"], encoded["offset_mapping"], strict=True), strict=True))
 
 
-def begins_with_bos(settings: HfSettings, tokenizer: Any) -> bool:
-    """Whether a model's texts begin with BOS: as the SPEC says, else its own files, else its tokenizer.
+def parts_of(requests: Sequence[Request]) -> list[tuple[int, Continuation]]:
+    """Requests as continuations, each with the request's index.
 
-    Its files are asked first since transformers drops what a GGUF file says of it, and the `add_bos_token` of
-    tokenizer_config.json where there is a tokenizer.json.
+    An `Ask` is one for each option, which is a word of its own; a space that ends the prompt is moved there anyway.
     """
-    if settings.bos is not None or tokenizer.bos_token_id is None:
-        return bool(settings.bos)
-    stated = _config_bos(settings) if settings.gguf_file is None else _gguf_bos(settings, settings.gguf_file)
-    return stated if stated is not None else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
+    parts: list[tuple[int, Continuation]] = []
+    for index, request in enumerate(requests):
+        if isinstance(request, Continuation):
+            parts.append((index, request))
+        elif isinstance(request, Ask):
+            gap = "" if not request.prompt or request.prompt[-1].isspace() else " "
+            parts += [(index, Continuation(request.prompt, gap + option)) for option in request.options]
+    return parts
 
 
-def _config_bos(settings: HfSettings) -> bool | None:
-    stated = get_tokenizer_config(settings.place, **settings.source).get("add_bos_token")
-    return stated if isinstance(stated, bool) else None
+def joined(
+    requests: Sequence[Request], parts: Sequence[tuple[int, Continuation]], read: Iterable[tuple[int, Pieces | Refusal]]
+) -> Iterator[tuple[int, Answer]]:
+    """Answers of requests, each when the last of its parts has been read or one of them was refused.
+
+    The reply to an `Ask` has the summed log-probabilities of its options; nothing is said, so that there is no text.
+    """
+    size = Counter(index for index, _ in parts)
+    totals: dict[int, dict[int, float]] = defaultdict(dict)
+    for number, answer in read:
+        index = parts[number][0]
+        if index not in size:
+            continue
+        if isinstance(answer, Refusal) or isinstance(requests[index], Continuation):
+            del size[index]
+            yield index, answer
+            continue
+        totals[index][number] = sum(piece.logprob for piece in answer)
+        if len(totals[index]) == size[index]:
+            yield index, Reply(tuple(total for _, total in sorted(totals.pop(index).items())), None, "")
 
 
-def _gguf_bos(settings: HfSettings, file: str) -> bool | None:
-    """What a GGUF file says; where it says nothing, SentencePiece vocabularies (`llama`) have BOS, as in llama.cpp."""
-    from gguf import GGUFReader
-
-    path = cached_file(settings.place, file, revision=settings.revision)
-    assert path is not None  # the tokenizer was read from it
-    reader = GGUFReader(path)
-    fields = (reader.get_field(f"tokenizer.ggml.{name}") for name in ("add_bos_token", "model"))
-    stated, model = (None if field is None else field.parts[field.data[0]].tobytes() for field in fields)
-    if stated is not None:
-        return stated == b"\x01"
-    return True if model == b"llama" else None
-
-
-def _moved(request: Continuation) -> tuple[str, str]:
+def moved(request: Continuation) -> tuple[str, str]:
     """Context and text, spaces at the end of the one moved to the beginning of the other."""
     context = request.context.rstrip()
     return context, request.context[len(context) :] + request.text
