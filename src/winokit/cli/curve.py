@@ -178,7 +178,7 @@ def _fit_only(name: str, goal: CurveGoal, out: Path | None, json: bool) -> None:
     from winokit.stages.curve.fit import series_of
     from winokit.stages.curve.points import read_points
     from winokit.stages.curve.run import LearningCurve
-    from winokit.stages.curve.wording import published
+    from winokit.stages.curve.table import published
 
     if name == PUBLISHED:
         told = published(goal.human)

@@ -21,8 +21,9 @@ from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.page import write_curve_page
 from winokit.stages.curve.points import ACCURACY, GROUP, CurvePoint, PointScore, read_points
 from winokit.stages.curve.run import learning_curve
+from winokit.stages.curve.table import amount, published
 from winokit.stages.curve.trainings import CurveDesign, planned_jobs, restart_seed
-from winokit.stages.curve.wording import amount, of_reach, published
+from winokit.stages.curve.verdict import of_reach
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
 SIZES = (0, 8, 64)

@@ -22,6 +22,8 @@ from winokit.problem import Dataset
 from winokit.stages.curve.points import ACCURACY, GROUP, CurvePoint, PointScore
 
 Matrix = NDArray[np.float64]
+ScoredPoint = tuple[CurvePoint, float]
+"""A point and its single or group accuracy."""
 PER_CENT = 100
 FEWEST_SIZES = 2
 
@@ -107,49 +109,44 @@ class CurveGoal:
             if value is not None and not 1 < value <= PER_CENT:
                 raise BadInput(f"{name}: per cent expected, such as 94.0, found {value}")
 
-    def of(self, measure: str) -> float | None:
-        """The goal of single or of group accuracy."""
-        return self.human if measure == ACCURACY else self.human_group
-
 
 def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dataset] = ()) -> list[CurveSeries]:
-    """Every curve that the points make, in the order in which they come."""
+    """Every curve that the points make, in the order in which they come, single accuracy before group accuracy."""
     known = {test.card.name: test for test in tests}
-    names = dict.fromkeys((point.dataset, point.formalization) for point in points)
-    found = []
-    for measure in (ACCURACY, GROUP):
-        for dataset, formalization in names:
-            own = [one for one in points if (one.dataset, one.formalization) == (dataset, formalization)]
-            scored = [one for one in own if one.score(measure) is not None]
-            if scored:
-                found.append(_series(measure, scored, goal, known.get(dataset)))
-    return sorted(found, key=lambda one: list(names).index((one.dataset, one.formalization)))
+    curves: dict[tuple[str, str], list[CurvePoint]] = {}
+    for point in points:
+        curves.setdefault((point.dataset, point.formalization), []).append(point)
+    return [
+        _series(measure, scored, goal, known.get(dataset))
+        for (dataset, _), own in curves.items()
+        for measure in (ACCURACY, GROUP)
+        if (scored := [(point, score.value) for point in own if (score := point.score(measure)) is not None])
+    ]
 
 
-def _series(measure: str, points: Sequence[CurvePoint], goal: CurveGoal, test: Dataset | None) -> CurveSeries:
+def _series(measure: str, scored: Sequence[ScoredPoint], goal: CurveGoal, test: Dataset | None) -> CurveSeries:
     units = None if test is None else CurveUnits.of(test, measure)
-    asked = sorted({point.asked for point in points})
-    levels = [_level([one for one in points if one.asked == size], measure, units) for size in asked]
-    first = points[0]
-    series = CurveSeries(first.dataset, first.formalization, measure, tuple(levels))
-    series = replace(series, auc=_auc(points, series, units))
-    some = [point for point in points if point.size >= max(1, goal.fit_from)]
-    if len({point.size for point in some}) < FEWEST_SIZES:
+    asked = sorted({point.asked for point, _ in scored})
+    levels = tuple(_level([one for one in scored if one[0].asked == size], measure, units) for size in asked)
+    first, _ = scored[0]
+    area = _auc([point for point, _ in scored], levels, units)
+    series = CurveSeries(first.dataset, first.formalization, measure, levels, auc=area)
+    fitted = [(point, value) for point, value in scored if point.size >= max(1, goal.fit_from)]
+    sizes = sorted({point.size for point, _ in fitted})
+    if len(sizes) < FEWEST_SIZES:
         return series
-    fit = _fit(some, measure, units)
-    target = goal.of(measure)
-    fitted = tuple(sorted({point.size for point in some}))
-    return replace(series, fit=fit, fitted=fitted, reach=None if target is None else reach_of(fit, target))
+    fit, target = _fit(fitted, units), goal.human if measure == ACCURACY else goal.human_group
+    return replace(series, fit=fit, fitted=tuple(sizes), reach=None if target is None else reach_of(fit, target))
 
 
-def _fit(points: Sequence[CurvePoint], measure: str, units: CurveUnits | None) -> LogFit:
+def _fit(scored: Sequence[ScoredPoint], units: CurveUnits | None) -> LogFit:
     """The line through all points, as sure as restarts and test units let it be."""
-    logs = np.log([point.size for point in points])
-    fit = fit_log([point.size for point in points], [PER_CENT * _value(point, measure) for point in points])
+    sizes = [point.size for point, _ in scored]
+    fit = fit_log(sizes, [PER_CENT * value for _, value in scored])
     # By least squares the height at the centre and the slope are weighted sums of the points.
-    away = logs - fit.centre
-    weights = PER_CENT * np.stack([np.full(len(points), 1 / len(points)), away / (away**2).sum()], axis=1)
-    table = None if units is None else units.by_restart(points, weights)
+    away = np.log(sizes) - fit.centre
+    weights = PER_CENT * np.stack([np.full(len(sizes), 1 / len(sizes)), away / (away**2).sum()], axis=1)
+    table = None if units is None else units.by_restart([point for point, _ in scored], weights)
     if table is None:
         return fit
     there, _, slope = fit.variance
@@ -166,8 +163,8 @@ def reach_of(fit: LogFit, target: float) -> CurveReach:
     return CurveReach(target, fit.reaches(target), interval.low, interval.high)
 
 
-def _level(points: Sequence[CurvePoint], measure: str, units: CurveUnits | None) -> CurveLevel:
-    values = tuple(_value(point, measure) for point in points)
+def _level(scored: Sequence[ScoredPoint], measure: str, units: CurveUnits | None) -> CurveLevel:
+    points, values = [point for point, _ in scored], tuple(value for _, value in scored)
     guesses = [score.chance for point in points if (score := point.score(measure)) and score.chance is not None]
     mean = PointScore(fmean(values), chance=fmean(guesses) if guesses else None)
     if units is not None:
@@ -176,9 +173,9 @@ def _level(points: Sequence[CurvePoint], measure: str, units: CurveUnits | None)
     return CurveLevel(points[0].asked, tuple(point.size for point in points), values, mean)
 
 
-def _auc(points: Sequence[CurvePoint], series: CurveSeries, units: CurveUnits | None) -> PointScore | None:
+def _auc(points: Sequence[CurvePoint], levels: Sequence[CurveLevel], units: CurveUnits | None) -> PointScore | None:
     """The area under the curve over all sizes above nought: a weighted sum of accuracies."""
-    levels = [level for level in series.levels if level.size > 0]
+    levels = [level for level in levels if level.size > 0]
     if len(levels) < FEWEST_SIZES:
         return None
     sizes = [level.size for level in levels]
@@ -206,15 +203,13 @@ class CurveUnits:
     @classmethod
     def of(cls, test: Dataset, measure: str) -> CurveUnits | None:
         """The units of the problems with an answer; None where there is nothing to draw."""
-        groups = [problem.group for problem in test if problem.answer is not None]
+        answered = [row for row, problem in enumerate(test) if problem.answer is not None]
         if measure == ACCURACY:
-            number = clusters(
-                np.array([of for of, problem in zip(test.clusters, test, strict=True) if problem.answer is not None])
-            )
+            number = clusters(np.array(test.clusters)[answered])
             return cls(number, np.bincount(number).astype(np.float64), False)
-        sizes = {name: len(some) for name, some in test.groups.items()}
-        members = complete_groups(groups, sizes)
-        number = np.full(len(groups), -1)
+        sizes = {name: len(group) for name, group in test.groups.items()}
+        members = complete_groups([test[row].group for row in answered], sizes)
+        number = np.full(len(answered), -1)
         for unit, rows in enumerate(members.values()):
             number[rows] = unit
         return cls(number, np.ones(len(members)), True) if members else None
@@ -230,8 +225,7 @@ class CurveUnits:
         if self.together:
             right = (right == np.bincount(self.number[inside], minlength=len(self.counts))).astype(np.float64)
         share = right.sum() / self.counts.sum()
-        found: Matrix = share + (right - share * self.counts) / self.counts.mean()
-        return found
+        return np.asarray(share + (right - share * self.counts) / self.counts.mean())
 
     def by_restart(self, points: Sequence[CurvePoint], weights: Matrix) -> Matrix | None:
         """Weighted sums of points as an array of (restarts, units, sums), whose means over the first two they are.
@@ -246,9 +240,3 @@ class CurveUnits:
         for point, row in zip(points, weights, strict=True):
             table[restarts.index(point.restart)] += len(restarts) * self.shares(point)[:, None] * row
         return table
-
-
-def _value(point: CurvePoint, measure: str) -> float:
-    score = point.score(measure)
-    assert score is not None
-    return score.value

@@ -1,16 +1,22 @@
-"""The plot of learning curves: sizes on a logarithmic axis, with a place of its own for nought."""
+"""The plot of learning curves: sizes on a logarithmic axis, with a place of its own for nought.
+
+It is laid out once, in per cent of the plot's width from the left and of its height from the top; the page and the
+files draw the same places.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.figures import COLOURS, GREY, Figure
+from winokit.results import AT
 from winokit.stages.curve.fit import CurveSeries
-from winokit.stages.curve.points import ACCURACY, GROUP, PointScore
-from winokit.stages.curve.wording import names_of
+from winokit.stages.curve.points import ACCURACY, GROUP
+from winokit.stages.curve.table import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,11 +26,13 @@ LEFT, RIGHT, ZERO = 5.0, 96.0, 19.0
 """Where the axis begins and ends, in per cent of the width, and where it begins if nought stands at its left."""
 APART = 13.0
 """Labels of sizes closer than this would run into each other."""
+Place = tuple[float, float]
+"""From the left and from the top."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurveDot:
-    """One size of one curve, in per cent of the plot from the left and from the top."""
+    """One size of one curve."""
 
     x: float
     y: float
@@ -42,8 +50,8 @@ class CurveLine:
     colour: int
     name: str
     dots: tuple[CurveDot, ...]
-    ends: tuple[float, float, float, float] | None
-    others: tuple[tuple[float, float], ...]
+    ends: tuple[Place, Place] | None
+    others: tuple[Place, ...]
     """Every restart by itself."""
 
 
@@ -59,163 +67,117 @@ class CurveChart:
     guess: float | None
     goal: float | None
 
+    @property
+    def hollow(self) -> bool:
+        """Whether some dot is hollow."""
+        return any(dot.hollow for line in self.lines for dot in line.dots)
+
 
 class CurveAxis:
     """From sizes and shares to places."""
 
     def __init__(self, series: Sequence[CurveSeries]) -> None:
-        sizes = sorted({level.size for one in series for level in one.levels})
-        positive = [size for size in sizes if size > 0]
-        self.zero = sizes[0] == 0
-        self.first, self.last = math.log(positive[0]), math.log(positive[-1])
-        self.low, self.high = _range(series)
+        """Sizes from the first to the last, and tenths that hold every interval, guessing and the goal."""
+        levels = [level for one in series for level in one.levels]
+        sizes = sorted({level.size for level in levels})
+        self.start = ZERO if sizes[0] == 0 else LEFT
+        self.logs = [math.log(size) for size in sizes if size > 0]
+        self.guess = next((level.mean.chance for level in levels if level.mean.chance is not None), None)
+        self.goal = next((one.reach.target / 100 for one in series if one.reach is not None), None)
+        known = [value for level in levels for value in (*level.values, level.mean.value, level.mean.low)]
+        known += [value for level in levels for value in (level.mean.high, level.mean.chance)]
+        values = [value for value in known if value is not None]
+        bottom = math.floor(10 * min(values) - 0.2) / 10
+        highest = max([*values, *([] if self.goal is None else [self.goal])])
+        self.low = max(0.0, bottom)
+        self.high = min(1.0, max(math.ceil(10 * highest + 0.2) / 10, bottom + 0.2))
 
     def x(self, size: float) -> float:
         """How far from the left."""
         if size <= 0:
             return LEFT
-        start = ZERO if self.zero else LEFT
-        return start + (RIGHT - start) * (math.log(size) - self.first) / ((self.last - self.first) or 1.0)
+        first, last = self.logs[0], self.logs[-1]
+        return round(self.start + (RIGHT - self.start) * (math.log(size) - first) / ((last - first) or 1.0), 3)
 
     def y(self, share: float) -> float:
         """How far from the top."""
-        return 100 - 100 * (share - self.low) / (self.high - self.low)
+        return round(100 - 100 * (share - self.low) / (self.high - self.low), 3)
 
 
-def charts_of(series: Sequence[CurveSeries]) -> tuple[CurveChart, ...]:
+def charts_of(series: Sequence[CurveSeries]) -> list[CurveChart]:
     """The plot of single accuracy, and that of group accuracy where there are groups."""
-    found = []
-    for measure, title in TITLES.items():
-        own = [one for one in series if one.measure == measure]
-        if own and any(level.size > 0 for one in own for level in one.levels):
-            found.append(_chart(title, own))
-    return tuple(found)
+    own = {title: [one for one in series if one.measure == measure] for measure, title in TITLES.items()}
+    return [
+        _chart(title, some) for title, some in own.items() if any(level.size for one in some for level in one.levels)
+    ]
 
 
 def _chart(title: str, series: Sequence[CurveSeries]) -> CurveChart:
     axis = CurveAxis(series)
-    guess, goal = _guess(series), _goal(series)
-    lines = tuple(
-        _line(at, name, one, axis) for at, (name, one) in enumerate(zip(names_of(series), series, strict=True))
-    )
     steps = round((axis.high - axis.low) / 0.1)
     shown = [axis.low + 0.1 * step for step in range(steps + 1) if steps <= 6 or step % 2 == 0]
     return CurveChart(
         title,
-        lines,
-        tuple(_ticks(series, axis)),
-        tuple((round(axis.y(share), 3), f"{100 * share:.0f}") for share in shown),
-        None if guess is None else round(axis.y(guess), 3),
-        None if goal is None else round(axis.y(goal), 3),
+        tuple(_line(at % len(COLOURS), name, series[at], axis) for at, name in enumerate(names_of(series))),
+        _ticks(series, axis),
+        tuple((axis.y(share), f"{100 * share:.0f}") for share in shown),
+        None if axis.guess is None else axis.y(axis.guess),
+        None if axis.goal is None else axis.y(axis.goal),
     )
 
 
-def _line(at: int, name: str, one: CurveSeries, axis: CurveAxis) -> CurveLine:
-    dots = []
+def _line(colour: int, name: str, one: CurveSeries, axis: CurveAxis) -> CurveLine:
+    dots, others = [], []
     for level in one.levels:
         mean = level.mean
-        known = mean.low is not None and mean.high is not None
-        dots.append(
-            CurveDot(
-                round(axis.x(level.size), 3),
-                round(axis.y(mean.value), 3),
-                round(axis.y(mean.high or 0), 3) if known else None,
-                round(axis.y(mean.low or 0), 3) if known else None,
-                f"{level.asked:,}: {100 * mean.value:.1f} %",
-                _guessed(mean),
-            )
-        )
+        top, bottom = (None if end is None else axis.y(end) for end in (mean.high, mean.low))
+        said = f"{level.asked:,}: {100 * mean.value:.1f} %"
+        dots.append(CurveDot(axis.x(level.size), axis.y(mean.value), top, bottom, said, mean.stands == AT))
+        if len(level.values) > 1:
+            others += [(axis.x(at), axis.y(share)) for at, share in zip(level.sizes, level.values, strict=True)]
     ends = None
     if one.fit is not None:
-        low, high = one.fitted[0], one.fitted[-1]
-        places = [(axis.x(size), axis.y(one.fit.at(size) / 100)) for size in (low, high)]
-        ends = tuple(round(value, 3) for place in places for value in place)
-    others = tuple(
-        (round(axis.x(size), 3), round(axis.y(value), 3))
-        for level in one.levels
-        if len(level.values) > 1
-        for size, value in zip(level.sizes, level.values, strict=True)
-    )
-    return CurveLine(at % len(COLOURS), name, tuple(dots), ends, others)  # type: ignore[arg-type]
+        first, last = ((axis.x(size), axis.y(one.fit.at(size) / 100)) for size in (one.fitted[0], one.fitted[-1]))
+        ends = first, last
+    return CurveLine(colour, name, tuple(dots), ends, tuple(others))
 
 
-def _guessed(mean: PointScore) -> bool:
-    """Whether guessing is inside the interval."""
-    if mean.low is None or mean.high is None or mean.chance is None:
-        return False
-    return mean.low <= mean.chance <= mean.high
-
-
-def _ticks(series: Sequence[CurveSeries], axis: CurveAxis) -> list[tuple[float, str]]:
+def _ticks(series: Sequence[CurveSeries], axis: CurveAxis) -> tuple[tuple[float, str], ...]:
     """Sizes under the axis: the first, the last, and of those between as many as have room."""
     asked = {level.asked: axis.x(level.size) for one in series for level in one.levels}
-    places = sorted((round(place, 3), f"{size:,}") for size, place in asked.items())
-    kept = places[:1]
-    for place in places[1:-1]:
-        if place[0] - kept[-1][0] >= APART and places[-1][0] - place[0] >= APART:
+    first, *rest = sorted((place, f"{size:,}") for size, place in asked.items())
+    kept = [first]
+    for place in rest[:-1]:
+        if place[0] - kept[-1][0] >= APART and rest[-1][0] - place[0] >= APART:
             kept.append(place)
-    return [*kept, *places[-1:]] if len(places) > 1 else kept
+    return (*kept, *rest[-1:])
 
 
-def _guess(series: Sequence[CurveSeries]) -> float | None:
-    return next((level.mean.chance for one in series for level in one.levels if level.mean.chance is not None), None)
-
-
-def _goal(series: Sequence[CurveSeries]) -> float | None:
-    return next((one.reach.target / 100 for one in series if one.reach is not None), None)
-
-
-def _range(series: Sequence[CurveSeries]) -> tuple[float, float]:
-    """Tenths that hold every interval, guessing and the goal."""
-    means = [level.mean for one in series for level in one.levels]
-    values = [value for mean in means for value in (mean.value, mean.low, mean.high, mean.chance) if value is not None]
-    values += [value for one in series for level in one.levels for value in level.values]
-    goal = _goal(series)
-    low, high = min(values), max([*values, *([] if goal is None else [goal])])
-    bottom = math.floor(10 * low - 0.2) / 10
-    return max(0.0, bottom), min(1.0, max(math.ceil(10 * high + 0.2) / 10, bottom + 0.2))
-
-
-def figures_of_curve(series: Sequence[CurveSeries]) -> dict[str, Figure]:
+def figures_of_curve(charts: Sequence[CurveChart]) -> dict[str, Figure]:
     """The plot as a file: single and group side by side."""
-    panels = [
-        _panel(title, own)
-        for measure, title in TITLES.items()
-        if (own := [one for one in series if one.measure == measure])
-        and any(level.size > 0 for one in own for level in one.levels)
-    ]
-    return {"curve": Figure(panels, 4.6, 3.6)} if panels else {}
+    return {"curve": Figure([partial(draw_curve, chart=chart) for chart in charts], 4.6, 3.6)} if charts else {}
 
 
-def _panel(title: str, series: Sequence[CurveSeries]) -> Callable[[Axes], None]:
-    return lambda ax: draw_curve(ax, title, series)
-
-
-def draw_curve(ax: Axes, title: str, series: Sequence[CurveSeries]) -> None:
+def draw_curve(ax: Axes, chart: CurveChart) -> None:
     """Means with intervals, single restarts in pale, the fitted line, what guessing gives and the goal."""
-    axis = CurveAxis(series)
-    for at, (name, one) in enumerate(zip(names_of(series), series, strict=True)):
-        colour = COLOURS[at % len(COLOURS)]
-        for level in one.levels:
-            mean, x = level.mean, axis.x(level.size)
-            face = "white" if _guessed(mean) else colour
-            ax.plot(x, 100 * mean.value, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
-            if mean.low is not None and mean.high is not None:
-                ax.plot([x, x], [100 * mean.low, 100 * mean.high], color=colour, linewidth=1.2)
-            for size, value in zip(level.sizes, level.values, strict=True):
-                ax.plot(axis.x(size), 100 * value, "o", color=colour, markersize=3, alpha=0.35, markeredgewidth=0)
-        ax.plot([], [], "o", color=colour, markersize=5, label=name)
-        if one.fit is not None:
-            ends = (one.fitted[0], one.fitted[-1])
-            ax.plot([axis.x(size) for size in ends], [one.fit.at(size) for size in ends], color=colour, linewidth=1.5)
-    if any(len(level.values) > 1 for one in series for level in one.levels):
-        ax.plot([], [], "o", color=GREY, markersize=3, alpha=0.35, markeredgewidth=0, label="one restart")
-    for share, label, style in ((_guess(series), "guessing", "dashed"), (_goal(series), "goal", "dotted")):
-        if share is not None:
-            ax.axhline(100 * share, color=GREY, linestyle=style, linewidth=1, label=label)
-    ticks = _ticks(series, axis)
-    ax.set_xticks([place for place, _ in ticks], [label for _, label in ticks])
-    hollow = any(_guessed(level.mean) for one in series for level in one.levels)
-    note = "\n(hollow: guessing is not ruled out)" if hollow else ""
-    ax.set(xlim=(0, 100), ylim=(100 * axis.low, 100 * axis.high))
-    ax.set(xlabel=f"problems trained on, logarithmic{note}", ylabel=title)
+    pale: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3, "alpha": 0.35, "markeredgewidth": 0}
+    for line in chart.lines:
+        colour = COLOURS[line.colour]
+        for dot in line.dots:
+            face = "white" if dot.hollow else colour
+            ax.plot(dot.x, dot.y, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
+            if dot.top is not None and dot.bottom is not None:
+                ax.plot([dot.x, dot.x], [dot.top, dot.bottom], color=colour, linewidth=1.2)
+        ax.plot([x for x, _ in line.others], [y for _, y in line.others], color=colour, **pale)
+        ax.plot([], [], "o", color=colour, markersize=5, label=line.name)
+        if line.ends is not None:
+            ax.plot(*zip(*line.ends, strict=True), color=colour, linewidth=1.5)
+    if any(line.others for line in chart.lines):
+        ax.plot([], [], color=GREY, label="one restart", **pale)
+    for place, label, style in ((chart.guess, "guessing", "dashed"), (chart.goal, "goal", "dotted")):
+        if place is not None:
+            ax.axhline(place, color=GREY, linestyle=style, linewidth=1, label=label)
+    ax.set_xticks(*zip(*chart.ticks, strict=True))
+    ax.set_yticks(*zip(*chart.levels, strict=True))
+    note = "\n(hollow: guessing is not ruled out)" if chart.hollow else ""
+    ax.set(xlim=(0, 100), ylim=(100, 0), xlabel=f"problems trained on, logarithmic{note}", ylabel=chart.title)

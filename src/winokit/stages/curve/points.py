@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.files import write_whole
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 
 SIZE, ACCURACY, GROUP = "size", "accuracy", "group_accuracy"
 OTHER_NAMES = {"x": SIZE, "n_train": SIZE, "train_size": SIZE, "single": ACCURACY, "y": ACCURACY, "group": GROUP}
@@ -33,6 +35,13 @@ class PointScore:
     high: float | None = None
     n: int | None = None
     chance: float | None = None
+
+    @property
+    def stands(self) -> str:
+        """Where its interval lies against guessing; unknown without either."""
+        if self.low is None or self.high is None or self.chance is None:
+            return UNKNOWN
+        return ABOVE if self.low > self.chance else BELOW if self.high < self.chance else AT
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +75,9 @@ def write_points(points: Sequence[CurvePoint], path: Path) -> None:
     writer.writerow(COLUMNS)
     for point in points:
         named = (point.dataset, point.formalization, point.asked, point.size, point.restart, point.seed)
-        scores = (*_cells(point.accuracy), *_cells(point.group_accuracy))
-        writer.writerow([*named, *scores, point.abstained, "; ".join(point.warnings)])
+        scores = [("",) * 5 if one is None else astuple(one) for one in (point.accuracy, point.group_accuracy)]
+        writer.writerow([*named, *scores[0], *scores[1], point.abstained, "; ".join(point.warnings)])
     write_whole(path, text.getvalue().encode())
-
-
-def _cells(score: PointScore | None) -> tuple[object, ...]:
-    return ("",) * 5 if score is None else (score.value, score.low, score.high, score.n, score.chance)
 
 
 def read_points(path: Path) -> list[CurvePoint]:
@@ -90,53 +95,39 @@ def read_points(path: Path) -> list[CurvePoint]:
     known = set(named[0])
     if SIZE not in known or not known & {ACCURACY, GROUP}:
         raise BadInput(f"{path}: columns size and accuracy (or group_accuracy) expected, found {', '.join(rows[0])}")
-    values = [_number(path, at, row, name) for at, row in enumerate(named, 2) for name in (ACCURACY, GROUP)]
-    scale = 100.0 if any(value is not None and value > 1 for value in values) else 1.0
-    return [_point(path, at, row, scale) for at, row in enumerate(named, 2)]
+    placed = [(f"{path}:{line}", row) for line, row in enumerate(named, 2)]
+    shares = [_number(place, row, name) for place, row in placed for name in (ACCURACY, GROUP)]
+    scale = 100.0 if any(share is not None and share > 1 for share in shares) else 1.0
+    return [_point(place, {**row, "dataset": row.get("dataset") or path.stem}, scale) for place, row in placed]
 
 
 def _folded(name: str) -> str:
     return name.strip().casefold().replace(" ", "_")
 
 
-def _point(path: Path, line: int, row: Mapping[str, str], scale: float) -> CurvePoint:
-    size = _number(path, line, row, SIZE)
+def _point(place: str, row: Mapping[str, str], scale: float) -> CurvePoint:
+    size, asked = _number(place, row, SIZE), _number(place, row, "asked")
     if size is None or size < 0 or size != int(size):
-        raise BadInput(f"{path}:{line}: field 'size': a whole number expected, found {row.get(SIZE)!r}")
-    accuracy, group = (_score(path, line, row, name, scale) for name in (ACCURACY, GROUP))
+        raise BadInput(f"{place}: field 'size': a whole number expected, found {row.get(SIZE)!r}")
+    scores: list[PointScore | None] = []
+    for name, chance in ((ACCURACY, "chance"), (GROUP, "group_chance")):
+        share = _number(place, row, name)
+        if share is not None and not 0 <= share / scale <= 1:
+            raise BadInput(f"{place}: field {name!r}: a share or a percentage expected, found {row[name]!r}")
+        scores.append(None if share is None else PointScore(share / scale, chance=_number(place, row, chance)))
+    accuracy, group = scores
     if accuracy is None and group is None:
-        raise BadInput(f"{path}:{line}: neither an accuracy nor a group accuracy")
-    asked = _number(path, line, row, "asked")
-    return CurvePoint(
-        row.get("dataset") or path.stem,
-        row.get("formalization") or "",
-        int(size if asked is None else asked),
-        int(size),
-        int(_number(path, line, row, "restart") or 1),
-        None,
-        accuracy,
-        group,
-    )
+        raise BadInput(f"{place}: neither an accuracy nor a group accuracy")
+    named = row["dataset"], row.get("formalization") or "", int(size if asked is None else asked), int(size)
+    return CurvePoint(*named, int(_number(place, row, "restart") or 1), None, accuracy, group)
 
 
-def _score(path: Path, line: int, row: Mapping[str, str], name: str, scale: float) -> PointScore | None:
-    value = _number(path, line, row, name)
-    if value is None:
-        return None
-    if not 0 <= value / scale <= 1:
-        raise BadInput(f"{path}:{line}: field {name!r}: a share or a percentage expected, found {row[name]!r}")
-    guess = _number(path, line, row, "chance" if name == ACCURACY else "group_chance")
-    return PointScore(value / scale, chance=guess)
-
-
-def _number(path: Path, line: int, row: Mapping[str, str], name: str) -> float | None:
+def _number(place: str, row: Mapping[str, str], name: str) -> float | None:
     text = (row.get(name) or "").strip().replace(",", "").removesuffix("%").strip()
-    if not text:
-        return None
     try:
-        value = float(text)
+        number = float(text) if text else None
     except ValueError:
-        raise BadInput(f"{path}:{line}: field {name!r}: a number expected, found {row[name]!r}") from None
-    if not np.isfinite(value):
-        raise BadInput(f"{path}:{line}: field {name!r}: a number expected, found {row[name]!r}")
-    return value
+        number = math.nan
+    if number is not None and not math.isfinite(number):
+        raise BadInput(f"{place}: field {name!r}: a number expected, found {row[name]!r}")
+    return number

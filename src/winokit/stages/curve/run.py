@@ -29,7 +29,7 @@ from winokit.results import Metric, rows_to_json
 from winokit.stages.curve.fit import CurveSeries, series_of
 from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.points import CurvePoint, write_points
-from winokit.stages.curve.rows import rows_of
+from winokit.stages.curve.table import rows_of
 from winokit.stages.curve.trainings import CurveDesign, CurveHow, Told, planned_jobs, point_of, run_point
 
 POINTS = "points.csv"

@@ -1,47 +1,214 @@
-"""Learning curves as tables for the terminal."""
+"""A learning curve in numbers and words: the rows of results.json, the terminal's tables, and how a line is said."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from winokit.stages.curve.fit import CurveSeries
-from winokit.stages.curve.page import fitted, table_rows
-from winokit.stages.curve.wording import NAMES, names_of
+from winokit.drawing.tables import table
+from winokit.drawing.wording import NOTHING, PER_CENT, percent, points
+from winokit.methods.metrics import PUBLISHED, LogFit
+from winokit.results import Detail, Metric
+from winokit.stages.curve.fit import CurveLevel, CurveReach, CurveSeries
+from winokit.stages.curve.points import ACCURACY, GROUP, CurvePoint, PointScore
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+PROTOCOL = "curve"
+NAMES = {"accuracy": "single", "group_accuracy": "group"}
+"""As the papers call the two scores."""
+SAID = 118_000
+"""Training problems that are said to be needed for human accuracy, beside WinoGrande's line."""
+LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+BEYOND = 1e15
+"""More problems than this are as good as none."""
+
 
 def sizes_table(series: Sequence[CurveSeries]) -> Table:
-    """A row a size, a column a curve: means with intervals, and the deviation over restarts."""
-    table = _table("trained on")
-    for name, one in zip(names_of(series), series, strict=True):
-        table.add_column(f"{name}, {NAMES[one.measure]}", justify="right", overflow="fold")
-    for size, cells in table_rows(series):
-        said = []
-        for cell in cells:
-            spread = f" ± {cell.spread}" if cell and cell.spread else ""
-            said.append("" if cell is None else rf"{cell.value}{spread} {cell.interval}".replace("[", r"\[").strip())
-        table.add_row(size, *said)
-    return table
+    """A row per size, a column per curve: means with intervals, and the deviation over restarts."""
+    heads = [f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(series), series, strict=True)]
+    rows = [[size, *("" if level is None else _said(level) for level in levels)] for size, levels in by_size(series)]
+    return table(["trained on", *heads], rows, left=0)
 
 
 def fits_table(series: Sequence[CurveSeries]) -> Table:
-    """A row a curve: line, what twice as much adds, where the goal is reached, area."""
-    table = _table("curve", justify="left")
-    for heading in ("score", "line", "points for twice as much", "goal", "reached at", "area"):
-        table.add_column(heading, justify="left" if heading == "score" else "right", overflow="fold")
-    for fit in fitted(series):
-        area = f"{fit.area} {fit.area_interval}".strip()
-        cells = (fit.name, fit.score, fit.formula, fit.doubling, fit.goal, fit.arrival, area)
-        table.add_row(*(cell.replace("[", r"\[") for cell in cells))
-    return table
+    """A row per curve: line, what twice as much adds, where the goal is reached, area."""
+    heads = ("curve", "score", "line", "points for twice as much", "goal", "reached at", "area")
+    return table(heads, [[*cells, f"{area} {ends}".strip()] for *cells, area, ends in fitted(series)], left=2)
 
 
-def _table(first: str, justify: str = "right") -> Table:
-    from rich.table import Table
+def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLevel | None]]]:
+    """Each size with what every curve has there; None for a curve that has no such size."""
+    levels = [{level.asked: level for level in one.levels} for one in series]
+    for size in sorted({asked for own in levels for asked in own}):
+        yield f"{size:,}", [own.get(size) for own in levels]
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    return table
+
+def _said(level: CurveLevel) -> str:
+    spread = "" if level.spread is None else f" ± {100 * level.spread:.1f}"
+    return f"{percent(level.mean.value)}{spread} {interval(level.mean)}".strip()
+
+
+def interval(score: PointScore) -> str:
+    """The interval of a share in per cent, in brackets; nothing where none is known."""
+    return "" if score.low is None or score.high is None else f"[{100 * score.low:.1f}, {100 * score.high:.1f}]"
+
+
+def fitted(series: Sequence[CurveSeries]) -> Iterator[tuple[str, ...]]:
+    """Of each curve name and score, line, what a doubling adds, goal, where it is reached, area and its interval."""
+    for name, one in zip(names_of(series), series, strict=True):
+        area = one.auc
+        yield (
+            name,
+            NAMES[one.measure],
+            formula(one),
+            doubling(one),
+            NOTHING if one.reach is None else f"{one.reach.target:g}",
+            arrival(one.reach),
+            NOTHING if area is None else f"{area.value:.4f}",
+            "" if area is None or area.low is None else f"[{area.low:.4f}, {area.high:.4f}]",
+        )
+
+
+def amount(size: float) -> str:
+    """A number of problems to three digits, large ones in words.
+
+    >>> amount(1_186_923), amount(117_643.2), amount(38.2), amount(math.inf)
+    ('1.19 million', '118,000', '38', 'never')
+    """
+    if not size < BEYOND:
+        return "never"
+    for unit, name in LARGE:
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{float(f'{size:.3g}'):,.0f}"
+
+
+def formula(series: CurveSeries) -> str:
+    """The line as the papers write it, in per cent."""
+    if series.fit is None:
+        return NOTHING
+    sign = "−" if series.fit.intercept < 0 else "+"
+    slope = f"{series.fit.slope:.3f}".replace("-", "−")
+    return f"{slope}·ln x {sign} {abs(series.fit.intercept):.2f}"
+
+
+def doubling(series: CurveSeries) -> str:
+    """Points gained by training on twice as much, with the interval."""
+    if series.fit is None:
+        return NOTHING
+    interval = series.fit.slope_interval()
+    gained = points(series.fit.slope * math.log(2) / 100)
+    if not math.isfinite(interval.low):
+        return gained
+    return f"{gained} [{points(interval.low * math.log(2) / 100)}, {points(interval.high * math.log(2) / 100)}]"
+
+
+def arrival(reach: CurveReach | None) -> str:
+    """The size at which the goal is reached, with its interval."""
+    if reach is None:
+        return NOTHING
+    if not reach.low < BEYOND:
+        return amount(reach.low)
+    return f"{amount(reach.size)} [{end_of(reach.low)}, {end_of(reach.high)}]"
+
+
+def end_of(size: float) -> str:
+    """An end of an interval of sizes: less than one problem is none."""
+    return "0" if size < 1 else "no end" if not size < BEYOND else amount(size)
+
+
+def names_of(series: Sequence[CurveSeries]) -> list[str]:
+    """What tells curves apart: the formalization, the test set, or both."""
+    sets, kinds = {one.dataset for one in series}, {one.formalization for one in series}
+    names = []
+    for one in series:
+        parts = [one.formalization] if len(kinds) > 1 or len(sets) == 1 else []
+        parts += [one.dataset] if len(sets) > 1 else []
+        names.append(" on ".join(part for part in parts if part) or one.dataset)
+    return names
+
+
+def published(human: float | None) -> dict[str, Any]:
+    """What WinoGrande's published line says, and what is said of it.
+
+    >>> published(94.0)["n_to_reach"], round(published(94.0)["at_118000"], 1)
+    (1187023, 82.8)
+    """
+    target = human or 94.0
+    reached, there = PUBLISHED.reaches(target), PUBLISHED.at(SAID)
+    line = f"{PUBLISHED.slope}·ln x + {PUBLISHED.intercept}"
+    return {
+        "slope": PUBLISHED.slope,
+        "intercept": PUBLISHED.intercept,
+        "human": target,
+        "n_to_reach": round(reached),
+        f"at_{SAID}": there,
+        "said": (
+            f"RoBERTa on WinoGrande (Sakaguchi et al., 2020): {line} reaches {target:g}{PER_CENT} at {amount(reached)} "
+            f"training problems. At {SAID:,}, the number given beside it, the line has {there:.1f}{PER_CENT}."
+        ),
+    }
+
+
+def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: str) -> list[Metric]:
+    """All rows of results.json: first what was averaged and fitted, then the points.
+
+    `subset` is a size ("640") for a mean over restarts, "640.restart2" for a point, "fit" for the line and "auc" for
+    the area. Slopes and intercepts are in per cent of the logarithm of the size.
+    """
+    found = [row for one in series for row in _series_rows(one, model)]
+    return [*found, *(row for point in points for row in _point_rows(point, model))]
+
+
+def _series_rows(series: CurveSeries, model: str) -> Iterator[Metric]:
+    head = series.dataset, model, series.formalization
+    for level in series.levels:
+        about: dict[str, Detail] = {"size": level.size, "restarts": len(level.values)}
+        yield _row(head, str(level.asked), series.measure, level.mean, details=about)
+        if level.spread is not None:
+            spread = PointScore(level.spread, n=len(level.values))
+            yield _row(head, str(level.asked), f"{series.measure}_std", spread, details=about)
+    if series.auc is not None:
+        sizes = [level.asked for level in series.levels if level.size > 0]
+        yield _row(head, "auc", f"{series.measure}_auc", series.auc, f"over log2 of {sizes[0]:,} to {sizes[-1]:,}")
+    if series.fit is not None:
+        yield from _fit_rows(series, series.fit, head)
+
+
+def _fit_rows(series: CurveSeries, fit: LogFit, head: tuple[str, str, str]) -> Iterator[Metric]:
+    over = f"per cent = slope * ln(size) + intercept, over {series.fitted[0]:,} to {series.fitted[-1]:,}"
+    slope, intercept = fit.slope_interval(), fit.interval_at(1)
+    for name, value, interval in (("slope", fit.slope, slope), ("intercept", fit.intercept, intercept)):
+        score = PointScore(value, interval.low, interval.high, fit.n)
+        yield _row(head, "fit", f"{series.measure}_{name}", score, over)
+    if series.reach is not None:
+        reach = series.reach
+        size = PointScore(reach.size if math.isfinite(reach.size) else math.nan, reach.low, reach.high, fit.n)
+        yield _row(head, "fit", f"n_to_reach_{reach.target:g}", size, f"of {series.measure}")
+
+
+def _point_rows(point: CurvePoint, model: str) -> Iterator[Metric]:
+    head = point.dataset, model, point.formalization
+    for measure in (ACCURACY, GROUP):
+        score = point.score(measure)
+        if score is not None:
+            about: dict[str, Detail] = {"size": point.size, "restart": point.restart, "seed": point.seed}
+            yield _row(head, f"{point.asked}.restart{point.restart}", measure, score, details=about)
+
+
+def _row(
+    head: tuple[str, str, str],
+    subset: str,
+    metric: str,
+    score: PointScore,
+    note: str | None = None,
+    details: Mapping[str, Detail] | None = None,
+) -> Metric:
+    dataset, model, formalization = head
+    named = dataset, model, formalization, formalization, PROTOCOL, subset, metric
+    if score.n is None:
+        note = note or "over how many problems the file does not say"
+    return Metric(*named, score.value, score.n or 0, score.low, score.high, score.chance, note, details or {})

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, DecisionTable, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.standings import MIXED, SAID, SEVERAL, TONES, together
-from winokit.drawing.wording import percent
+from winokit.drawing.wording import PER_CENT, percent
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.curve.fit import CurveSeries
-from winokit.stages.curve.wording import NAMES, doubling, names_of, of_reach
+from winokit.stages.curve.table import BEYOND, NAMES, amount, doubling, end_of, names_of
 
 GROWTH, END, SEEDS = "growth", "end", "seeds"
 ONE, AGREE, DISAGREE = "one", "agree", "disagree"
@@ -47,14 +47,6 @@ def growth(series: CurveSeries, among: int = 1) -> str:
     return ABOVE if interval.low > 0 else BELOW if interval.high < 0 else AT
 
 
-def end(series: CurveSeries) -> str:
-    """Where the mean of the largest size stands against guessing."""
-    mean = series.levels[-1].mean
-    if mean.low is None or mean.high is None or mean.chance is None:
-        return UNKNOWN
-    return ABOVE if mean.low > mean.chance else BELOW if mean.high < mean.chance else AT
-
-
 def seeds(series: CurveSeries) -> str:
     """Whether the lines of single restarts go the same way."""
     slopes = series.restart_slopes
@@ -68,7 +60,7 @@ def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
     kinds = {seeds(one) for one in series}
     return {
         GROWTH: together(growth(one, len(series)) for one in series),
-        END: together(end(one) for one in series),
+        END: together(one.levels[-1].mean.stands for one in series),
         SEEDS: next((kind for kind in (DISAGREE, ONE) if kind in kinds), AGREE),
     }
 
@@ -96,7 +88,7 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     if one.reach is not None:
         text = f"{name}: {of_reach(one, max(level.size for level in one.levels))}"
         yield VerdictPoint(text, PLAIN if rise == ABOVE else BAD, {f"{name}/{GROWTH}": rise})
-    last, place = one.levels[-1], end(one)
+    last, place = one.levels[-1], one.levels[-1].mean.stands
     if place != UNKNOWN:
         said = SAID[place].format(level=f"guessing ({percent(last.mean.chance)})")
         yield VerdictPoint(
@@ -111,3 +103,23 @@ def _of_slope(one: CurveSeries, rise: str) -> str:
         return f"Twice as much is worth {doubling(one)} points; how sure that is two points cannot say."
     maybe = ", so that it may be worth nothing" if rise == AT else ""
     return f"Twice as much is worth {doubling(one)} points{maybe}."
+
+
+def of_reach(one: CurveSeries, largest: float) -> str:
+    """Where the goal is reached, as a sentence."""
+    reach, fit = one.reach, one.fit
+    assert reach is not None
+    assert fit is not None
+    goal = f"{reach.target:g}{PER_CENT}"
+    if fit.slope <= 0:
+        return f"the line does not rise, and never has {goal}."
+    if reach.size <= largest:
+        return f"the line has {goal} at {amount(reach.size)} problems, which is within what was trained on."
+    if not reach.size < BEYOND:
+        return f"the line rises too little to have {goal} at any number of problems there could be."
+    told = f"the line would have {goal} at {amount(reach.size)} problems"
+    if not one.sure:
+        return f"{told}, give or take nobody knows how much."
+    if one.rises:
+        return f"{told} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if it went on like that."
+    return f"{told}, but its slope may be nought: at {end_of(reach.low)} problems or at none."
