@@ -12,13 +12,12 @@ import argparse
 
 from common import Options, Outcome, percent, run, short, table
 
-from winokit.cli.common import progress_bar
+from winokit.drawing.tables import progress_bar
 from winokit.methods.formalizations import FORMALIZATIONS
 from winokit.methods.training.data import TrainingData, hold_out
 from winokit.methods.training.settings import TrainSettings
 from winokit.results import rows_to_json
 from winokit.stages.search.findings import SearchFindings
-from winokit.stages.search.page import write_search_page
 from winokit.stages.search.run import search
 from winokit.stages.search.space import SearchSpace
 
@@ -40,24 +39,27 @@ def experiment(options: Options) -> Outcome:
     """A table a dataset and model; pages with the distributions in the output folder."""
     tables, rows = [], []
     given = options.more
-    space = SearchSpace.of(learning_rate=given.learning_rate, epochs=given.epochs, batch_size=given.batch_size)
+    varied = {"learning_rate": given.learning_rate, "epochs": given.epochs, "batch_size": given.batch_size}
+    space = SearchSpace(**{name: values for name, values in varied.items() if values is not None})
     for spec in options.models:
         for name in given.on or SETS:
             out = options.out / short(spec).replace(":", "-") / name
-            data = data_of(name, options).checked(drop_overlap=True)
-            with progress_bar(f"{name}, {short(spec)}") as told:
+            data = data_of(name, options)
+            with progress_bar(f"{name}, {short(spec)}") as progress:
                 found = search(
-                    data,
-                    out,
-                    spec,
-                    space,
-                    given.formalization or [*FORMALIZATIONS, FRESH],
-                    given.trials,
+                    data.train,
+                    dev=data.dev,
+                    test=data.tests,
+                    drop_overlap=True,
+                    out=out,
+                    model=spec,
+                    space=space,
+                    formalization=given.formalization or [*FORMALIZATIONS, FRESH],
+                    trials=given.trials,
                     settings=TrainSettings(patience=20, checkpoint_every=0),
                     workers=given.workers,
-                    progress=told,
+                    progress=progress,
                 )
-            write_search_page(found, out / "report")
             tables += [f"{name}, {short(spec)}, trials of each: {given.trials}", spread_table(found)]
             rows += [{**row, "search": name} for row in rows_to_json(found.metrics)]
     return Outcome(tables, rows, {"space": str(space), "trials": given.trials})
@@ -92,7 +94,7 @@ def spread_table(found: SearchFindings) -> str:
                 "" if spread.std is None else percent(spread.std),
                 "" if spread.excess_kurtosis is None else f"{spread.excess_kurtosis:.2f}",
                 "" if luck is None else percent(luck.corrected),
-                "" if five is None else percent(five["value"]),
+                "" if five is None else percent(five.value),
                 f"{one.degenerate} of {len(one.trials)}",
             ]
         )

@@ -100,7 +100,7 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         "Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.",
     ),
     "search": (
-        "winokit.cli.search:search",
+        Verb("winokit.stages.search.run:search", "winokit.stages.search.table", "trials"),
         "Fine-tune a model many times under each formalization; say how the scores lie and what the best is worth.",
     ),
     "curve": (

@@ -6,9 +6,8 @@ import pytest
 
 from winokit.methods.scoring import Prediction
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.search.ensemble import ranked, voted
-from winokit.stages.search.luck import best_guesser, best_of, luck
-from winokit.stages.search.spread import spread
+from winokit.stages.search.findings import ranked, voted
+from winokit.stages.search.luck import best_guesser, best_of, luck, spread
 from winokit.stages.search.trials import DIVERGED, DONE, EndedTrial, Trial
 
 

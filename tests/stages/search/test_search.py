@@ -20,12 +20,18 @@ from winokit.problem import Card, Dataset
 from winokit.results import rows_to_json
 from winokit.stages.search import local, trials
 from winokit.stages.search.local import TrialCrew, side_by_side
-from winokit.stages.search.run import search
+from winokit.stages.search.run import search as verb
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask
 
-SPACE = SearchSpace.of(learning_rate="1e-5,3e-3", batch_size="8,16", epochs="1,2")
+SPACE = SearchSpace(learning_rate="1e-5,3e-3", batch_size="8,16", epochs="1,2")
 NAMES = ("mc-sent", "p-sent")
+
+
+def search(data, out, model, space=SPACE, formalizations=NAMES, trials=None, **more):
+    """The verb on data that is at hand."""
+    named = {"space": space, "formalization": formalizations, "trials": trials}
+    return verb(data.train, dev=data.dev, test=data.tests, out=out, model=model, **named, **more)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +145,8 @@ import pickle, sys
 from pathlib import Path
 from winokit.stages.search.run import search
 data, out, model, space, names, settings = pickle.loads(Path(sys.argv[1]).read_bytes())
-search(data, out, model, space, names, 2, settings=settings, workers=2, threads=1)
+more = {"space": space, "settings": settings, "formalization": names}
+search(data.train, dev=data.dev, test=data.tests, out=out, model=model, trials=2, workers=2, threads=1, **more)
 """
 
 
@@ -158,7 +165,7 @@ def alive(pid: int) -> bool:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes where Linux has them")
 def test_a_killed_search_takes_its_workers_along_and_goes_on_to_the_same_table(bert, data, tmp_path):
     # 64 steps with a checkpoint after every fifth: long enough to be killed in the middle.
-    space = SearchSpace.of(learning_rate="1e-5,3e-3", batch_size="8", epochs="8")
+    space = SearchSpace(learning_rate="1e-5,3e-3", batch_size="8", epochs="8")
     settings = TrainSettings(checkpoint_every=5, evaluate_every=100)
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     asked = tmp_path / "asked"
@@ -281,7 +288,7 @@ def test_a_folder_of_another_search_is_not_written_over(data, bert, tmp_path, mo
     asked = {"data": data, "out": tmp_path, "model": bert, "space": SPACE, "formalizations": NAMES[:1], "trials": 1}
     search(**asked)
     for change, said in (
-        ({"space": SearchSpace.of(learning_rate="1e-4")}, "another learning_rate"),
+        ({"space": SearchSpace(learning_rate="1e-4")}, "another learning_rate"),
         ({"seed": 5}, r"another seed \(0, here 5\)"),
         ({"settings": TrainSettings(steps=3, patience=20)}, "another steps"),
         ({"data": TrainingData(data.train, data.dev)}, "another tests"),
@@ -326,7 +333,7 @@ def test_nothing_but_failures_is_an_error(data, bert, tmp_path, monkeypatch):
         ({"workers": 0}, "workers: 1 or more expected, found 0"),
         ({"engine": "slurm"}, "No engine named 'slurm'. Known: local, ray."),
         ({"model": "hf:no/such/folder/at/all"}, "no such model folder"),
-        ({"human": 0.94}, "human: per cent expected, such as 94.0, found 0.94"),
+        ({"human": 0.94}, "human: 100 or less and a number above 1 expected, found 0.94"),
         ({"address": "head:6379"}, "address head:6379: of a Ray cluster, which only the engine 'ray' runs on"),
     ],
 )
@@ -358,8 +365,7 @@ def test_a_folder_in_which_nothing_can_be_written_is_refused(data, bert, tmp_pat
 
 
 def test_without_optuna_the_extra_is_named(data, bert, tmp_path, monkeypatch):
-    module = sys.modules["winokit.stages.search.run"]
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr("winokit.methods.training.settings.find_spec", lambda name: name != "optuna")
     with pytest.raises(MissingExtra, match=r"winokit search needs the 'train' extra: pip install 'winokit\[train\]'"):
         search(data, tmp_path, bert)
 

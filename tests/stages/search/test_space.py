@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winokit.errors import WinokitError
-from winokit.stages.search.space import SearchRange, SearchSpace, SearchValues, parse
+from winokit.stages.search.space import SearchSpace, SearchValues, parse
 
 
 def test_the_default_is_the_papers_space():
@@ -32,7 +32,7 @@ def test_a_trial_depends_on_seed_and_number_alone(sampler):
 
 
 def test_to_hold_one_setting_still_leaves_the_others_as_they_were():
-    free, held = SearchSpace(), SearchSpace.of(learning_rate="5e-6")
+    free, held = SearchSpace(), SearchSpace(learning_rate="5e-6")
     for number in range(10):
         one, other = free.draw(0, number), held.draw(0, number)
         assert other.pop("learning_rate") == 5e-6
@@ -49,7 +49,7 @@ def test_random_draws_have_every_value_about_equally_often():
 
 
 def test_a_grid_has_each_combination_once_then_all_again_with_other_seeds():
-    space = SearchSpace.of("grid", learning_rate="1e-5,2e-5", batch_size="8,16", epochs="3")
+    space = SearchSpace(sampler="grid", learning_rate="1e-5,2e-5", batch_size="8,16", epochs="3")
     drawn = [space.draw(0, number) for number in range(8)]
     keys = [(trial["learning_rate"], trial["batch_size"], trial["epochs"]) for trial in drawn]
     assert Counter(keys[:4]) == Counter(keys[4:]) == Counter((a, b, 3) for a in (1e-5, 2e-5) for b in (8, 16))
@@ -57,21 +57,21 @@ def test_a_grid_has_each_combination_once_then_all_again_with_other_seeds():
 
 
 def test_a_range_is_drawn_by_logarithms():
-    drawn = [SearchSpace.of(learning_rate="1e-6..1e-4").draw(0, number)["learning_rate"] for number in range(2000)]
+    drawn = [SearchSpace(learning_rate="1e-6..1e-4").draw(0, number)["learning_rate"] for number in range(2000)]
     assert min(drawn) >= 1e-6
     assert max(drawn) <= 1e-4
     assert np.median(drawn) == pytest.approx(1e-5, rel=0.15)
 
 
 def test_a_range_of_counts_has_both_its_ends_and_nothing_else():
-    drawn = [SearchSpace.of(batch_size="2..4").draw(0, number)["batch_size"] for number in range(300)]
+    drawn = [SearchSpace(batch_size="2..4").draw(0, number)["batch_size"] for number in range(300)]
     assert set(drawn) == {2, 3, 4}
 
 
 def test_lists_and_ranges_are_read_as_written():
     assert parse("learning_rate", " 1e-5, 2e-5") == SearchValues((1e-5, 2e-5))
     assert parse("epochs", "3") == SearchValues((3,))
-    assert parse("batch_size", "8..64") == SearchRange(8, 64)
+    assert parse("batch_size", "8..64") == SearchValues((8, 64), is_range=True)
 
 
 @pytest.mark.parametrize(
@@ -93,5 +93,5 @@ def test_lists_and_ranges_are_read_as_written():
 )
 def test_what_makes_no_space_is_one_clear_line(how, said):
     with pytest.raises(WinokitError, match=said) as refused:
-        SearchSpace.of(**how)
+        SearchSpace(**how)
     assert "\n" not in str(refused.value)

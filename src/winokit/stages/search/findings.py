@@ -1,9 +1,14 @@
-"""What a search found: the spread of every formalization, the trial that is chosen, the ensemble, and luck."""
+"""What a search found: the spread of every formalization, the trial that is chosen, the ensemble, and luck.
+
+The ensemble is the five best trials as one: each votes and the majority decides, as Liu et al. (2020) made their test
+predictions.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from winokit.errors import BadInput
 from winokit.methods.metrics import chance, credit, majority_class
 from winokit.methods.metrics.arrays import FloatArray
 from winokit.methods.scoring import Prediction
@@ -18,16 +24,17 @@ from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import rows
 from winokit.methods.training.finetune import DEV, PREDICTIONS, file_name
 from winokit.problem import Dataset
-from winokit.results import Metric
-from winokit.stages.search.ensemble import TOP, ranked, read_predictions, voted
-from winokit.stages.search.luck import SearchLuck, best_of, luck
+from winokit.results import Metric, decide
+from winokit.stages.search.luck import SearchLuck, Spread, best_of, luck, spread
 from winokit.stages.search.space import SearchSpace
-from winokit.stages.search.spread import Spread, spread
 from winokit.stages.search.trials import DIVERGED, DONE, FAILED, Trial
 
 CHOSEN, ENSEMBLE, ANY = "chosen", "ensemble", "any"
 NOTED = "chosen on this set"
 TRIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+TOP = 5
+NO = 0
+"""The place of "no" among the candidates of a judgement."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,11 @@ class SearchFinding:
     def scores(self) -> list[float]:
         """The accuracies of the trials that are done."""
         return [trial.ended.accuracy for trial in self.trials if trial.ended.accuracy is not None]
+
+    @property
+    def best_first(self) -> list[Trial]:
+        """The trials, the best on the dev set first and those without a score last."""
+        return sorted(self.trials, key=lambda trial: (-(trial.ended.accuracy or -1.0), trial.number))
 
     def count(self, state: str) -> int:
         """How many trials ended so."""
@@ -108,11 +120,11 @@ class SearchFindings:
     @property
     def metrics(self) -> list[Metric]:
         """All rows; those of all formalizations together last, where there are several."""
-        made = [row for finding in self.found for row in finding.metrics]
+        metrics = [row for finding in self.found for row in finding.metrics]
         if len(self.found) > 1:
             row = partial(_row, self.dev.card.name, self.run["model"], ANY)
-            made += _lucky_rows(self.overall, self.chance, row)
-        return made
+            metrics += _lucky_rows(self.overall, self.chance, row)
+        return metrics
 
     @property
     def trials(self) -> list[Trial]:
@@ -137,62 +149,134 @@ class SearchSets:
 
     def predictions(self, trial: Trial, name: str) -> list[Prediction]:
         """What a trial predicted of a set."""
+        path = self.out / trial.folder / PREDICTIONS / f"{name}.jsonl"
         dataset = self.dev if name == DEV else self.tests[name]
-        return read_predictions(self.out / trial.folder / PREDICTIONS / f"{name}.jsonl", dataset)
+        try:
+            lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            predictions = [Prediction(**{**row, "scores": row["scores"] and tuple(row["scores"])}) for row in lines]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BadInput(
+                f"{path}: cannot be read ({error}); remove the trial's folder and study.db to start again"
+            ) from None
+        if len(predictions) != len(dataset):
+            raise BadInput(f"{path}: {len(predictions):,} predictions for {len(dataset):,} problems")
+        return predictions
 
-    def credits(self, trials: Sequence[Trial]) -> FloatArray:
-        """A row a trial and a column a problem of the dev set."""
-        chosen = ([one.prediction for one in self.predictions(trial, DEV)] for trial in trials)
-        return np.array([credit(choices, self.answers, self.sizes) for choices in chosen])
+    def luck(self, trials: Sequence[Trial], seed: int) -> SearchLuck:
+        """What the best on the dev set of some trials that are done owes to luck."""
+        chosen = ([row.prediction for row in self.predictions(trial, DEV)] for trial in trials)
+        credited: FloatArray = np.array([credit(choices, self.answers, self.sizes) for choices in chosen])
+        return luck(credited, self.groups, self.floor, list(self.texts.values()), seed=seed)
 
 
-def overall_luck(found: Sequence[SearchFinding], sets: SearchSets, seed: int) -> SearchLuck:
-    """What the best of all trials owes to luck."""
-    done = [trial for one in found for trial in one.trials if trial.ended.state == DONE]
-    return luck(sets.credits(done), sets.groups, sets.floor, list(sets.texts.values()), seed=seed)
+def search_findings(
+    run: dict[str, Any],
+    data: TrainingData,
+    out: Path,
+    space: SearchSpace,
+    ended: Mapping[str, Sequence[Trial]],
+    human: float | None = None,
+) -> SearchFindings:
+    """What the trials of every formalization come to; `human` is the share people get right, where it is given."""
+    sets = SearchSets(data, out)
+    found = tuple(finding(name, trials, sets, run["model"], run["seed"]) for name, trials in ended.items())
+    trials = [trial for each in ended.values() for trial in each]
+    if not any(one.ensemble for one in found):
+        why = next((trial.ended.why for trial in trials if trial.ended.why), "")
+        raise BadInput(f"not one trial came to its end (the first: {why})")
+    notes = list(dict.fromkeys(note for trial in trials for note in trial.ended.notes))
+    failed = [trial for trial in trials if trial.ended.state == FAILED]
+    if failed:
+        notes.append(
+            f"{len(failed):,} trials failed; the same command tries them again (the first, {failed[0].formalization} "
+            f"{failed[0].number}: {failed[0].ended.why})"
+        )
+    return SearchFindings(
+        folder=out,
+        run=run,
+        space=space,
+        dev=sets.dev,
+        tests=sets.tests,
+        found=found,
+        chance=sets.chance,
+        majority=sets.majority,
+        human=sets.dev.card.human_accuracy if human is None else human,
+        overall=sets.luck([trial for trial in trials if trial.ended.state == DONE], run["seed"]),
+        notes=tuple(notes),
+    )
 
 
 def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model: str, seed: int) -> SearchFinding:
     """What the trials of a formalization come to."""
     best = ranked(trials)
+    row = partial(_row, sets.dev.card.name, model, formalization)
     if not best:
-        counted = tuple(_counts(trials, partial(_row, sets.dev.card.name, model, formalization)))
-        return SearchFinding(formalization, tuple(trials), metrics=counted)
-    found = spread([trial.ended.accuracy or 0.0 for trial in best])
-    in_order = sorted(best, key=lambda trial: trial.number)
-    lucky = luck(sets.credits(in_order), sets.groups, sets.floor, list(sets.texts.values()), seed=seed)
+        return SearchFinding(formalization, tuple(trials), metrics=tuple(_counts(trials, row)))
+    scores = spread([trial.ended.accuracy or 0.0 for trial in best])
+    lucky = sets.luck(sorted(best, key=lambda trial: trial.number), seed)
     top = best[:TOP]
     named = f"ensemble of {len(top)} of {len(best)} trials"
-    metrics = list(_rows(trials, best, found, lucky, sets, partial(_row, sets.dev.card.name, model, formalization)))
+    metrics = list(_rows(trials, best, scores, lucky, sets, row))
     votes = {}
     for name, dataset in {DEV: sets.dev, **sets.tests}.items():
         single = sets.predictions(best[0], name)
         votes[name] = voted(dataset, [sets.predictions(trial, name) for trial in top], named)
         for protocol, predictions in ((CHOSEN, single), (ENSEMBLE, votes[name])):
             note = NOTED if name == DEV else None
-            made = rows(dataset, predictions, name)
-            metrics += [replace(row, model=model, protocol=protocol, note=note) for row in made]
-    return SearchFinding(formalization, tuple(trials), found, lucky, tuple(top), tuple(metrics), votes)
+            measured = rows(dataset, predictions, name)
+            metrics += [replace(metric, model=model, protocol=protocol, note=note) for metric in measured]
+    return SearchFinding(formalization, tuple(trials), scores, lucky, tuple(top), tuple(metrics), votes)
+
+
+def ranked(trials: Sequence[Trial]) -> list[Trial]:
+    """Trials that are done, the best on the dev set first; of equals, the one with the lower number."""
+    done = [trial for trial in trials if trial.ended.state == DONE and trial.ended.accuracy is not None]
+    return sorted(done, key=lambda trial: (-(trial.ended.accuracy or 0.0), trial.number))
+
+
+def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str) -> list[Prediction]:
+    """One prediction per problem: the shares of the votes as scores, abstentions not counted.
+
+    A tie is a "no" where problems ask yes or no, as in the authors' code, and an abstention elsewhere.
+    """
+    predictions = []
+    for problem, *votes in zip(dataset, *ballots, strict=True):
+        cast = [vote.prediction for vote in votes if vote.prediction is not None]
+        named = votes[0].id, votes[0].variant, model, votes[0].scoring
+        if not cast:
+            predictions.append(Prediction(*named, None, None, problem.answer, "no trial decided"))
+            continue
+        shares = tuple(cast.count(index) / len(cast) for index in range(len(problem.candidates)))
+        choice, why = decide(shares)
+        if choice is None and problem.query is not None:
+            choice, why = NO, None
+        predictions.append(Prediction(*named, shares, choice, problem.answer, why))
+    return predictions
 
 
 def _rows(
-    trials: Sequence[Trial], best: Sequence[Trial], found: Spread, lucky: SearchLuck, sets: SearchSets, row: Any
+    trials: Sequence[Trial], best: Sequence[Trial], scores: Spread, lucky: SearchLuck, sets: SearchSets, row: Any
 ) -> Iterator[Metric]:
     """The rows of a spread and of luck."""
     yield from _counts(trials, row)
     for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
-        yield row("search", f"{name}_accuracy", getattr(found, name), found.n, chance=sets.chance)
+        yield row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=sets.chance)
     for name in ("std", "excess_kurtosis"):
-        if (value := getattr(found, name)) is not None:
-            yield row("search", name, value, found.n)
+        if (value := getattr(scores, name)) is not None:
+            yield row("search", name, value, scores.n)
     whole = [trial.ended.group_accuracy for trial in best if trial.ended.group_accuracy is not None]
     if whole:
         yield row("search", "median_group_accuracy", float(np.median(whole)), len(whole))
     yield row("search", "majority_class", sets.majority, len(sets.dev))
     yield from _lucky_rows(lucky, sets.chance, row)
-    scores = [trial.ended.accuracy or 0.0 for trial in best]
-    for tries in [*(tries for tries in TRIES if tries < found.n), found.n]:
-        yield row("luck", f"best_of_{tries}_accuracy", best_of(scores, tries), found.n, chance=sets.chance)
+    accuracies = [trial.ended.accuracy or 0.0 for trial in best]
+    for tries in tries_up_to(scores.n):
+        yield row("luck", f"best_of_{tries}_accuracy", best_of(accuracies, tries), scores.n, chance=sets.chance)
+
+
+def tries_up_to(most: int) -> list[int]:
+    """For how many trials the expected best is told: round numbers, and all."""
+    return [*(tries for tries in TRIES if tries < most), most]
 
 
 def _lucky_rows(lucky: SearchLuck, guess: float, row: Any) -> Iterator[Metric]:

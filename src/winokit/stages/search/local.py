@@ -1,7 +1,8 @@
 """Trials on this machine: one after the other in this process, or side by side in processes of their own.
 
 A worker is a Python of its own that reads tasks from its standard input. When this process dies, however it dies, the
-inputs close and the workers end, so that no trial is run twice at a time. Ctrl-C reaches this process alone.
+inputs close and the workers end, so that no trial is run twice at a time. Ctrl-C reaches this process alone. Run as a
+module (`python -m`), this is such a worker.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
-from winokit.errors import WinokitError
-from winokit.methods.training.learner import Progress
+import torch
+
+from winokit.errors import BadInput, WinokitError
+from winokit.progress import Progress
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 
 Asking: TypeAlias = Callable[[], SearchTask | None]
@@ -26,8 +31,11 @@ Asking: TypeAlias = Callable[[], SearchTask | None]
 Moving: TypeAlias = Callable[[SearchTask, float], None]
 """Told what share of a trial is done."""
 Answers: TypeAlias = Iterator[tuple[SearchTask, EndedTrial]]
+Engine: TypeAlias = "Callable[[SearchJob, Asking, TrialCrew, Moving], Answers]"
 LOGS = "workers"
-WORKER = ("-m", "winokit.stages.search.worker")
+WORKER = ("-m", "winokit.stages.search.local")
+OFTEN = 0.5
+"""Seconds between two words of a worker about how far a trial has come."""
 STEP, END, REFUSED, GONE = "step", "end", "refused", "gone"
 
 
@@ -51,27 +59,30 @@ class TrialCrew:
         return self.threads or max(1, (os.cpu_count() or 1) // self.workers)
 
 
+def engine_of(name: str, address: str | None, crew: TrialCrew) -> Engine:
+    """What runs trials: this process, several workers of this machine, or Ray at an address."""
+    if name == "ray":
+        from winokit.stages.search.on_ray import on_ray
+
+        return partial(on_ray, address=address)
+    if address is not None:
+        raise BadInput(f"address {address}: of a Ray cluster, which only the engine 'ray' runs on")
+    return one_by_one if crew.workers == 1 else side_by_side
+
+
 def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
     """Run trials in this process."""
-    with _threads(crew.threads):
-        while (task := ask()) is not None:
-            yield task, attempt(job, task, crew.device(0), _shares(task, moved))
-
-
-def _shares(task: SearchTask, moved: Moving) -> Progress:
-    return lambda done, of: moved(task, done / max(1, of))
-
-
-@contextmanager
-def _threads(wanted: int | None) -> Iterator[None]:
-    import torch
-
     before = torch.get_num_threads()
-    torch.set_num_threads(wanted or before)
+    torch.set_num_threads(crew.threads or before)
     try:
-        yield
+        while (task := ask()) is not None:
+            yield task, attempt(job, task, crew.device(0), _in_shares(partial(moved, task)))
     finally:
         torch.set_num_threads(before)
+
+
+def _in_shares(moved: Callable[[float], None]) -> Progress:
+    return lambda done, of: moved(done / max(1, of))
 
 
 def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
@@ -158,3 +169,50 @@ class _TrialWorker:
             if pipe is not None:
                 with suppress(BrokenPipeError):  # what was still to be sent has no reader any more
                     pipe.close()
+
+
+def work() -> None:
+    """Run the tasks that come by standard input until none comes; end at once where the one who gives them has gone."""
+    # Standard output for answers alone: whatever a library prints goes to the log.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    job, device, threads = pickle.load(sys.stdin.buffer)
+    torch.set_num_threads(threads)
+    tasks: SimpleQueue[SearchTask] = SimpleQueue()
+    threading.Thread(target=_receive, args=(tasks,), daemon=True).start()
+    while True:
+        task = tasks.get()
+        try:
+            _answer(answers, END, attempt(job, task, device, _Reporter(answers)))
+        except WinokitError as error:
+            _answer(answers, REFUSED, str(error))
+
+
+def _receive(tasks: SimpleQueue[SearchTask]) -> None:
+    """Wait for tasks; the end of them is the end of this process, in the middle of a trial too."""
+    try:
+        while True:
+            tasks.put(pickle.load(sys.stdin.buffer))
+    except EOFError:
+        os._exit(1)
+
+
+class _Reporter:
+    """Says now and then what share of a trial is done."""
+
+    def __init__(self, answers: IO[bytes]) -> None:
+        self._answers, self._last = answers, time.monotonic()
+
+    def __call__(self, done: float, of: float) -> None:
+        if time.monotonic() - self._last >= OFTEN:
+            self._last = time.monotonic()
+            _answer(self._answers, STEP, done / max(1, of))
+
+
+def _answer(answers: IO[bytes], kind: str, what: Any) -> None:
+    pickle.dump((kind, what), answers)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    work()

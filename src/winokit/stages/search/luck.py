@@ -1,4 +1,6 @@
-"""What the best of many trials owes to having been chosen.
+"""How the scores of many trials lie, and what the best of them owes to having been chosen.
+
+The spread is Liu et al.'s (2020) Figure 1 and Table 2, with the estimators of their code.
 
 The best of n scores on one dev set is high for three reasons: the trial is good, the trial suits these problems by
 chance, and n is large. Four numbers tell them apart.
@@ -30,6 +32,40 @@ from winokit.methods.metrics.intervals import ROUNDING
 
 DRAWS, AT_A_TIME = 2000, 200
 LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Scores in a few numbers."""
+
+    n: int
+    worst: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    best: float
+    std: float | None
+    """Of a sample (n - 1); None for a single score."""
+    excess_kurtosis: float | None
+    """Of a sample (Fisher's G2, corrected for bias, as pandas has it); None below four scores or where all are equal.
+
+    Nought for a normal distribution; high where a few scores lie far out.
+    """
+
+
+def spread(scores: Sequence[float]) -> Spread:
+    """The spread of one score or more; quartiles lie between scores in straight lines.
+
+    >>> found = spread([0.5, 0.5, 0.5, 0.5, 0.75])
+    >>> found.median, round(found.std, 4), round(found.excess_kurtosis, 4)
+    (0.5, 0.1118, 5.0)
+    """
+    worst, lower, median, upper, best = (float(value) for value in np.quantile(scores, (0, 0.25, 0.5, 0.75, 1)))
+    n = len(scores)
+    std = float(np.std(scores, ddof=1)) if n > 1 else None
+    curved = n >= 4 and worst < best
+    kurtosis = float(stats.kurtosis(scores, fisher=True, bias=False)) if curved else None
+    return Spread(n, worst, lower, median, upper, best, std, kurtosis)
 
 
 @dataclass(frozen=True)
@@ -75,9 +111,9 @@ def luck(
     Parameters
     ----------
     credits
-        A row a trial and a column a problem: 1 where it is right, 0 where not, a share where it is undecided.
+        One row per trial and one column per problem: 1 where it is right, 0 where not, a share where it is undecided.
     groups
-        One id a problem, None for a problem alone; groups are drawn whole.
+        One id per problem, None for a problem alone; groups are drawn whole.
     floor
         The accuracy of one who knows nothing.
     texts

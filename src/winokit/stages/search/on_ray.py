@@ -43,7 +43,7 @@ def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address:
 def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
     """What a trial takes of the cluster: its threads, and its share of a GPU where there are GPUs.
 
-    >>> resources({"CPU": 64.0, "GPU": 2.0}, Crew(workers=8, threads=4))
+    >>> resources({"CPU": 64.0, "GPU": 2.0}, TrialCrew(workers=8, threads=4))
     {'num_cpus': 4, 'num_gpus': 0.25}
     """
     gpus, cores = there.get("GPU", 0), int(there.get("CPU", 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +13,11 @@ from winokit.drawing.plots import Forest
 from winokit.drawing.protocols import LIU, Citation
 from winokit.drawing.wording import percent, plural
 from winokit.methods.training.finetune import DEV
-from winokit.results import Metric
 from winokit.stages.debias.page import DebiasTile
-from winokit.stages.search.figures import figures_of_search
-from winokit.stages.search.findings import CHOSEN, ENSEMBLE, TRIES, SearchFinding, SearchFindings
+from winokit.stages.search.findings import CHOSEN, SearchFinding, SearchFindings, tries_up_to
 from winokit.stages.search.luck import DRAWS, SearchLuck, best_of
-from winokit.stages.search.plots import BySetting, TrialStrip, axis, by_setting, strips, ticks
-from winokit.stages.search.trials import DIVERGED, FAILED, Trial
+from winokit.stages.search.plots import BySetting, TrialStrip, axis, by_setting, figures_of_search, strips, ticks
+from winokit.stages.search.trials import DIVERGED, FAILED
 from winokit.stages.search.verdict import verdict_of_search
 
 DODGE = Citation(
@@ -42,39 +40,26 @@ WHITE = Citation(
 
 
 @dataclass(frozen=True, slots=True)
-class SearchLine:
-    """One formalization in the tables: what it found, and rows by test set."""
-
-    finding: SearchFinding
-    chosen: tuple[Metric | None, ...]
-    ensemble: tuple[Metric | None, ...]
-    ensemble_groups: tuple[Metric | None, ...]
-    """Dev set first, then test sets."""
-
-
-@dataclass(frozen=True, slots=True)
 class SearchPage:
     """Everything the page shows."""
 
     findings: SearchFindings
-    name: str
     verdict: Verdict
     tiles: tuple[DebiasTile, ...]
     scale: Forest
     ticks: tuple[float, ...]
     strips: tuple[TrialStrip, ...]
-    lines: tuple[SearchLine, ...]
-    lucky: tuple[tuple[str, SearchLuck, tuple[Metric | None, ...]], ...]
-    """What the best owes to luck, and what it does on each set."""
-    sets: tuple[str, ...]
-    """The dev set and the test sets, as the tables name them."""
-    tries: tuple[int, ...]
+    done: tuple[SearchFinding, ...]
+    """The formalizations of which a trial came to its end."""
+    lucky: tuple[tuple[str, SearchLuck, SearchFinding], ...]
+    """What the best of each formalization owes to luck, and of all of them as one search."""
+    sets: dict[str, str]
+    """The dev set and the test sets with answers: how the tables name each."""
+    tries: list[int]
     best_of: tuple[tuple[str, tuple[float, ...]], ...]
     by_setting: tuple[BySetting, ...]
-    trials: tuple[tuple[str, tuple[Trial, ...]], ...]
-    numbers: tuple[Metric, ...]
     settings: tuple[tuple[str, str], ...]
-    sources: tuple[Citation, ...]
+    sources: tuple[Citation, ...] = (LIU, DODGE, TSAMARDINOS, WHITE)
     draws: int = DRAWS
 
 
@@ -89,28 +74,24 @@ def write_search_page(findings: SearchFindings, folder: Path) -> Path:
 def search_page(findings: SearchFindings) -> SearchPage:
     """Everything the page of a search shows."""
     scale = axis(findings)
-    done = [one for one in findings.found if one.luck is not None]
-    most = max(len(one.scores) for one in done)
-    tries = tuple([number for number in TRIES if number < most] + [most])
-    lines = tuple(_line(one, findings) for one in done)
+    done = tuple(one for one in findings.found if one.luck is not None)
+    lucky = tuple((one.formalization, one.luck, one) for one in done if one.luck is not None)
+    tries = tries_up_to(max(len(one.scores) for one in done))
+    tests = {name: test.card.name for name, test in findings.answered.items()}
     return SearchPage(
         findings=findings,
-        name=findings.run["train"],
         verdict=verdict_of_search(findings),
         tiles=tuple(_tiles(findings)),
         scale=scale,
         ticks=ticks(scale),
         strips=strips(findings, scale),
-        lines=lines,
-        lucky=tuple(_lucky(lines, findings)),
-        sets=(f"dev: {findings.dev.card.name}", *(test.card.name for test in findings.answered.values())),
+        done=done,
+        lucky=(*lucky, ("any of these", findings.overall, findings.best)) if len(done) > 1 else lucky,
+        sets={DEV: f"dev: {findings.dev.card.name}", **tests},
         tries=tries,
         best_of=tuple((one.formalization, tuple(best_of(one.scores, number) for number in tries)) for one in done),
         by_setting=by_setting(findings),
-        trials=tuple(_in_order(findings)),
-        numbers=tuple(findings.metrics),
         settings=tuple(flat(findings.run)),
-        sources=(LIU, DODGE, TSAMARDINOS, WHITE),
     )
 
 
@@ -131,32 +112,3 @@ def _tiles(findings: SearchFindings) -> Iterator[DebiasTile]:
             yield DebiasTile(
                 f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}"
             )
-
-
-def _line(one: SearchFinding, findings: SearchFindings) -> SearchLine:
-    sets = [DEV, *findings.answered]
-    return SearchLine(
-        one,
-        tuple(one.score(CHOSEN, name) for name in sets),
-        tuple(one.score(ENSEMBLE, name) for name in sets),
-        tuple(one.row(ENSEMBLE, name, "group_accuracy") for name in sets),
-    )
-
-
-def _lucky(
-    lines: Sequence[SearchLine], findings: SearchFindings
-) -> Iterator[tuple[str, SearchLuck, tuple[Metric | None, ...]]]:
-    """Each formalization, and all of them as one search."""
-    for line in lines:
-        assert line.finding.luck is not None
-        yield line.finding.formalization, line.finding.luck, line.chosen
-    if len(lines) > 1:
-        best = next(line for line in lines if line.finding is findings.best)
-        yield "any of these", findings.overall, best.chosen
-
-
-def _in_order(findings: SearchFindings) -> Iterator[tuple[str, tuple[Trial, ...]]]:
-    """The trials of each formalization, the best first and those without a score last."""
-    for one in findings.found:
-        ordered = sorted(one.trials, key=lambda trial: (-(trial.ended.accuracy or -1.0), trial.number))
-        yield one.formalization, tuple(ordered)

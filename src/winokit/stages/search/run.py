@@ -1,106 +1,135 @@
-"""Search: data, a model and a space in; many fine-tuning runs, and what their scores are worth, out.
+"""`winokit search`: many fine-tuning runs over a space of settings, and what the best of them is worth.
 
-    study.db                                  every trial, its settings and how it ended (optuna reads it)
-    trials/FORMALIZATION/NUMBER/              each run's results, curve and predictions; weights are not kept
-    ensembles/FORMALIZATION/                  predictions of the five best as one
-    results.json  trials.csv                  flat rows; one line a trial
-
-The same call goes on where it was killed, and asking for more trials adds to those that are done.
+study.db                                  every trial, its settings and how it ended (optuna reads it)
+trials/FORMALIZATION/NUMBER/              each run's results, curve and predictions; weights are not kept
+ensembles/FORMALIZATION/                  predictions of the five best as one
+results.json  trials.csv                  flat rows; one line per trial
+report/                                   the page
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import winokit
-from winokit.errors import BadInput, MissingExtra, UnknownName
-from winokit.methods.formalizations import FORMALIZATIONS, Formalization
-from winokit.methods.training.data import TrainingData
-from winokit.methods.training.settings import TrainSettings
-from winokit.models.hf import HfSettings as ModelSettings
-from winokit.models.hf import fingerprint
-from winokit.models.registry import Spec
-from winokit.stages.search.findings import SearchFindings, SearchSets, finding, overall_luck
-from winokit.stages.search.local import Answers, Asking, TrialCrew, one_by_one, side_by_side
-from winokit.stages.search.save import save
+from winokit.data.loading import As, Data, Lenient
+from winokit.errors import BadInput
+from winokit.methods.training.arms import VariantArm
+from winokit.methods.training.settings import (
+    FORMALIZATION_HELP,
+    ArmName,
+    DropOverlap,
+    TrainSettings,
+    VariantName,
+    need_training,
+)
+from winokit.problem import Dataset
+from winokit.progress import Progress, tell
+from winokit.settings import Help, Without, verb
 from winokit.stages.search.space import SearchSpace
-from winokit.stages.search.trials import FAILED, SearchJob, SearchTask
+from winokit.stages.train.run import Holdout, TrainLimit, load_sets
 
-ENGINES = ("local", "ray")
+if TYPE_CHECKING:
+    from winokit.stages.search.findings import SearchFindings
+    from winokit.stages.search.study import TrialBook
+    from winokit.stages.search.trials import SearchTask
+
 TRIALS = 60
 """As many as Liu et al. made of each formalization."""
 PATIENCE = 20
 """Evaluations without a better one after which Liu et al.'s code stops."""
-Progress = Callable[[float, int], None]
-"""Told how many trials are done, the current ones in part, and how many there are."""
+CommonSettings = Annotated[
+    TrainSettings,
+    Without(
+        *("formalization", "learning_rate", "batch_size", "epochs", "warmup", "weight_decay", "seed"),
+        *("tokens", "clip", "keep", "checkpoint_every"),
+    ),
+]
+"""Whatever trials have in common; what is drawn of it, and what a search does not offer, is left out."""
 
 
+@verb
 def search(
-    data: TrainingData,
-    out: Path,
-    model: str = "builtin",
-    space: SearchSpace | None = None,
-    formalizations: Sequence[str] = (),
-    trials: int | None = None,
+    data: Data,
     *,
-    settings: TrainSettings | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    devices: Sequence[str] = (),
-    threads: int | None = None,
-    engine: str = "local",
-    address: str | None = None,
-    human: float | None = None,
+    model: Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder.", "SPEC")] = "builtin",
+    formalization: Annotated[
+        Sequence[str], Help(f"{FORMALIZATION_HELP}. Repeatable. Default: all six.", "NAME", typed=list[str])
+    ] = (),
+    dev: Annotated[str | Path | Dataset | None, Help("Choose on this.", "DATA")] = None,
+    holdout: Holdout = None,
+    test: Annotated[
+        Sequence[str | Path | Dataset], Help("Test the chosen trial and the ensemble on this; repeatable.", "DATA")
+    ] = (),
+    out: Annotated[str | Path | None, Help("The folder to write. Default: searched/DATA.", typed=Path | None)] = None,
+    trials: Annotated[
+        int | None, Help("Trials of each formalization. Default: 60; of a grid, all.", "N", least=1)
+    ] = None,
+    space: SearchSpace = SearchSpace(),
+    settings: CommonSettings = TrainSettings(patience=PATIENCE),
+    seed: Annotated[int, Help("Decides the settings and the seed of every trial, and the holdout.", least=0)] = 0,
+    workers: Annotated[int, Help("Trials at a time, each in a process of its own.", least=1)] = 1,
+    devices: Annotated[
+        str | Sequence[str] | None,
+        Help("cuda:0,cuda:1: given to workers in turn. Default: the best there is.", typed=str | None),
+    ] = None,
+    threads: Annotated[
+        int | None, Help("CPU threads of each worker. Default: an equal share of the cores.", least=1)
+    ] = None,
+    engine: Annotated[Literal["local", "ray"], Help("local, or ray for a cluster.")] = "local",
+    address: Annotated[str | None, Help("The Ray cluster's address. Default: this machine.")] = None,
+    variant: VariantName = None,
+    arm: ArmName = None,
+    human: Annotated[
+        float | None, Help("Per cent that people get right, where the dataset does not say.", above=1, most=100)
+    ] = None,
+    drop_overlap: DropOverlap = False,
+    limit: TrainLimit = None,
+    as_: As = None,
+    lenient: Lenient = False,
     progress: Progress | None = None,
 ) -> SearchFindings:
-    """Fine-tune a model many times under each formalization, and report as Liu et al. (2020) do.
+    """Fine-tune a model many times under each formalization; say how the scores lie and what the best is worth.
+
+    The same command goes on where it was interrupted; with a higher --trials it adds to what is done.
 
     Parameters
     ----------
-    data
-        With a dev set, which alone decides what is best; test sets are looked at last.
-    space
-        What trials are drawn from; the paper's by default.
-    formalizations
-        By name; all six by default.
-    trials
-        Of each formalization; 60 by default, and once through a grid.
-    settings
-        Whatever is not drawn. By default a run stops after 20 evaluations without a better one.
+    dev
+        It alone decides what is best; test sets are looked at last.
     workers
-        How many trials run at a time, each in a process of its own; with one, in this process.
-    devices
-        Given to workers in turn; several workers may share a GPU.
+        With one, trials run in this process; several may share a GPU.
     threads
-        Of each worker on the CPU. The same number gives the same scores to the bit, whatever the workers.
-    engine
-        `local`, or `ray` for a cluster at `address`.
-    human
-        Per cent of the dev set that people get right, where its card does not say.
+        The same number gives the same scores to the bit, whatever the workers.
     """
-    space, settings = space or SearchSpace(), settings or TrainSettings(patience=PATIENCE)
-    if find_spec("optuna") is None:
-        raise MissingExtra("winokit search", "train")
-    from winokit.stages.search.study import TrialBook
+    need_training("search", "optuna")
+    from winokit.methods.formalizations import FORMALIZATIONS, Formalization
+    from winokit.stages.search.findings import search_findings
+    from winokit.stages.search.local import TrialCrew, engine_of
+    from winokit.stages.search.page import write_search_page
+    from winokit.stages.search.study import TrialBook, identity_of
+    from winokit.stages.search.table import save
+    from winokit.stages.search.trials import SearchJob
 
-    names = list(dict.fromkeys(Formalization.parse(name).spec for name in formalizations or list(FORMALIZATIONS)))
-    trials = _positive("trials", trials or (space.size if space.sampler == "grid" else None) or TRIALS)
-    if human is not None and not 1 < human <= 100:
-        raise BadInput(f"human: per cent expected, such as 94.0, found {human}")
-    crew = TrialCrew(_positive("workers", workers), tuple(devices), threads)
-    run_trials = _engine(engine, address)
-    checked = data.checked()
+    asked = [formalization] if isinstance(formalization, str) else formalization or list(FORMALIZATIONS)
+    names = list(dict.fromkeys(Formalization.parse(name).spec for name in asked))
+    trials = trials or (space.size if space.sampler == "grid" else None) or TRIALS
+    crew = TrialCrew(workers, tuple(devices.split(",") if isinstance(devices, str) else devices or ()), threads)
+    run_trials = engine_of(engine, address, crew)
+    loaded = load_sets(data, dev, holdout, test, seed, limit=limit, as_=as_, lenient=lenient)
+    checked = replace(loaded, arm=VariantArm.of(variant, arm)).checked(drop_overlap=drop_overlap)
+    tell(checked.notes)
     if checked.dev is None:
         raise BadInput(
             "a search needs a dev set to choose on: --dev DATA, or --holdout N for a part of the training set"
         )
-    job = SearchJob(data, out, model, settings)
-    identity = _identity(checked.in_arm(), job, space, seed)
-    with TrialBook(out, identity, space, seed) as book:
+    folder = Path("searched", loaded.train.card.file_name) if out is None else Path(out)
+    job = SearchJob(checked, folder, model, settings)
+    identity = identity_of(checked.in_arm(), job, space, seed)
+    with TrialBook(folder, identity, space, seed) as book:
         book.plan(names, trials)
         bar = _Bar(progress, len(names) * trials, book)
         for task, ended in run_trials(job, book.ask, crew, bar.moved):
@@ -109,59 +138,18 @@ def search(
         ended_trials = {name: book.trials(name, trials) for name in names}
     run = {"winokit": winokit.__version__, **identity, "formalizations": names, "trials": trials}
     run["dropped"] = checked.dropped
-    found = _findings(run, checked.in_arm(), out, space, ended_trials)
-    if human is not None:
-        found = replace(found, human=human / 100)
-    save(found)
-    return found
-
-
-def _findings(
-    run: dict[str, Any], data: TrainingData, out: Path, space: SearchSpace, ended: dict[str, Any]
-) -> SearchFindings:
-    sets = SearchSets(data, out)
-    found = tuple(finding(name, some, sets, run["model"], run["seed"]) for name, some in ended.items())
-    failed = [trial for some in ended.values() for trial in some if trial.ended.state == FAILED]
-    if not any(one.ensemble for one in found):
-        why = next((trial.ended.why for some in ended.values() for trial in some if trial.ended.why), "")
-        raise BadInput(f"not one trial came to its end (the first: {why})")
-    notes = list(dict.fromkeys(note for one in found for trial in one.trials for note in trial.ended.notes))
-    if failed:
-        notes.append(
-            f"{len(failed):,} trials failed; the same command tries them again (the first, {failed[0].formalization} "
-            f"{failed[0].number}: {failed[0].ended.why})"
-        )
-    return SearchFindings(
-        folder=out,
-        run=run,
-        space=space,
-        dev=sets.dev,
-        tests=sets.tests,
-        found=found,
-        chance=sets.chance,
-        majority=sets.majority,
-        human=sets.dev.card.human_accuracy,
-        overall=overall_luck(found, sets, run["seed"]),
-        notes=tuple(notes),
-    )
-
-
-def _engine(name: str, address: str | None) -> Callable[[SearchJob, Asking, TrialCrew, Any], Answers]:
-    if name not in ENGINES:
-        raise UnknownName("engine", name, ENGINES)
-    if name == "ray":
-        from winokit.stages.search.on_ray import on_ray
-
-        return lambda job, ask, crew, moved: on_ray(job, ask, crew, moved, address)
-    if address is not None:
-        raise BadInput(f"address {address}: of a Ray cluster, which only the engine 'ray' runs on")
-    return lambda job, ask, crew, moved: (one_by_one if crew.workers == 1 else side_by_side)(job, ask, crew, moved)
+    share = None if human is None else human / 100
+    findings = search_findings(run, checked.in_arm(), folder, space, ended_trials, share)
+    save(findings)
+    write_search_page(findings, folder / "report")
+    tell(findings.notes)
+    return replace(findings, notes=(*checked.notes, *findings.notes))
 
 
 class _Bar:
     """How far a search has come, trials that are under way counted in part."""
 
-    def __init__(self, progress: Progress | None, total: int, book: Any) -> None:
+    def __init__(self, progress: Progress | None, total: int, book: TrialBook) -> None:
         self._progress, self._total, self._book = progress, total, book
         self._under_way: dict[tuple[str, int], float] = {}
         self._tell()
@@ -179,33 +167,3 @@ class _Bar:
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(self._total - self._book.left + sum(self._under_way.values()), self._total)
-
-
-def _identity(data: TrainingData, job: SearchJob, space: SearchSpace, seed: int) -> dict[str, Any]:
-    """What decides the trials, flat, so that a difference has a name."""
-    spec = Spec.parse(job.model)
-    common = job.settings.identity()
-    for name, _ in [*space.parts, ("seed", None), ("formalization", None)]:
-        del common[name]
-    assert data.dev is not None
-    return {
-        "model": spec.prefix + (f":{spec.place}" if spec.place else ""),
-        "model_content": fingerprint(ModelSettings.of(spec)) if spec.prefix == "hf" else None,
-        "train": data.train.card.name,
-        "train_content": data.train.content_hash,
-        "dev": data.dev.card.name,
-        "dev_content": data.dev.content_hash,
-        "tests": [test.card.name for test in data.tests],
-        "tests_content": [test.content_hash for test in data.tests],
-        "trained_on": data.arm.trained_on,
-        "tested_on": data.arm.tested_on,
-        **space.told(),
-        **common,
-        "seed": seed,
-    }
-
-
-def _positive(name: str, value: int) -> int:
-    if value < 1:
-        raise BadInput(f"{name}: 1 or more expected, found {value}")
-    return value

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import optuna
@@ -20,9 +19,12 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import FrozenTrial, TrialState
 
 from winokit.errors import BadInput
+from winokit.methods.training.data import TrainingData
 from winokit.methods.training.learner import check_same
-from winokit.stages.search.space import SEEDS, SearchRange, SearchSpace, SearchValues
-from winokit.stages.search.trials import DONE, FAILED, EndedTrial, SearchTask, Trial
+from winokit.models.hf import HfSettings, fingerprint
+from winokit.models.registry import Spec
+from winokit.stages.search.space import SEEDS, SearchSpace, SearchValues
+from winokit.stages.search.trials import DONE, FAILED, EndedTrial, SearchJob, SearchTask, Trial
 
 DATABASE, LOCK = "study.db", "study.lock"
 NUMBER, ENDED, IDENTITY = "number", "ended", "identity"
@@ -47,15 +49,14 @@ class TrialBook:
         self._lock = _lock(self.out / LOCK)
         try:
             self._storage = _storage(self.out / DATABASE)
-            self._check_same()
+            for summary in optuna.get_all_study_summaries(self._storage):
+                check_same(self.out, summary.user_attrs.get(IDENTITY, {}), self._identity)
         except BaseException:
             self._lock.close()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._storage.remove_session()
         self._storage.engine.dispose()
         self._lock.close()
@@ -119,9 +120,27 @@ class TrialBook:
                 found[number] = Trial(formalization, number, {name: row.params[name] for name in names}, ended)
         return [found[number] for number in sorted(found)]
 
-    def _check_same(self) -> None:
-        for summary in optuna.get_all_study_summaries(self._storage):
-            check_same(self.out, summary.user_attrs.get(IDENTITY, {}), self._identity)
+
+def identity_of(data: TrainingData, job: SearchJob, space: SearchSpace, seed: int) -> dict[str, Any]:
+    """What decides the trials, flat, so that a difference has a name."""
+    spec = Spec.parse(job.model)
+    drawn = (*space.parts, "seed", "formalization")
+    assert data.dev is not None
+    return {
+        "model": spec.prefix + (f":{spec.place}" if spec.place else ""),
+        "model_content": fingerprint(HfSettings.of(spec)) if spec.prefix == "hf" else None,
+        "train": data.train.card.name,
+        "train_content": data.train.content_hash,
+        "dev": data.dev.card.name,
+        "dev_content": data.dev.content_hash,
+        "tests": [test.card.name for test in data.tests],
+        "tests_content": [test.content_hash for test in data.tests],
+        "trained_on": data.arm.trained_on,
+        "tested_on": data.arm.tested_on,
+        **space.told(),
+        **{name: value for name, value in job.settings.identity().items() if name not in drawn},
+        "seed": seed,
+    }
 
 
 def _cross_out(study: optuna.Study) -> None:
@@ -134,15 +153,14 @@ def _cross_out(study: optuna.Study) -> None:
 
 def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
     """The space in optuna's words."""
-    return {name: _distribution(some) for name, some in space.parts} | {"seed": IntDistribution(0, SEEDS - 1)}
+    return {name: _distribution(some) for name, some in space.parts.items()} | {"seed": IntDistribution(0, SEEDS - 1)}
 
 
-def _distribution(some: SearchValues | SearchRange) -> BaseDistribution:
-    if isinstance(some, SearchValues):
+def _distribution(some: SearchValues) -> BaseDistribution:
+    if not some.is_range:
         return CategoricalDistribution(some.values)
-    if isinstance(some.low, int) and isinstance(some.high, int):
-        return IntDistribution(some.low, some.high, log=True)
-    return FloatDistribution(some.low, some.high, log=True)
+    kind: Any = IntDistribution if isinstance(some.values[0], int) else FloatDistribution
+    return kind(*some.values, log=True)  # type: ignore[no-any-return]
 
 
 def _ended(row: FrozenTrial) -> EndedTrial | None:

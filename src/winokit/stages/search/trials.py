@@ -16,10 +16,10 @@ from winokit.errors import BadInput, WinokitError
 from winokit.files import write_whole
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import TrainOutcome, finetune
-from winokit.methods.training.learner import Progress
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.symptoms import Diverged
 from winokit.models.hf import out_of_memory
+from winokit.progress import Progress
 
 DONE, DIVERGED, FAILED = "done", "diverged", "failed"
 ERROR = "error.txt"
