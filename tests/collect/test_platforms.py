@@ -6,14 +6,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from winokit.collect import platforms
-from winokit.collect.platforms import settling
-from winokit.collect.platforms.base import PlatformError, Uncertain, Visitor
+from winokit.collect import PLATFORMS
+from winokit.collect.platforms import payout
+from winokit.collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, arrive, leave
 from winokit.collect.platforms.mturk import MTurk
 from winokit.collect.platforms.prolific import Prolific
 from winokit.collect.study import ledger, workers
 from winokit.collect.study.config import PlatformConfig as Settings
 from winokit.collect.study.refusals import NotAllowed, NotFound
+from winokit.errors import BadInput
 
 PID, STUDY, SESSION = "5f8a1b2c3d4e5f6a7b8c9d0e", "60aa27810f15ab95381fe71d", "60c8d1ddf5b2aeb2c3b1f3aa"
 ADDRESS = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}
@@ -122,9 +123,10 @@ def test_a_payment_without_an_answer_leaves_a_doubt(prolific, trouble):
         Prolific(settings(api=prolific.url)).bonus(VISITOR, 5, "", "w-1")
 
 
-def test_a_server_that_is_not_there_is_no_doubt():
+def test_a_server_that_is_not_there_is_no_doubt(monkeypatch):
+    monkeypatch.setenv("PROLIFIC_API_TOKEN", "t")
     with pytest.raises(PlatformError, match="cannot be reached") as caught:
-        Prolific(settings(api="http://127.0.0.1:1"), token="t").bonus(VISITOR, 5, "", "w-1")
+        Prolific(settings(api="http://127.0.0.1:1")).bonus(VISITOR, 5, "", "w-1")
     assert not isinstance(caught.value, Uncertain)
 
 
@@ -132,26 +134,26 @@ def test_a_server_that_is_not_there_is_no_doubt():
 def paid_study(make_study, prolific):
     platform = {"name": "prolific", "completion_code": "C", "api": prolific.url, "base_reward": 0.5}
     study = make_study(platform=platform)
-    worker = platforms.arrive(study, ADDRESS)
+    worker = arrive(study, ADDRESS)
     ledger.bonus(study, worker.code, 120, "for the tests", "requester:ada")
     return study, worker
 
 
 def test_the_same_person_comes_back_as_the_same_worker(paid_study):
     study, worker = paid_study
-    assert platforms.arrive(study, ADDRESS | {"SESSION_ID": "70c8d1ddf5b2aeb2c3b1f3aa"}).code == worker.code
+    assert arrive(study, ADDRESS | {"SESSION_ID": "70c8d1ddf5b2aeb2c3b1f3aa"}).code == worker.code
     with pytest.raises(NotFound):
-        platforms.arrive(study, {})
-    assert platforms.leave(study, worker.id).code == "C"
+        arrive(study, {})
+    assert leave(study, worker.id).code == "C"
 
 
 def test_what_prolific_pays_for_the_visit_is_taken_off_the_bonus(paid_study, prolific):
     study, worker = paid_study
-    settled = settling.settle(study, "requester:ada")
+    settled = payout.settle(study, "requester:ada")
     assert [(one.code, one.cents, one.receipt) for one in settled] == [(worker.code, 70, "bonus-123456")]
     assert prolific.calls[0][2] == {"action": "APPROVE"}
     assert prolific.calls[1][2]["csv_bonuses"] == f"{PID},0.70"
-    assert settling.settle(study, "requester:ada") == []
+    assert payout.settle(study, "requester:ada") == []
     assert len(prolific.calls) == 3
     assert ledger.balances(study)[0].open_cents == 0
 
@@ -159,24 +161,24 @@ def test_what_prolific_pays_for_the_visit_is_taken_off_the_bonus(paid_study, pro
 def test_what_a_platform_refuses_stays_open(paid_study, prolific):
     study, _ = paid_study
     prolific.troubles["/api/v1/submissions/bonus-payments/"] = 400
-    assert "no funds" in settling.settle(study, "requester:ada")[0].error
+    assert "no funds" in payout.settle(study, "requester:ada")[0].error
     assert ledger.balances(study)[0].open_cents == 70
     prolific.troubles.clear()
-    assert settling.settle(study, "requester:ada")[0].cents == 70
+    assert payout.settle(study, "requester:ada")[0].cents == 70
 
 
 def test_a_payment_in_doubt_is_not_sent_again(paid_study, prolific):
     study, _ = paid_study
     prolific.troubles["/api/v1/bulk-bonus-payments/bonus-123456/pay/"] = 502
-    assert settling.settle(study, "requester:ada")[0].error
+    assert payout.settle(study, "requester:ada")[0].error
     prolific.troubles.clear()
-    assert settling.settle(study, "requester:ada") == []
-    assert {entry.settlement for entry in ledger.entries(study)} == {settling.UNCERTAIN}
+    assert payout.settle(study, "requester:ada") == []
+    assert {entry.settlement for entry in ledger.entries(study)} == {payout.UNCERTAIN}
 
 
 def test_without_a_platform_settling_notes_what_was_paid_by_hand(study, crew):
     crew.write(study, crew.newcomer(study))
-    assert [(one.cents, one.receipt) for one in settling.settle(study, "requester:ada")] == [(40, "by hand")]
+    assert [(one.cents, one.receipt) for one in payout.settle(study, "requester:ada")] == [(40, "by hand")]
     assert ledger.balances(study)[0].open_cents == 0
 
 
@@ -189,6 +191,24 @@ def test_a_correction_is_a_line_of_its_own(study, crew):
         ("correction", -15),
     ]
     assert workers.own_work(study, worker.id).earned_cents == 25
+
+
+def test_another_package_can_add_a_platform(make_study, monkeypatch):
+    class Guild(Platform):
+        title = "The Guild"
+        parameters = ("member",)
+
+        def arrival(self, parameters):
+            return Visitor(parameters["member"]) if "member" in parameters else None
+
+    with pytest.raises(BadInput, match=r"'platform\.name': one of links, prolific, mturk expected, found 'guild'"):
+        make_study(platform={"name": "guild"})
+    monkeypatch.setitem(PLATFORMS._things, "guild", Guild)
+    study = make_study(platform={"name": "guild"})
+    worker = arrive(study, {"member": "ada"})
+    assert worker.platform == "guild"
+    assert arrive(study, {"member": "ada"}).code == worker.code
+    assert leave(study, worker.id).url is None
 
 
 def test_a_visitor_of_mechanical_turk_is_told_from_a_preview():
@@ -210,7 +230,9 @@ def turk():
 
     client = boto3.client("mturk", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
     with Stubber(client) as stub:
-        yield MTurk(Settings(name="mturk", base_reward="0.40"), client), stub
+        platform = MTurk(Settings(name="mturk", base_reward="0.40"))
+        platform.client = client
+        yield platform, stub
 
 
 def test_mechanical_turk_approves_and_sends_bonuses_with_a_token_against_doubles(turk):

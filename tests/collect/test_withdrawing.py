@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 
 import winokit
-from winokit.collect import platforms
-from winokit.collect.platforms import settling
+from winokit.collect.platforms import payout
+from winokit.collect.platforms.base import arrive
 from winokit.collect.platforms.prolific import Prolific
 from winokit.collect.study import browse, ledger, progress, quality, submissions, tasks, workers
 from winokit.collect.study.export import export
@@ -143,13 +143,13 @@ def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypa
     monkeypatch.setattr(Prolific, "approve", lambda self, visitor: None)
     monkeypatch.setattr(Prolific, "bonus", lambda self, visitor, cents, note, reference: "receipt")
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "token")
-    worker = platforms.arrive(study, PID)
+    worker = arrive(study, PID)
     workers.consent(study, worker.id)
     workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
     crew.write(study, worker)
     done = withdraw(study, worker.code, "requester:ann")
     assert (done.open_cents, done.is_forgotten) == (40, False)
-    (settled,) = settling.settle(study, "requester:ann")
+    (settled,) = payout.settle(study, "requester:ann")
     assert (settled.cents, settled.error) == (40, None)
     with study.store.read() as session:
         assert session.scalars(select(Identity)).all() == []

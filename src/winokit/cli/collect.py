@@ -183,7 +183,7 @@ def withdraw(
 
     with _opened(folder, db) as study:
         from winokit.collect.study import withdrawing, workers
-        from winokit.collect.web.wording import money
+        from winokit.collect.web.rendering import money
 
         workers.get(study, worker)
         if not yes:

@@ -7,13 +7,27 @@ Nothing here is imported before it is used, since it needs the `collect` extra.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from winokit.errors import MissingExtra
+from winokit.registry import Registry
 
-NEEDED = ("sqlalchemy", "alembic", "pydantic", "argon2", "itsdangerous")
+if TYPE_CHECKING:
+    from winokit.collect.platforms.base import Platform
+
+PLATFORMS: Registry[type[Platform]] = Registry(
+    "platform",
+    "winokit.platforms",
+    {
+        "links": "winokit.collect.platforms.links:Links",
+        "prolific": "winokit.collect.platforms.prolific:Prolific",
+        "mturk": "winokit.collect.platforms.mturk:MTurk",
+    },
+)
+"""Where workers can come from, by the name that study.toml has for it; each is imported when a study names it."""
 
 
 def need_extra() -> None:
     """Say which pip command is missing, before an import fails half way."""
-    if any(find_spec(name) is None for name in NEEDED):
+    if any(find_spec(name) is None for name in ("sqlalchemy", "alembic", "pydantic", "argon2", "itsdangerous")):
         raise MissingExtra("winokit collect", "collect")

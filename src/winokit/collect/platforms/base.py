@@ -1,12 +1,24 @@
-"""What we ask of a platform that sends workers and pays them."""
+"""What we ask of a platform that sends workers and pays them.
+
+A platform is one file with a subclass of `Platform`, which it registers under the name that study.toml has for it;
+another package adds one by an entry point of the group `winokit.platforms`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
+from winokit.collect import PLATFORMS
+from winokit.collect.study import workers
+from winokit.collect.study.config import PlatformConfig
+from winokit.collect.study.refusals import NotFound
+from winokit.collect.study.schema import SCREENED_OUT, Identity, Worker
 from winokit.errors import WinokitError
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
 
 
 class PlatformError(WinokitError, RuntimeError):
@@ -36,16 +48,33 @@ class Departure:
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
-class Platform(Protocol):
-    """One source of workers. Whatever can go wrong is a PlatformError."""
+class Platform:
+    """One source of workers. Whatever can go wrong is a PlatformError.
 
-    name: str
+    As it stands it does nothing: people come by invite links, and there is nobody to tell.
+    """
+
+    title = ""
+    """What pages call it."""
+    parameters: tuple[str, ...] = ()
+    """What the address says by which it sends people."""
+    start = ""
+    """That address below the study's own, as it is given to the platform."""
+    frames = "'none'"
+    """Sites that may show this address in a frame of theirs, as a Content-Security-Policy lists them."""
+    by_hand = False
+    """Whether the requester pays, and the ledger only notes it."""
+
+    def __init__(self, settings: PlatformConfig) -> None:
+        self.settings = settings
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
         """Who the parameters of the first address say has come; None where this platform did not send them."""
+        return None
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
         """Where to send somebody who is done, or whom the study is not for."""
+        return Departure()
 
     def approve(self, visitor: Visitor) -> None:
         """Accept the visit, which the platform then pays at its own rate. Doing it twice does no harm."""
@@ -55,3 +84,37 @@ class Platform(Protocol):
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
         """Pay something on top; the platform's receipt. `reference` is ours, the same if the same is tried again."""
+        raise NotImplementedError
+
+
+def platform_of(study: Study) -> Platform:
+    """The platform of a study."""
+    return PLATFORMS[study.config.platform.name](study.config.platform)
+
+
+def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
+    """Whom the platform has sent, by the parameters of its address; anybody else is refused."""
+    visitor = platform_of(study).arrival(parameters)
+    if visitor is None:
+        raise NotFound("please use the link you were given")
+    return visitor
+
+
+def arrive(study: Study, parameters: Mapping[str, str]) -> workers.WorkerInfo:
+    """The worker whom the platform has sent: a new one, or the one it sent before."""
+    visitor = visitor_from(study, parameters)
+    identity = Identity(external_id=visitor.external_id, study_id=visitor.study_id, session_id=visitor.session_id)
+    return workers.join(study, study.config.platform.name, identity)
+
+
+def leave(study: Study, worker_id: int) -> Departure:
+    """Where a worker goes from here."""
+    with study.store.read() as session:
+        worker = session.get_one(Worker, worker_id)
+        visitor = visitor_of(session.get(Identity, worker_id))
+    return platform_of(study).departure(visitor, screened_out=worker.state == SCREENED_OUT)
+
+
+def visitor_of(identity: Identity | None) -> Visitor | None:
+    """A worker as their platform knows them."""
+    return None if identity is None else Visitor(identity.external_id, identity.study_id, identity.session_id)

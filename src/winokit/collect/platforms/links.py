@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from winokit.collect import PLATFORMS
+from winokit.collect.platforms.base import Platform, Visitor
 
-from winokit.collect.platforms.base import Departure, Visitor
 
-
-class Links:
+@PLATFORMS.register("links")
+class Links(Platform):
     """No platform: nobody to tell, and the ledger only notes what was paid by hand."""
 
-    name = "links"
-
-    def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
-        """Nobody: people come by invite links."""
-        return None
-
-    def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """Nowhere: the page says goodbye itself."""
-        return Departure()
-
-    def approve(self, visitor: Visitor) -> None:
-        """There is nobody to tell."""
-
-    def screen_out(self, visitor: Visitor) -> None:
-        """There is nobody to tell."""
+    title = "plain links"
+    by_hand = True
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
         """The requester pays by hand, and says so by settling."""

@@ -7,11 +7,12 @@ home in the US, Canada, the UK, Australia or New Zealand.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 from xml.sax.saxutils import escape
 
-from winokit.collect.platforms.base import Departure, PlatformError, Uncertain, Visitor
-from winokit.collect.study.config import PlatformConfig as Settings
+from winokit.collect import PLATFORMS
+from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor
 from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import MissingExtra
 
@@ -23,14 +24,22 @@ SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-
 APPROVED_PERCENT, APPROVED_NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
 
 
-class MTurk:
+@PLATFORMS.register("mturk")
+class MTurk(Platform):
     """The platform, spoken to through boto3, which finds its credentials where it always does."""
 
-    name = "mturk"
+    title = "Mechanical Turk"
+    parameters = ("workerId", "hitId", "assignmentId")
+    frames = "https://www.mturk.com https://worker.mturk.com https://workersandbox.mturk.com"
 
-    def __init__(self, settings: Settings, client: Any = None) -> None:
-        self.settings = settings
-        self._client = client
+    @cached_property
+    def client(self) -> Any:
+        """boto3's client, made when it is first needed."""
+        try:
+            import boto3
+        except ModuleNotFoundError:
+            raise MissingExtra("Mechanical Turk", "mturk") from None
+        return boto3.client("mturk", region_name=REGION, endpoint_url=self.settings.api or None)
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
         """Who has come, by the parameters of an external question. A preview is nobody yet."""
@@ -38,10 +47,10 @@ class MTurk:
             return None
         if parameters["assignmentId"] == PREVIEW:
             raise NotAllowed("please accept the task on Mechanical Turk first")
-        told = [parameters.get(name, "") for name in ("workerId", "hitId", "assignmentId")]
-        if not all(one.isalnum() and len(one) <= 64 for one in told):
+        ids = [parameters.get(name, "") for name in self.parameters]
+        if not all(id_.isalnum() and len(id_) <= 64 for id_ in ids):
             raise NotAllowed("this is not an address that Mechanical Turk makes")
-        return Visitor(*told)
+        return Visitor(*ids)
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
         """A form that is posted back to Mechanical Turk."""
@@ -92,41 +101,20 @@ class MTurk:
 
     def qualifications(self) -> list[dict[str, Any]]:
         """Who may take the task."""
-        least = "GreaterThanOrEqualTo"
+        approved = {APPROVED_PERCENT: self.settings.least_approval, APPROVED_NUMBER: self.settings.least_approved}
+        homes = [{"Country": country} for country in self.settings.countries]
         return [
-            {
-                "QualificationTypeId": APPROVED_PERCENT,
-                "Comparator": least,
-                "IntegerValues": [self.settings.least_approval],
-            },
-            {
-                "QualificationTypeId": APPROVED_NUMBER,
-                "Comparator": least,
-                "IntegerValues": [self.settings.least_approved],
-            },
-            {
-                "QualificationTypeId": LOCALE,
-                "Comparator": "In",
-                "LocaleValues": [{"Country": country} for country in self.settings.countries],
-            },
-        ]
+            {"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]}
+            for kind, least in approved.items()
+        ] + [{"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": homes}]
 
     def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        client = self._client = self._client or _client(self.settings.api)
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            answer: dict[str, Any] = getattr(client, operation)(**parameters)
+            answer: dict[str, Any] = getattr(self.client, operation)(**parameters)
         except ClientError as error:
             raise PlatformError(f"Mechanical Turk: {error.response['Error'].get('Message', error)}") from None
         except BotoCoreError as error:
             raise Uncertain(f"Mechanical Turk: no answer to {operation} ({error})") from None
         return answer
-
-
-def _client(endpoint: str) -> Any:
-    try:
-        import boto3
-    except ModuleNotFoundError:
-        raise MissingExtra("Mechanical Turk", "mturk") from None
-    return boto3.client("mturk", region_name=REGION, endpoint_url=endpoint or None)

@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 import httpx
 
-from winokit.collect.platforms.base import Departure, PlatformError, Uncertain, Visitor
-from winokit.collect.study.config import PlatformConfig as Settings
+from winokit.collect import PLATFORMS
+from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor
 from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import BadInput
 
@@ -26,23 +26,22 @@ ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 SECONDS = 20
 
 
-class Prolific:
+@PLATFORMS.register("prolific")
+class Prolific(Platform):
     """The platform, spoken to over HTTP."""
 
-    name = "prolific"
-
-    def __init__(self, settings: Settings, token: str | None = None) -> None:
-        self.settings = settings
-        self._token = token
+    title = "Prolific"
+    parameters = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+    start = "/start?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in parameters)
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
         """Who has come, by the three parameters of Prolific's address."""
         if "PROLIFIC_PID" not in parameters:
             return None
-        told = [parameters.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
-        if not all(ID.fullmatch(one) for one in told):
+        ids = [parameters.get(name, "") for name in self.parameters]
+        if not all(ID.fullmatch(id_) for id_ in ids):
             raise NotAllowed("this is not an address that Prolific makes")
-        person, study, session = told
+        person, study, session = ids
         if self.settings.study_id and study != self.settings.study_id:
             raise NotAllowed("this address belongs to another study")
         return Visitor(person, study, session)
@@ -65,8 +64,8 @@ class Prolific:
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
         """Set a bonus up, then pay it; Prolific would pay a second request again, so it is sent once."""
         amount = f"{visitor.external_id},{cents / 100:.2f}"
-        made = self._post("/submissions/bonus-payments/", {"study_id": visitor.study_id, "csv_bonuses": amount})
-        number = str(made.get("id", ""))
+        bonus = self._post("/submissions/bonus-payments/", {"study_id": visitor.study_id, "csv_bonuses": amount})
+        number = str(bonus.get("id", ""))
         if not ID.fullmatch(number):
             raise PlatformError("Prolific: no id came back for the bonus that was set up")
         self._post(f"/bulk-bonus-payments/{number}/pay/", {}, once=True)
@@ -77,9 +76,12 @@ class Prolific:
 
     def _post(self, path: str, body: dict[str, Any], *, once: bool = False) -> dict[str, Any]:
         """Post to the API. What may be sent `once` only leaves a doubt where no answer comes."""
+        token = os.environ.get(TOKEN)
+        if not token:
+            raise BadInput(f"Prolific's API needs a token: set {TOKEN}")
         url = (self.settings.api or API).rstrip("/") + path
         try:
-            answer = httpx.post(url, json=body, headers={"Authorization": f"Token {self._secret()}"}, timeout=SECONDS)
+            answer = httpx.post(url, json=body, headers={"Authorization": f"Token {token}"}, timeout=SECONDS)
         except httpx.ConnectError as error:
             raise PlatformError(f"Prolific: cannot be reached ({error})") from None
         except httpx.HTTPError as error:
@@ -87,17 +89,7 @@ class Prolific:
             raise doubt(f"Prolific: no answer to {path} ({type(error).__name__})") from None
         if answer.is_error:
             doubt = Uncertain if once and answer.is_server_error else PlatformError
-            raise doubt(f"Prolific: {path} was answered with {answer.status_code}: {_reason(answer)}")
-        told = answer.json() if answer.headers.get("content-type", "").startswith("application/json") else {}
-        return told if isinstance(told, dict) else {}
-
-    def _secret(self) -> str:
-        token = self._token or os.environ.get(TOKEN, "")
-        if not token:
-            raise BadInput(f"Prolific's API needs a token: set {TOKEN}")
-        return token
-
-
-def _reason(answer: httpx.Response) -> str:
-    """What the answer says, on one line and not too long."""
-    return " ".join(answer.text.split())[:200] or "no reason given"
+            reason = " ".join(answer.text.split())[:200] or "no reason given"
+            raise doubt(f"Prolific: {path} was answered with {answer.status_code}: {reason}")
+        content = answer.json() if answer.headers.get("content-type", "").startswith("application/json") else {}
+        return content if isinstance(content, dict) else {}

@@ -13,8 +13,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from winokit.collect import PLATFORMS
 from winokit.collect.study.schema import EVALUATE, WRITE
 from winokit.data.checks.rules import Limits
 from winokit.errors import BadInput, Malformed
@@ -153,9 +154,7 @@ class EvaluateConfig(ConfigSection):
 class PlatformConfig(ConfigSection):
     """Where workers come from."""
 
-    name: Literal["links", "prolific", "mturk"] = Field(
-        default="links", description="links, prolific or mturk (legacy)."
-    )
+    name: str = Field(default="links", max_length=16, description="links, prolific or mturk (legacy).")
     invite_days: float = Field(default=14, gt=0, le=3650, description="How long an invite link stays good.")
     completion_code: str = Field(default="", description="Prolific: the code for work done.")
     screened_out_code: str = Field(default="", description="Prolific: the code for people the study is not for.")
@@ -173,6 +172,13 @@ class PlatformConfig(ConfigSection):
     )
     least_approved: int = Field(default=5000, ge=0, description="MTurk: how much of it.")
     countries: list[str] = Field(default=["US", "CA", "GB", "AU", "NZ"], description="MTurk: where workers live.")
+
+    @field_validator("name")
+    @classmethod
+    def _is_registered(cls, name: str) -> str:
+        if name not in PLATFORMS:
+            raise ValueError(f"one of {', '.join(PLATFORMS)} expected")
+        return name
 
 
 class StudyConfig(ConfigSection):

@@ -12,30 +12,18 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from winokit.collect.study.study import Study
-from winokit.collect.web.error_pages import RefusalLog, add_error_pages
+from winokit.collect.web.error_pages import add_error_pages
 from winokit.collect.web.limits import RateLimit
+from winokit.collect.web.middleware import YEAR, CollectMiddleware
 from winokit.collect.web.rendering import STATIC
-from winokit.collect.web.requester import account as requester_account
-from winokit.collect.web.requester import dashboard as requester_dashboard
-from winokit.collect.web.requester import invites as requester_invites
-from winokit.collect.web.requester import pay as requester_pay
-from winokit.collect.web.requester import problems as requester_problems
-from winokit.collect.web.requester import records as requester_records
-from winokit.collect.web.requester import workers as requester_workers
+from winokit.collect.web.requester import entry as requester_entry
+from winokit.collect.web.requester import home as requester_home
+from winokit.collect.web.requester import problems, records, workers
 from winokit.collect.web.sessions import Cookies
-from winokit.collect.web.shell import YEAR, AsgiShell
-from winokit.collect.web.worker import consent, joining, quiz, voting, work, writing
+from winokit.collect.web.worker import entry, home, qualifying, voting, writing
 
-WORKER_PAGES = (voting, writing, work, joining, consent, quiz)  # those that are asked for most are found first
-REQUESTER_PAGES = (
-    requester_account,
-    requester_dashboard,
-    requester_problems,
-    requester_workers,
-    requester_invites,
-    requester_pay,
-    requester_records,
-)
+WORKER_PAGES = (voting, writing, home, entry, qualifying)  # those that are asked for most are found first
+REQUESTER_PAGES = (requester_entry, requester_home, problems, workers, records)
 THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
 ASKED_A_MINUTE = 20
@@ -71,10 +59,10 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
     )
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
-    app.state.refusals = RefusalLog(study)
-    app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE, "the model was asked too often")
-    app.add_middleware(AsgiShell, secure=secure)
+    app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE)
+    app.add_middleware(CollectMiddleware, secure=secure)
     add_error_pages(app)
+    app.include_router(requester_entry.door)
     for pages in (*WORKER_PAGES, *REQUESTER_PAGES):
         app.include_router(pages.router)
     app.mount("/static", LastingFiles(directory=STATIC))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections import deque
-from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
@@ -15,8 +12,8 @@ from starlette.responses import RedirectResponse
 
 from winokit.collect.study import log
 from winokit.collect.study.refusals import NotFound, Refused, TooMany
-from winokit.collect.study.study import Study
-from winokit.collect.web.guard import plain
+from winokit.collect.web.forms import plain
+from winokit.collect.web.limits import RateLimit
 from winokit.collect.web.visit import GoTo, Visit, known_requester, known_worker
 from winokit.errors import WinokitError
 
@@ -36,38 +33,19 @@ WHYS = {
     405: "please use the links and buttons of the pages",
 }
 SUSPICIOUS = (403, 413, 429)
+LOGGED_A_MINUTE = 60
+"""Refusals that go to the audit log: a flood must not fill the disk."""
 REQUESTERS, OWN_THINGS = "/requester", "/task/"
 """Below the second path everything is somebody's own, and asking for what is not is suspicious too."""
 
 
-class RefusalLog:
-    """Writes refusals to the audit log, but not more than some a minute: a flood must not fill the disk."""
-
-    MOST, WINDOW = 60, timedelta(minutes=1)
-
-    def __init__(self, study: Study) -> None:
-        self._study = study
-        self._recent: deque[datetime] = deque()
-        self._lock = threading.Lock()
-
-    def write(self, actor: str, path: str, status: int, why: str) -> None:
-        """Add a line, if there is room for one."""
-        now = self._study.now()
-        with self._lock:
-            while self._recent and self._recent[0] < now - self.WINDOW:
-                self._recent.popleft()
-            if len(self._recent) >= self.MOST:
-                return
-            self._recent.append(now)
-        log.write(self._study, actor, "refused", path[:200], status=status, why=why[:200])
-
-
 def add_error_pages(app: FastAPI) -> None:
     """One page for everything that is refused."""
+    app.state.refusals = RateLimit(app.state.study, LOGGED_A_MINUTE)
     app.add_exception_handler(GoTo, _go)
-    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(Refused, refusal_page)
     app.add_exception_handler(WinokitError, _out_of_order)
-    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(HTTPException, refusal_page)
     app.add_exception_handler(RequestValidationError, _malformed_address)
 
 
@@ -75,8 +53,10 @@ def refusal_page(request: Request, error: Exception) -> Response:
     """The page for something refused, and a line in the audit log where it looks like an attempt."""
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
     why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, HTTPStatus(status).phrase)
-    if status in SUSPICIOUS or request.scope["path"].startswith(OWN_THINGS):
-        request.app.state.refusals.write(_actor(request), _route(request), status, why)
+    suspicious = status in SUSPICIOUS or request.scope["path"].startswith(OWN_THINGS)
+    if suspicious and not request.app.state.refusals.count():
+        actor, path = _actor(request), _route(request)[:200]
+        log.write(request.app.state.study, actor, "refused", path, status=status, why=why[:200])
     response = _page(request, status, TITLES.get(status, "That did not work"), why)
     if isinstance(error, TooMany):
         response.headers["Retry-After"] = str(error.wait)
@@ -91,14 +71,8 @@ def accident_page(request: Request) -> Response:
 def _page(request: Request, status: int, title: str, why: str) -> Response:
     visit = Visit(request)
     if visit.is_htmx:
-        response = visit.piece("refusal", why=why)
-        response.status_code = status
-        return response
+        return visit.piece("refusal", status=status, why=why)
     return visit.page("error", status=status, title=title, why=why)
-
-
-def _refused(request: Request, error: Exception) -> Response:
-    return refusal_page(request, error)
 
 
 def _out_of_order(request: Request, error: Exception) -> Response:
@@ -115,7 +89,7 @@ def _malformed_address(request: Request, error: Exception) -> Response:
 
 def _go(request: Request, error: Exception) -> Response:
     assert isinstance(error, GoTo)
-    if request.headers.get("hx-request") == "true":
+    if Visit(request).is_htmx:
         return Response(status_code=403, headers={"HX-Redirect": error.path})
     return RedirectResponse(error.path, 303)
 

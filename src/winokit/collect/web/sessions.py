@@ -14,7 +14,6 @@ one from before a login, opens nothing; and since every cookie is HttpOnly and S
 from __future__ import annotations
 
 import hmac
-import secrets
 from typing import Any
 
 from fastapi import Request, Response
@@ -41,8 +40,10 @@ class Cookies:
         """What a cookie says; None where there is none, or not one of ours."""
         known: dict[str, Any] = request.scope.setdefault("winokit.cookies", {})
         if role not in known:  # a page asks more than once, and to verify a signature takes a while
-            told = request.cookies.get(self._name(role))
-            known[role] = self._says(role, told) if told else None
+            try:
+                known[role] = self._signer.read(f"{role}-session", request.cookies[self._name(role)], SECONDS[role])
+            except (KeyError, Refused):
+                known[role] = None
         return known[role]
 
     def sign(self, role: str, value: Any) -> str:
@@ -63,10 +64,6 @@ class Cookies:
         """Remove a cookie."""
         response.delete_cookie(self._name(role), path="/", secure=self._secure, httponly=True, samesite="lax")
 
-    def new_visitor(self) -> str:
-        """A raw cookie for somebody new."""
-        return self.sign(VISITOR, secrets.token_urlsafe(16))
-
     def form_token(self, role: str, raw: str) -> str:
         """The token of forms shown to the holder of a cookie."""
         return self._signer.digest("csrf", f"{role}:{raw}")
@@ -79,9 +76,3 @@ class Cookies:
     def _name(self, role: str) -> str:
         # Browsers let nobody but the host itself, over TLS, set a cookie with this prefix.
         return f"__Host-winokit-{role}" if self._secure else f"winokit-{role}"
-
-    def _says(self, role: str, raw: str) -> Any:
-        try:
-            return self._signer.read(f"{role}-session", raw, SECONDS[role])
-        except Refused:
-            return None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from functools import cached_property
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from winokit.collect.platforms.base import platform_of
 from winokit.collect.study import requesters, workers
 from winokit.collect.study.refusals import NotAllowed, Refused
 from winokit.collect.study.requesters import RequesterInfo
@@ -51,20 +53,20 @@ class Visit:
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
         """A whole page, with the notice that was left for it."""
-        raw = self.cookies.raw(self.request, self.role)
-        is_new = raw is None and self.role == VISITOR
-        raw = self.cookies.new_visitor() if is_new else raw
+        known = self.cookies.raw(self.request, self.role)
+        new = self.cookies.sign(VISITOR, secrets.token_urlsafe(16)) if known is None and self.role == VISITOR else None
         notice = self.cookies.read(self.request, NOTICE)
-        response = HTMLResponse(self._render(template, raw, {"notice": notice, "problems": {}, **context}), status)
-        if is_new and raw:
-            self.cookies.set(response, VISITOR, raw)
+        html = self._render(template, known or new, {"notice": notice, "problems": {}, **context})
+        response = HTMLResponse(html, status)
+        if new is not None:
+            self.cookies.set(response, VISITOR, new)
         if notice is not None:
             self.cookies.take(response, NOTICE)
         return response
 
-    def piece(self, template: str, **context: Any) -> Response:
+    def piece(self, template: str, *, status: int = 200, **context: Any) -> Response:
         """A piece of a page, for htmx to put in its place."""
-        return HTMLResponse(self._render(template, self.cookies.raw(self.request, self.role), context))
+        return HTMLResponse(self._render(template, self.cookies.raw(self.request, self.role), context), status)
 
     def go(self, path: str, notice: str = "") -> Response:
         """Send the browser to another page of ours, with a line to show there."""
@@ -75,14 +77,19 @@ class Visit:
 
     def _render(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
         token = self.cookies.form_token(self.role, raw) if raw else ""
-        shared = {"study": self.study, "visit": self, "csrf": token, "now": self.study.now()}
-        return render(f"{template}.html.j2", {**shared, **context})
+        shared = {"study": self.study, "platform": platform_of(self.study), "visit": self, "csrf": token}
+        return render(f"{template}.html.j2", {**shared, "now": self.study.now(), **context})
 
 
 class WorkerVisit(Visit):
     """A visit of a worker, wherever they stand; a stranger is refused."""
 
     role = WORKER
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        if self.cookies.read(request, WORKER) is None:  # whatever the page asks
+            raise NotAllowed(STRANGER)
 
     @cached_property
     def worker(self) -> WorkerInfo:
@@ -111,12 +118,15 @@ class WorkingVisit(WorkerVisit):
 
 
 class RequesterVisit(Visit):
-    """A visit of a requester."""
+    """A visit of a requester; anybody else is asked to log in."""
 
     role = REQUESTER
 
-    def __init__(self, request: Request, requester: RequesterInfo) -> None:
+    def __init__(self, request: Request) -> None:
         super().__init__(request)
+        requester = known_requester(request)
+        if requester is None:
+            raise GoTo(LOGIN)
         self.requester = requester
 
     @property
@@ -130,53 +140,39 @@ def known_worker(request: Request) -> WorkerInfo | None:
     match request.app.state.cookies.read(request, WORKER):
         case [str(code), int(version)]:
             try:
-                found = workers.get(request.app.state.study, code)
+                worker = workers.get(request.app.state.study, code)
             except Refused:
                 return None
-            return found if found.session_version == version else None
+            return worker if worker.session_version == version else None
     return None
 
 
 def known_requester(request: Request) -> RequesterInfo | None:
     """The requester who is logged in, if any."""
-    told = request.app.state.cookies.read(request, REQUESTER)
+    session = request.app.state.cookies.read(request, REQUESTER)
     try:
-        return requesters.get(request.app.state.study, int(told[0]), int(told[1])) if told else None
+        return requesters.get(request.app.state.study, int(session[0]), int(session[1])) if session else None
     except Refused:
         return None
 
 
-async def visit_of_anybody(request: Request) -> Visit:
-    """Whoever it is."""
+async def _anybody(request: Request) -> Visit:
     return Visit(request)
 
 
-async def visit_of_worker(request: Request) -> WorkerVisit:
-    """A worker; somebody without a cookie of ours is refused here, whatever the page asks."""
-    _refuse_strangers(request)
+async def _worker(request: Request) -> WorkerVisit:
     return WorkerVisit(request)
 
 
-async def visit_to_work(request: Request) -> WorkingVisit:
-    """A worker who may work."""
-    _refuse_strangers(request)
+async def _working(request: Request) -> WorkingVisit:
     return WorkingVisit(request)
 
 
-def _refuse_strangers(request: Request) -> None:
-    if request.app.state.cookies.read(request, WORKER) is None:
-        raise NotAllowed(STRANGER)
+def _requester(request: Request) -> RequesterVisit:
+    return RequesterVisit(request)  # which asks the database, so in a thread: this is no async function
 
 
-def visit_of_requester(request: Request) -> RequesterVisit:
-    """A requester; anybody else is asked to log in."""
-    requester = known_requester(request)
-    if requester is None:
-        raise GoTo(LOGIN)
-    return RequesterVisit(request, requester)
-
-
-Anybody = Annotated[Visit, Depends(visit_of_anybody)]
-AWorker = Annotated[WorkerVisit, Depends(visit_of_worker)]
-AtWork = Annotated[WorkingVisit, Depends(visit_to_work)]
-ARequester = Annotated[RequesterVisit, Depends(visit_of_requester)]
+Anybody = Annotated[Visit, Depends(_anybody)]
+AWorker = Annotated[WorkerVisit, Depends(_worker)]
+AtWork = Annotated[WorkingVisit, Depends(_working)]
+ARequester = Annotated[RequesterVisit, Depends(_requester)]

@@ -1,27 +1,27 @@
-"""Looking through problems and their votes, and deciding over them."""
+"""Looking through problems, their votes and all that was handed in, and deciding over it."""
 
 from __future__ import annotations
 
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import Path, Query, Response
 
 from winokit.collect.study import browse, quality
 from winokit.collect.study.browse import STATUSES, BrowseFilter
 from winokit.collect.study.content import DOMAINS
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
-from winokit.collect.web.guard import Fields, guard, plain, takes
-from winokit.collect.web.requester.told import reason
+from winokit.collect.web.forms import Fields, Pages, is_number, plain, reason
 from winokit.collect.web.sessions import REQUESTER
 from winokit.collect.web.visit import ARequester
 
-router = APIRouter(dependencies=[Depends(guard(REQUESTER))], tags=["requester: problems"])
+router = Pages(REQUESTER)
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 Wanted = Annotated[str, Query(max_length=200)]
 DECISIONS = {"valid": True, "invalid": False, "votes": None}
+COUNTED = {"yes": True, "no": False}
 
 
 @router.get("/requester/problems")
@@ -36,10 +36,10 @@ def problems(
 ) -> Response:
     """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
     origin = origin or (WRITTEN if WRITE in visit.study.config.tasks.kinds else IMPORTED)
-    wanted = BrowseFilter(*(plain(told) for told in (status, domain, origin, author, text)))
+    wanted = BrowseFilter(*(plain(asked) for asked in (status, domain, origin, author, text)))
     found = browse.problems(visit.study, wanted, page)
     asked = {"status": status, "domain": domain, "author": author, "text": text, "origin": origin}
-    address = f"/requester/problems?{urlencode({name: told for name, told in asked.items() if told})}"
+    address = f"/requester/problems?{urlencode({name: value for name, value in asked.items() if value})}"
     return visit.page(
         "requester_problems", found=found, wanted=wanted, address=address, statuses=STATUSES, domains=DOMAINS
     )
@@ -51,7 +51,7 @@ def problem(visit: ARequester, number: Number) -> Response:
     return visit.page("requester_problem", detail=browse.problem(visit.study, number))
 
 
-@router.post("/requester/problems/{number}/decide", openapi_extra=takes("valid", "note"))
+@router.form("/requester/problems/{number}/decide", "valid", "note")
 def decide(visit: ARequester, number: Number, fields: Fields) -> Response:
     """Decide over the votes, or leave it to them again."""
     if fields.get("valid") not in DECISIONS:
@@ -61,10 +61,21 @@ def decide(visit: ARequester, number: Number, fields: Fields) -> Response:
     return visit.go(f"/requester/problems/{number}", "Your decision is kept.")
 
 
-@router.post("/requester/submissions/{number}/discard", openapi_extra=takes("why", "back"))
+@router.get("/requester/submissions")
+def submissions(
+    visit: ARequester, worker: Wanted = "", kind: Wanted = "", counted: Wanted = "", page: PageNumber = 1
+) -> Response:
+    """Submissions, newest first."""
+    worker, kind = plain(worker), plain(kind)
+    found = browse.submissions(visit.study, worker=worker, kind=kind, counted=COUNTED.get(counted), page=page)
+    asked = {"worker": worker, "kind": kind, "counted": counted}
+    return visit.page("requester_submissions", found=found, asked=asked)
+
+
+@router.form("/requester/submissions/{number}/discard", "why", "back")
 def discard(visit: ARequester, number: Number, fields: Fields) -> Response:
     """Take a submission out; its place is asked for again."""
     quality.discard(visit.study, number, reason(fields), visit.actor)
     back = fields.get("back", "")
-    shown = f"/requester/problems/{back}" if back.isascii() and back.isdecimal() else "/requester/submissions"
-    return visit.go(shown, "The submission no longer counts, and its place is free again.")
+    path = f"/requester/problems/{back}" if is_number(back, 10) else "/requester/submissions"
+    return visit.go(path, "The submission no longer counts, and its place is free again.")

@@ -1,33 +1,40 @@
-"""Submissions as they came in, the export, and the audit log."""
+"""What is kept of a study: the pay ledger, and paying what it says is owed; the export; and the audit log."""
 
 from __future__ import annotations
 
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Query, Response
 
-from winokit.collect.study import browse, export, log
-from winokit.collect.web.guard import guard, plain
-from winokit.collect.web.requester.problems import PageNumber, Wanted
+from winokit.collect.platforms import payout
+from winokit.collect.study import export, ledger, log
+from winokit.collect.web.forms import Fields, Pages, plain
+from winokit.collect.web.requester.problems import Wanted
 from winokit.collect.web.sessions import REQUESTER
-from winokit.collect.web.visit import ARequester
+from winokit.collect.web.visit import ARequester, RequesterVisit
 
-router = APIRouter(dependencies=[Depends(guard(REQUESTER))], tags=["requester: records"])
-LOG_LINES = 100
-COUNTED = {"yes": True, "no": False}
+router = Pages(REQUESTER)
+SHOWN, LOG_LINES = 200, 100
 
 
-@router.get("/requester/submissions")
-def submissions(
-    visit: ARequester, worker: Wanted = "", kind: Wanted = "", counted: Wanted = "", page: PageNumber = 1
-) -> Response:
-    """Submissions, newest first."""
-    asked = {"worker": plain(worker), "kind": plain(kind), "counted": counted}
-    found = browse.submissions(
-        visit.study, worker=asked["worker"], kind=asked["kind"], counted=COUNTED.get(counted), page=page
-    )
-    return visit.page("requester_submissions", found=found, asked=asked)
+@router.get("/requester/pay")
+def pay(visit: ARequester) -> Response:
+    """Balances, and the newest lines of the ledger."""
+    return _pay_page(visit)
+
+
+@router.form("/requester/pay/settle", "worker")
+def settle(visit: ARequester, fields: Fields) -> Response:
+    """Pay what is open, of one worker or of all; what became of it is shown at once."""
+    code = fields.get("worker", "")
+    return _pay_page(visit, payout.settle(visit.study, visit.actor, [code] if code else None))
+
+
+def _pay_page(visit: RequesterVisit, settled: list[payout.WorkerPayout] | None = None) -> Response:
+    lines, balances = ledger.entries(visit.study), ledger.balances(visit.study)
+    shown = lines[: -SHOWN - 1 : -1]
+    return visit.page("requester_pay", balances=balances, lines=shown, total=len(lines), settled=settled)
 
 
 @router.get("/requester/export")

@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from fastapi import Response
 
-from fastapi import APIRouter, Depends, Response
-
-from winokit.collect.study import submissions, tasks, workers
-from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound
+from winokit.collect.study import submissions, workers
+from winokit.collect.study.refusals import Incomplete, NotAllowed
 from winokit.collect.study.views import VoteTask
-from winokit.collect.web.guard import Fields, guard, takes
+from winokit.collect.web.forms import Fields, Pages
+from winokit.collect.web.rendering import money
 from winokit.collect.web.sessions import WORKER
-from winokit.collect.web.visit import AtWork, AWorker, WorkerVisit
-from winokit.collect.web.wording import money
-from winokit.collect.web.worker.work import Token, go_to_next
+from winokit.collect.web.visit import AtWork, AWorker
+from winokit.collect.web.worker.home import Token, go_to_next, own_task
 
-router = APIRouter(dependencies=[Depends(guard(WORKER))], tags=["voting"])
-QUESTIONS = ("choice", "equally_plausible", "local_decides")
+router = Pages(WORKER)
 
 
 @router.get("/task/{token}/vote")
 def form(visit: AtWork, token: Token) -> Response:
     """What is to be judged."""
-    return _form_page(visit, _task(visit, token), {}, {})
+    return visit.page("vote", task=own_task(visit, token, VoteTask), answers={})
 
 
-@router.post("/task/{token}/vote", openapi_extra=takes(*QUESTIONS))
+@router.form("/task/{token}/vote", "choice", "equally_plausible", "local_decides")
 def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the vote and go on to the next, or say what is missing."""
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
-        return _form_page(visit, _task(visit, token), fields, error.problems, status=422)
+        task = own_task(visit, token, VoteTask)
+        return visit.page("vote", status=422, task=task, answers=fields, problems=error.problems)
     earned = f" {money(receipt.cents, visit.study.config.pay.currency)} earned." if receipt.cents else ""
     try:
         return go_to_next(visit, receipt.kind, receipt.message + earned)
     except NotAllowed:  # a gold question may have been one too many
         visit.worker = workers.get(visit.study, visit.worker.code)
         return visit.go(visit.next_path, receipt.message)
-
-
-def _task(visit: WorkerVisit, token: str) -> VoteTask:
-    task = tasks.look(visit.study, visit.worker.id, token)
-    if not isinstance(task, VoteTask):
-        raise NotFound("no such task of yours")
-    return task
-
-
-def _form_page(
-    visit: WorkerVisit, task: VoteTask, told: Mapping[str, str], problems: Mapping[str, str], status: int = 200
-) -> Response:
-    return visit.page("vote", status=status, task=task, told=told, problems=problems)

@@ -3,91 +3,125 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Response
 
-from winokit.collect.study import adversary, submissions, tasks
+from winokit.collect.study import adversary, submissions, tasks, writing
 from winokit.collect.study.forms import TWIN_FIELDS
-from winokit.collect.study.refusals import Incomplete, NotFound
+from winokit.collect.study.refusals import Incomplete, TooMany
+from winokit.collect.study.study import Study
 from winokit.collect.study.views import WriteTask
-from winokit.collect.web.apart import apart
-from winokit.collect.web.guard import Fields, guard, takes
+from winokit.collect.study.writing import WritingCheck, WritingFeedback
+from winokit.collect.web.forms import Fields, Pages
+from winokit.collect.web.limits import run_slow
+from winokit.collect.web.rendering import money
 from winokit.collect.web.sessions import WORKER
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit
-from winokit.collect.web.wording import money
-from winokit.collect.web.worker.feedback import ShownFeedback, shown
-from winokit.collect.web.worker.work import Token
+from winokit.collect.web.worker.home import Token, own_task
 
-router = APIRouter(dependencies=[Depends(guard(WORKER))], tags=["writing"])
+router = Pages(WORKER)
+WHERE = {
+    "anchor": "Anchor",
+    "candidate_2": "The two",
+    "first": "First sentence",
+    "second": "Its twin",
+    "answer_2": "Answers",
+}
+"""What a rule is about, by the field beside which it is shown."""
 
 
 @router.get("/task/{token}/write")
 def form(visit: AtWork, token: Token) -> Response:
     """The form, with what was saved of it."""
-    task = _task(visit, token)
-    return _form_page(visit, task, task.draft, {})
+    task = own_task(visit, token, WriteTask)
+    return _form_page(visit, task, task.draft)
 
 
-@router.post("/task/{token}/write", openapi_extra=takes(*TWIN_FIELDS))
+@router.form("/task/{token}/write", *TWIN_FIELDS)
 def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the twins, or show the form again as it was, with what stands against it."""
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
-        task = _task(visit, token)
+        task = own_task(visit, token, WriteTask)
         tasks.save_draft(visit.study, visit.worker.id, token, fields)
-        return _form_page(visit, task, fields, error.problems, status=422)
+        return _form_page(visit, task, fields, status=422, problems=error.problems)
     earned = f" You have earned {money(receipt.cents, visit.study.config.pay.currency)}." if receipt.cents else ""
     return visit.go(HOME, receipt.message + earned)
 
 
-@router.post("/task/{token}/feedback", openapi_extra=takes(*TWIN_FIELDS))
+@router.form("/task/{token}/feedback", *TWIN_FIELDS)
 def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
     """What to tell the writer now."""
-    task = _task(visit, token)
-    return visit.piece("writing_feedback", task=task, shown=_shown(visit, task, fields), swapped=True)
+    task = own_task(visit, token, WriteTask)
+    return visit.piece("writing_feedback", task=task, shown=shown_feedback(visit.study, task, fields))
 
 
-@router.post("/task/{token}/draft", openapi_extra=takes(*TWIN_FIELDS))
+@router.form("/task/{token}/draft", *TWIN_FIELDS)
 def draft(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Keep what was typed so far."""
     saved_at = tasks.save_draft(visit.study, visit.worker.id, token, fields)
     return visit.piece("draft_saved", saved_at=saved_at)
 
 
-@router.post("/task/{token}/adversary", openapi_extra=takes(*TWIN_FIELDS))
+@router.form("/task/{token}/adversary", *TWIN_FIELDS)
 async def ask_adversary(visit: AWorker, token: Token, fields: Fields) -> Response:
     """What the study's model makes of the twins; slow, so a script asks for it by itself, and not too often."""
-    return await apart(_asked, visit, token, fields)
+    return await run_slow(_ask, visit, token, fields)
 
 
-def _asked(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
-    _task(visit, token)
-    visit.request.app.state.adversary_limit.count(visit.worker.id)
+def _ask(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
+    own_task(visit, token, WriteTask)
+    wait = visit.request.app.state.adversary_limit.count(visit.worker.id)
+    if wait:
+        raise TooMany(f"the model was asked too often; please wait {wait} seconds", wait)
     return visit.piece("adversary", verdict=adversary.ask(visit.study, fields))
 
 
-def _task(visit: WorkerVisit, token: str) -> WriteTask:
-    task = tasks.look(visit.study, visit.worker.id, token)
-    if not isinstance(task, WriteTask):
-        raise NotFound("no such task of yours")
-    return task
+def _form_page(visit: WorkerVisit, task: WriteTask, fields: Mapping[str, Any], **context: Any) -> Response:
+    typed = {name: str(fields.get(name, "")) for name in TWIN_FIELDS}
+    return visit.page("write", task=task, typed=typed, shown=shown_feedback(visit.study, task, typed), **context)
 
 
-def _form_page(
-    visit: WorkerVisit, task: WriteTask, told: Mapping[str, Any], problems: Mapping[str, str], status: int = 200
-) -> Response:
-    typed = {name: str(told.get(name, "")) for name in TWIN_FIELDS}
-    return visit.page(
-        "write",
-        status=status,
-        task=task,
-        typed=typed,
-        problems=problems,
-        shown=_shown(visit, task, typed),
-    )
+@dataclass(frozen=True)
+class ShownFeedback:
+    """Feedback on twins, arranged as the page shows it beside the form: by field, in words and with a sign."""
+
+    feedback: WritingFeedback | None
+    """None where a field is longer than anything could be; `notes` says which."""
+    notes: Mapping[str, tuple[str, ...]]
+    """What stands against each field now."""
+    kept: int
+    summary: str
+    """The same in one line, for those who listen to the page."""
+
+    @property
+    def checks(self) -> tuple[WritingCheck, ...]:
+        """Every rule."""
+        return self.feedback.checks if self.feedback else ()
+
+    @property
+    def groups(self) -> list[tuple[str, tuple[WritingCheck, ...]]]:
+        """The rules under the heading of what they are about."""
+        return [(title, tuple(c for c in self.checks if c.field == field)) for field, title in WHERE.items()]
 
 
-def _shown(visit: WorkerVisit, task: WriteTask, fields: Mapping[str, Any]) -> ShownFeedback:
-    return shown(visit.study, task, fields)
+def shown_feedback(study: Study, task: WriteTask, fields: Mapping[str, Any]) -> ShownFeedback:
+    """Feedback on the form as it stands."""
+    try:
+        now = writing.feedback(study, fields, task.domain)
+    except Incomplete as error:
+        long = {field: (error.problems[field],) if field in error.problems else () for field in TWIN_FIELDS}
+        summary = "; ".join(f"{WHERE.get(field, field)}: {why}" for field, why in error.problems.items())
+        return ShownFeedback(None, long, 0, summary)
+    broken = [check for check in now.checks if check.ok is False]
+    notes = {field: tuple(check.message for check in broken if check.field == field) for field in TWIN_FIELDS}
+    kept = sum(check.ok is True for check in now.checks)
+    summary = f"{kept} of {len(now.checks)} rules are kept."
+    if now.ready:
+        summary = "All rules are kept. Your twins can be handed in."
+    elif broken:
+        summary += f" Not yet: {'; '.join(f'{WHERE[check.field]}: {check.message}' for check in broken)}."
+    return ShownFeedback(now, notes, kept, summary)

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Response
 
-from winokit.collect import platforms
-from winokit.collect.platforms import platform_of
+from winokit.collect import PLATFORMS
+from winokit.collect.platforms.base import arrive, platform_of, visitor_from
 from winokit.collect.study import invites, workers
-from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.workers import WorkerInfo
-from winokit.collect.web.guard import Fields, guard, plain, takes
+from winokit.collect.web.forms import Fields, Pages, plain
+from winokit.collect.web.middleware import policy
 from winokit.collect.web.sessions import VISITOR, WORKER
-from winokit.collect.web.shell import policy
 from winokit.collect.web.visit import HOME, Anybody, Visit, known_worker
 
-router = APIRouter(dependencies=[Depends(guard(VISITOR))], tags=["joining"])
-FROM_PLATFORM = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId")
-MTURK = "https://www.mturk.com https://worker.mturk.com https://workersandbox.mturk.com"
+router = Pages(VISITOR)
+OWN_PLATFORMS = [PLATFORMS[name] for name in PLATFORMS.homes]
 
 
 @router.get("/")
 def front_door(visit: Anybody) -> Response:
     """Where workers go on, and strangers are told how to come in."""
-    if known_worker(visit.request) is not None:
-        return visit.go(HOME)
-    return visit.page("front_door")
+    return visit.page("front_door") if known_worker(visit.request) is None else visit.go(HOME)
 
 
 @router.get("/join/{token}")
@@ -39,7 +35,7 @@ def invitation(visit: Anybody, token: str) -> Response:
     return visit.page("welcome", action=f"/join/{token}", hidden={}, returning=invite.worker is not None)
 
 
-@router.post("/join/{token}", openapi_extra=takes())
+@router.form("/join/{token}")
 def join(visit: Anybody, token: str) -> Response:
     """Use an invite link. A browser that is in already stays who it is."""
     return _let_in(visit, known_worker(visit.request) or invites.claim(visit.study, token))
@@ -48,26 +44,23 @@ def join(visit: Anybody, token: str) -> Response:
 @router.get("/start")
 def arrival(visit: Anybody) -> Response:
     """What a platform's link opens; inside a frame of the platform, a way out of it, since a frame has no cookies."""
-    told = _from_platform(visit.request)
-    visitor = platform_of(visit.study).arrival(told)
-    if visitor is None:
-        raise NotFound("please use the link you were given")
+    platform, query = platform_of(visit.study), visit.request.query_params
+    address = {name: plain(query[name]) for name in platform.parameters if name in query}
+    visitor_from(visit.study, address)
     framed = visit.request.headers.get("sec-fetch-dest") == "iframe"
-    own_window = f"/start?{urlencode(told)}" if framed else ""
-    response = visit.page("welcome", action="/start", hidden=told, returning=False, own_window=own_window)
-    if visit.study.config.platform.name == "mturk":
-        response.headers["Content-Security-Policy"] = policy(frames=MTURK)
+    own_window = f"/start?{urlencode(address)}" if framed else ""
+    response = visit.page("welcome", action="/start", hidden=address, returning=False, own_window=own_window)
+    response.headers["Content-Security-Policy"] = policy(frames=platform.frames)
     return response
 
 
-@router.post("/start", openapi_extra=takes(*FROM_PLATFORM))
+@router.form("/start", *(name for platform in OWN_PLATFORMS for name in platform.parameters))
 def start(visit: Anybody, fields: Fields) -> Response:
     """Let in whom the platform has sent."""
-    told = {name: value for name, value in fields.items() if name in FROM_PLATFORM}
-    return _let_in(visit, platforms.arrive(visit.study, told))
+    return _let_in(visit, arrive(visit.study, fields))
 
 
-@router.post("/sign-out", openapi_extra=takes())
+@router.form("/sign-out")
 def sign_out(visit: Anybody) -> Response:
     """Forget who works in this browser, for somebody else to come in; a cookie that was copied ends too."""
     worker = known_worker(visit.request)
@@ -76,10 +69,6 @@ def sign_out(visit: Anybody) -> Response:
     response = visit.go("/")
     visit.cookies.take(response, WORKER)
     return response
-
-
-def _from_platform(request: Request) -> dict[str, str]:
-    return {name: plain(request.query_params[name]) for name in FROM_PLATFORM if name in request.query_params}
 
 
 def _let_in(visit: Visit, worker: WorkerInfo) -> Response:

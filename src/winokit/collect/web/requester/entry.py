@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Response
 
 from winokit.collect.study import requesters
 from winokit.collect.study.invites import SETUP, SETUP_SECONDS
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed
 from winokit.collect.study.requesters import RequesterInfo
-from winokit.collect.web.apart import apart
-from winokit.collect.web.guard import Fields, guard, takes
+from winokit.collect.web.forms import Fields, Pages
+from winokit.collect.web.limits import run_slow
 from winokit.collect.web.sessions import REQUESTER, VISITOR
 from winokit.collect.web.visit import DASHBOARD, LOGIN, Anybody, ARequester, Visit, known_requester
 
-router = APIRouter(tags=["requester: account"])
-at_the_door = [Depends(guard(VISITOR))]
-inside = [Depends(guard(REQUESTER))]
+door, router = Pages(VISITOR), Pages(REQUESTER)
+ACCOUNT = "/requester/account"
 
 
-@router.get("/setup/{token}", dependencies=at_the_door)
+@door.get("/setup/{token}")
 def setup_page(visit: Anybody, token: str) -> Response:
     """Where the first requester chooses a name and a password."""
     visit.study.signer.read(SETUP, token, SETUP_SECONDS)
@@ -29,41 +28,41 @@ def setup_page(visit: Anybody, token: str) -> Response:
     return visit.page("requester_setup", token=token, name="")
 
 
-@router.post("/setup/{token}", dependencies=at_the_door, openapi_extra=takes("name", "password", "again"))
+@door.form("/setup/{token}", "name", "password", "again")
 def set_up(visit: Anybody, token: str, fields: Fields) -> Response:
     """Make the first account and log it in."""
     name = fields.get("name", "").strip()
     try:
         _refuse_unlike(fields)
-        made = requesters.set_up(visit.study, token, name, fields.get("password", ""))
+        requester = requesters.set_up(visit.study, token, name, fields.get("password", ""))
     except Incomplete as error:
         return visit.page("requester_setup", status=422, token=token, name=name, problems=error.problems)
-    return _log_in(visit, made)
+    return _go_logged_in(visit, requester)
 
 
-@router.get("/login", dependencies=at_the_door)
+@door.get("/login")
 def login_page(visit: Anybody) -> Response:
     """Name and password."""
     return visit.go(DASHBOARD) if known_requester(visit.request) else visit.page("requester_login", name="", refused="")
 
 
-@router.post("/login", dependencies=at_the_door, openapi_extra=takes("name", "password"))
+@door.form("/login", "name", "password")
 async def login(visit: Anybody, fields: Fields) -> Response:
     """Log in; where to go then is ours to say, never the address's."""
-    return await apart(_try_to_log_in, visit, fields)
+    return await run_slow(_try_to_log_in, visit, fields)
 
 
 def _try_to_log_in(visit: Visit, fields: Mapping[str, str]) -> Response:
     name = fields.get("name", "").strip()
     address = visit.request.client.host if visit.request.client else "unknown"
     try:
-        found = requesters.login(visit.study, name, fields.get("password", ""), address)
+        requester = requesters.login(visit.study, name, fields.get("password", ""), address)
     except NotAllowed as error:
         return visit.page("requester_login", status=403, name=name[:64], refused=str(error))
-    return _log_in(visit, found)
+    return _go_logged_in(visit, requester)
 
 
-@router.post("/logout", dependencies=inside, openapi_extra=takes())
+@router.form("/logout")
 def logout(visit: ARequester) -> Response:
     """Log out, in every browser: a session that was stolen ends too."""
     requesters.end_sessions(visit.study, visit.requester.id)
@@ -72,37 +71,34 @@ def logout(visit: ARequester) -> Response:
     return response
 
 
-@router.get("/requester/account", dependencies=inside)
+@router.get("/requester/account")
 def account_page(visit: ARequester) -> Response:
     """The password, and colleagues."""
     return visit.page("requester_account")
 
 
-@router.post("/requester/account/password", dependencies=inside, openapi_extra=takes("old", "password", "again"))
+@router.form("/requester/account/password", "old", "password", "again")
 def change_password(visit: ARequester, fields: Fields) -> Response:
     """Change the password; other browsers are logged out."""
     try:
         _refuse_unlike(fields)
-        changed = requesters.change_password(
-            visit.study, visit.requester.id, fields.get("old", ""), fields.get("password", "")
-        )
+        old, new = fields.get("old", ""), fields.get("password", "")
+        requester = requesters.change_password(visit.study, visit.requester.id, old, new)
     except Incomplete as error:
         return visit.page("requester_account", status=422, problems=error.problems)
-    response = visit.go("/requester/account", "Your password is changed, and other browsers are logged out.")
-    visit.cookies.give(response, REQUESTER, [changed.id, changed.session_version])
-    return response
+    return _go_logged_in(visit, requester, ACCOUNT, "Your password is changed, and other browsers are logged out.")
 
 
-@router.post("/requester/account/colleague", dependencies=inside, openapi_extra=takes("name", "colleague_password"))
+@router.form("/requester/account/colleague", "name", "colleague_password")
 def add_colleague(visit: ARequester, fields: Fields) -> Response:
     """Make an account for a colleague."""
     name = fields.get("name", "").strip()
     try:
         requesters.add(visit.study, name, fields.get("colleague_password", ""), visit.actor)
     except Incomplete as error:
-        told = {{"password": "colleague_password"}.get(field, field): why for field, why in error.problems.items()}
-        return visit.page("requester_account", status=422, problems=told)
-    return visit.go("/requester/account", f"{name} can log in now.")
+        problems = {{"password": "colleague_password"}.get(field, field): why for field, why in error.problems.items()}
+        return visit.page("requester_account", status=422, problems=problems)
+    return visit.go(ACCOUNT, f"{name} can log in now.")
 
 
 def _refuse_unlike(fields: dict[str, str]) -> None:
@@ -110,7 +106,7 @@ def _refuse_unlike(fields: dict[str, str]) -> None:
         raise Incomplete({"again": "the two passwords are not the same"})
 
 
-def _log_in(visit: Visit, requester: RequesterInfo) -> Response:
-    response = visit.go(DASHBOARD)
+def _go_logged_in(visit: Visit, requester: RequesterInfo, path: str = DASHBOARD, notice: str = "") -> Response:
+    response = visit.go(path, notice)
     visit.cookies.give(response, REQUESTER, [requester.id, requester.session_version])
     return response

@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 
 from winokit.collect.study import export, invites
 from winokit.collect.web.app import create_app
-from winokit.collect.web.shell import MOST_BYTES
-from winokit.collect.web.worker import joining
+from winokit.collect.web.middleware import MOST_BYTES
+from winokit.collect.web.worker import entry
 from winokit.errors import BadInput
 
 PATHS = ["/", "/login", "/begin", "/nothing", "/requester", "/join/forged", "/static/collect.css", "/static/none.css"]
@@ -96,7 +96,7 @@ def test_an_accident_of_ours_is_a_page_and_tells_nothing(stranger, monkeypatch, 
     def fail(*_):
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(joining, "known_worker", fail)
+    monkeypatch.setattr(entry, "known_worker", fail)
     answer = stranger.get("/")
     assert answer.status_code == 500
     assert "Something went wrong here" in answer.text

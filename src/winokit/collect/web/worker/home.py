@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import Path, Response
 
-from winokit.collect import platforms
+from winokit.collect.platforms.base import leave
 from winokit.collect.study import tasks, workers
-from winokit.collect.study.refusals import NotFound, NotNow
+from winokit.collect.study.refusals import Incomplete, NotFound, NotNow
 from winokit.collect.study.schema import WRITE
-from winokit.collect.web.guard import Fields, guard, takes
+from winokit.collect.study.views import VoteTask, WriteTask
+from winokit.collect.web.forms import Fields, Pages
+from winokit.collect.web.middleware import policy
+from winokit.collect.web.rendering import sentence
 from winokit.collect.web.sessions import WORKER
-from winokit.collect.web.shell import policy
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit
-from winokit.collect.web.wording import sentence
-from winokit.collect.web.worker.signals import read_signals
 
-router = APIRouter(dependencies=[Depends(guard(WORKER))], tags=["work"])
+router = Pages(WORKER)
 Token = Annotated[str, Path(max_length=64)]
+T = TypeVar("T", WriteTask, VoteTask)
 
 
 @router.get("/begin")
@@ -30,13 +32,13 @@ def home(visit: AtWork) -> Response:
     return visit.page("home", available=available, own=own, paused=visit.study.paused)
 
 
-@router.post("/begin/{kind}", openapi_extra=takes())
+@router.form("/begin/{kind}")
 def take_task(visit: AtWork, kind: str) -> Response:
     """Take a task of a kind, or go on with the one under way."""
     return go_to_next(visit, kind)
 
 
-@router.post("/task/{token}/skip", openapi_extra=takes())
+@router.form("/task/{token}/skip")
 def skip(visit: AtWork, token: Token) -> Response:
     """Give a task back and take another of its kind."""
     kind = tasks.look(visit.study, visit.worker.id, token).kind
@@ -44,7 +46,7 @@ def skip(visit: AtWork, token: Token) -> Response:
     return go_to_next(visit, kind)
 
 
-@router.post("/task/{token}/signals", openapi_extra=takes("events"))
+@router.form("/task/{token}/signals", "events")
 def signals(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Keep signals of how a task is worked on: pasting, leaving the page, coming back."""
     tasks.note_events(visit.study, visit.worker.id, token, read_signals(fields.get("events", "")))
@@ -62,7 +64,7 @@ def guidelines(visit: AWorker, kind: str) -> Response:
 @router.get("/finish")
 def finish(visit: AWorker) -> Response:
     """Goodbye: the worker's code, what was earned, and the way back to the platform."""
-    departure = platforms.leave(visit.study, visit.worker.id)
+    departure = leave(visit.study, visit.worker.id)
     own = workers.own_work(visit.study, visit.worker.id)
     response = visit.page("finish", own=own, departure=departure)
     if departure.form_action:
@@ -77,9 +79,27 @@ def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
         task = tasks.take(visit.study, visit.worker.id, kind)
     except NotNow as error:
         return visit.go(HOME, f"{notice} {sentence(str(error))}".strip())
-    return visit.go(task_path(task.kind, task.token), notice)
+    return visit.go(f"/task/{task.token}/{'write' if task.kind == WRITE else 'vote'}", notice)
 
 
-def task_path(kind: str, token: str) -> str:
-    """Where a task is worked on."""
-    return f"/task/{token}/{'write' if kind == WRITE else 'vote'}"
+def own_task(visit: WorkerVisit, token: str, kind: type[T]) -> T:
+    """The task of a page's address, if it is the worker's own and one that the page is for."""
+    task = tasks.look(visit.study, visit.worker.id, token)
+    if not isinstance(task, kind):
+        raise NotFound("no such task of yours")
+    return task
+
+
+def read_signals(text: str) -> list[dict[str, Any]]:
+    """A list of {"kind", "amount"}; anything that no script of ours sends is refused.
+
+    >>> read_signals('[{"kind": "paste", "amount": 12}]')
+    [{'kind': 'paste', 'amount': 12}]
+    """
+    try:
+        events = json.loads(text)
+    except (ValueError, RecursionError):
+        events = None
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise Incomplete({"events": "a list of events expected"})
+    return [event for event in events if isinstance(event.get("kind"), str)]

@@ -27,6 +27,9 @@ class TooLarge(Refused):
 
     status = 413
 
+    def __init__(self) -> None:
+        super().__init__(f"that is more than the {MOST_BYTES:,} bytes any form here needs")
+
 
 def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
     """A Content-Security-Policy: everything from here and nothing inline; forms may also go to one place named."""
@@ -43,7 +46,7 @@ def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-class AsgiShell:
+class CollectMiddleware:
     """An ASGI layer around everything, static files and errors included."""
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
@@ -64,7 +67,9 @@ class AsgiShell:
             await send(message)
 
         try:
-            _refuse_declared_size(scope)
+            declared = Headers(scope=scope).get("content-length", "0")
+            if not declared.isdecimal() or int(declared) > MOST_BYTES:
+                raise TooLarge
             await self.app(scope, _counted(receive), send_with_headers)
         except TooLarge as error:
             page = await run_in_threadpool(refusal_page, Request(scope), error)
@@ -88,12 +93,6 @@ class AsgiShell:
             headers["Strict-Transport-Security"] = f"max-age={YEAR}"
 
 
-def _refuse_declared_size(scope: Scope) -> None:
-    told = Headers(scope=scope).get("content-length", "0")
-    if not told.isdecimal() or int(told) > MOST_BYTES:
-        raise TooLarge(f"that is more than the {MOST_BYTES:,} bytes any form here needs")
-
-
 def _counted(receive: Receive) -> Receive:
     """A body that is refused as soon as it has grown too large, whatever its sender said about it."""
     total = 0
@@ -103,7 +102,7 @@ def _counted(receive: Receive) -> Receive:
         message = await receive()
         total += len(message.get("body", b""))
         if total > MOST_BYTES:
-            raise TooLarge(f"that is more than the {MOST_BYTES:,} bytes any form here needs")
+            raise TooLarge
         return message
 
     return receive_counted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
-from winokit.collect.platforms import Platform, PlatformError, Uncertain, Visitor, platform_of, visitor_of
+from winokit.collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, platform_of, visitor_of
 from winokit.collect.study.ledger import balances
 from winokit.collect.study.schema import SCREENED_OUT, Identity, Payment, Worker
 from winokit.collect.study.withdrawing import forget_if_paid
@@ -25,7 +25,7 @@ UNCERTAIN = "uncertain: look at the platform"
 
 
 @dataclass(frozen=True)
-class Settled:
+class WorkerPayout:
     """What became of one worker's open amount."""
 
     code: str
@@ -34,63 +34,60 @@ class Settled:
     error: str | None = None
 
 
-def settle(study: Study, actor: str, codes: Sequence[str] | None = None) -> list[Settled]:
+def settle(study: Study, actor: str, codes: Sequence[str] | None = None) -> list[WorkerPayout]:
     """Pay what is open, of all workers or of some; what became of each. One worker's trouble does not stop the rest."""
     platform = platform_of(study)
-    done = []
+    payouts = []
     for balance in balances(study):
-        if codes is not None and balance.code not in codes:
-            continue
-        try:
-            done += _settle_one(study, platform, balance.code, actor)
-        except PlatformError as error:
-            done.append(Settled(balance.code, 0, None, str(error)))
-    return done
+        if codes is None or balance.code in codes:
+            try:
+                payouts.append(_pay_worker(study, platform, balance.code, actor))
+            except PlatformError as error:
+                payouts.append(WorkerPayout(balance.code, 0, None, str(error)))
+    return [payout for payout in payouts if payout is not None]
 
 
-def _settle_one(study: Study, platform: Platform, code: str, actor: str) -> list[Settled]:
+def _pay_worker(study: Study, platform: Platform, code: str, actor: str) -> WorkerPayout | None:
+    """Approve a worker's visit and pay what is open; None where nothing is."""
     with study.store.read() as session:
-        worker_id = session.scalars(select(Worker.id).where(Worker.code == code)).one()
-        identity = session.get(Identity, worker_id)
+        worker = session.scalars(select(Worker).where(Worker.code == code)).one()
+        identity = session.get(Identity, worker.id)
     visitor = visitor_of(identity)
-    if visitor is None and platform.name != "links":
-        raise PlatformError(f"{code}: nothing is known of this worker on {platform.name}; pay by hand")
+    if visitor is None and not platform.by_hand:
+        name = study.config.platform.name
+        raise PlatformError(f"{code}: nothing is known of this worker on {name}; pay by hand")
     if identity is not None and identity.session_id and identity.approved_session != identity.session_id:
-        _approve(study, platform, identity)
-    lines, cents = _mark(study, worker_id)
+        _approve(study, platform, worker, identity)
+    lines, cents = _mark(study, worker.id)
     if cents <= 0:
         _unmark(study, lines)
-        return []
+        return None
     try:
         receipt = platform.bonus(visitor or Visitor(code), cents, study.config.title, f"{code}-{max(lines)}")
     except Uncertain as error:
         _write(study, lines, UNCERTAIN, code, cents, actor)
-        return [Settled(code, cents, None, str(error))]
+        return WorkerPayout(code, cents, None, str(error))
     except Exception:
         _unmark(study, lines)
         raise
     _write(study, lines, receipt, code, cents, actor)
-    return [Settled(code, cents, receipt)]
+    return WorkerPayout(code, cents, receipt)
 
 
-def _approve(study: Study, platform: Platform, identity: Identity) -> None:
+def _approve(study: Study, platform: Platform, worker: Worker, identity: Identity) -> None:
     """Approve a visit, once; what the platform pays for it by itself is taken off what we owe."""
-    visitor = visitor_of(identity)
-    with study.store.read() as session:
-        screened_out = session.get_one(Worker, identity.worker_id).state == SCREENED_OUT
-    if visitor is None:
-        return
-    if screened_out:
+    visitor = Visitor(identity.external_id, identity.study_id, identity.session_id)
+    base = int(study.config.platform.base_reward * 100)
+    if worker.state == SCREENED_OUT:
         platform.screen_out(visitor)
+        base = 0
     else:
         platform.approve(visitor)
-    base = int(study.config.platform.base_reward * 100)
     with study.store.write() as session:
-        kept = session.get_one(Identity, identity.worker_id)
-        kept.approved_session = identity.session_id
-        if base and not screened_out:
-            note = f"paid by {platform.name} for the visit"
-            session.add(Payment(worker_id=identity.worker_id, reason=VISIT, cents=-base, note=note, at=study.now()))
+        session.get_one(Identity, worker.id).approved_session = identity.session_id
+        if base:
+            note = f"paid by {study.config.platform.name} for the visit"
+            session.add(Payment(worker_id=worker.id, reason=VISIT, cents=-base, note=note, at=study.now()))
 
 
 def _mark(study: Study, worker_id: int) -> tuple[list[int], int]:
