@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from winokit.data.checks import find_leaks
+from winokit.data.checks.leaks import find_leaks
 from winokit.data.synthetic import synthetic
 from winokit.problem import Dataset, Problem
 

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from winokit.data.checks import find_groups
+from winokit.data.checks.groups import find_groups
 from winokit.data.formats import read
 
 

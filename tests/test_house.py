@@ -36,7 +36,7 @@ def test_a_method_has_a_file_whose_head_names_its_paper(method, author, file):
 
 def test_the_tree_of_the_readme_is_the_folder():
     block = re.search(r"```text\nsrc/winokit/\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL).group(1)
-    shown: dict[str, set[str]] = {"": set()}
+    room, shown = "", {"": set()}
     for line in block.splitlines():
         name = line.split()[0]
         if not line.startswith("  "):

@@ -12,7 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from winokit.data.checks import check, find_duplicates, find_groups, find_leaks, statistics
+    from winokit.data.checks.checkup import check
+    from winokit.data.checks.duplicates import find_duplicates
+    from winokit.data.checks.groups import find_groups
+    from winokit.data.checks.leaks import find_leaks
+    from winokit.data.checks.statistics import statistics
     from winokit.data.formats import write
     from winokit.data.loading import load
     from winokit.data.runs import Run

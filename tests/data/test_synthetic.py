@@ -1,6 +1,6 @@
 import pytest
 
-from winokit.data.checks import find_groups
+from winokit.data.checks.groups import find_groups
 from winokit.data.synthetic import PLANTED, synthetic
 from winokit.text.names import gender_of
 

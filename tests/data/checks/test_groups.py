@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from winokit.data.checks import find_groups, with_groups
+from winokit.data.checks.groups import find_groups, with_groups
 from winokit.data.formats import read
 from winokit.problem import Dataset
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winokit.data.checks import find_leaks
+from winokit.data.checks.leaks import find_leaks
 from winokit.data.loading import load
 from winokit.data.synthetic import synthetic
 from winokit.problem import Dataset, Problem

@@ -2,8 +2,8 @@ import pytest
 from typer.testing import CliRunner
 
 from winokit.cli.main import app
-from winokit.data.checks import check, fact_pairs, nearest_facts
-from winokit.data.checks.nearest_fact import fact_text
+from winokit.data.checks.checkup import check
+from winokit.data.checks.nearest_fact import fact_pairs, fact_text, nearest_facts
 from winokit.data.formats import write
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem

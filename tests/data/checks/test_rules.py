@@ -1,8 +1,9 @@
 import pytest
 
-from winokit.data.checks import Limits, broken_rules
 from winokit.data.checks.rules import (
+    Limits,
     anchor_present,
+    broken_rules,
     candidates_present,
     length,
     one_blank,
@@ -137,7 +138,7 @@ def test_length_overlap_and_kind_are_rules_of_the_writing_task_alone():
 
 
 def test_what_a_study_collected_is_judged_by_its_rules(twins):
-    from winokit.data.checks import check
+    from winokit.data.checks.checkup import check
 
     collected = twins.with_problems(p.replace(provenance={"study": "one"}) for p in twins)
     assert [finding.message for finding in check([collected], ["rules"])] == ["rule length: broken 6 times"]
@@ -164,7 +165,7 @@ TRUE_ALARMS = {
 
 @pytest.mark.parametrize("name", TRUE_ALARMS)
 def test_public_sets_are_warned_about_for_what_is_wrong_with_them_only(real_file, name):
-    from winokit.data.checks import check
+    from winokit.data.checks.checkup import check
     from winokit.data.loading import load
 
     counts: dict[str, int] = {}

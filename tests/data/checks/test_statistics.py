@@ -1,7 +1,7 @@
 import pytest
 
-from winokit.data.checks import statistics, structure
-from winokit.data.checks.structure import blank_position, clauses, connective, special_words
+from winokit.data.checks.statistics import statistics
+from winokit.data.checks.structure import blank_position, clauses, connective, special_words, structure
 from winokit.data.formats import read
 from winokit.data.loading import load
 from winokit.errors import UnknownName

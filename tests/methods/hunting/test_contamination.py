@@ -1,6 +1,6 @@
 import pytest
 
-from winokit.data.checks import check
+from winokit.data.checks.checkup import check
 from winokit.data.checks.contamination import find_copies
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.building import build_index

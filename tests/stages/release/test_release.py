@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from winokit.data.checks import find_leaks
+from winokit.data.checks.leaks import find_leaks
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import BadInput

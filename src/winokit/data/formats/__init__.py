@@ -1,12 +1,12 @@
 """One file per native format: read, write, recognise. The order of these imports is the order of recognition."""
 
 # isort: off
-from winokit.data.formats import (  # noqa: F401  (importing a module registers its formats)
+from winokit.data.formats import (
     wsc,
     copa,
     knowref,
     trichelair,
-    lmeval,
+    dialects,
     perturbed_wsc,
     winogrande,
     superglue_wsc,
@@ -23,17 +23,3 @@ from winokit.data.formats.files import WrittenFile, read, recognise, write
 from winokit.data.formats.hub import load_hub
 from winokit.data.formats.trichelair import annotate
 from winokit.data.formats.winogender import instantiate
-
-__all__ = [
-    "FORMATS",
-    "FileHead",
-    "Format",
-    "WriteOptions",
-    "WrittenFile",
-    "annotate",
-    "instantiate",
-    "load_hub",
-    "read",
-    "recognise",
-    "write",
-]

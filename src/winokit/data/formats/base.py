@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from winokit.data.formats.fields import BRACKETS
 from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
 from winokit.errors import CannotWrite
 from winokit.problem import BLANK, Card, Problem
@@ -75,6 +76,10 @@ class WriteOptions:
     """WinoGrande: leave the answers out of the rows and write them to a label list beside."""
 
 
+Parse = Callable[[Mapping[str, Any]], Problem]
+Render = Callable[[Problem, WriteOptions], Any]
+
+
 @dataclass(frozen=True)
 class Format:
     """One native format. `render` turns a problem into what `assemble` puts together into the file's text."""
@@ -84,7 +89,7 @@ class Format:
     suffix: str
     recognise: Callable[[FileHead], bool]
     read: Callable[[Source], Iterable[Problem]]
-    render: Callable[[Problem, WriteOptions], Any] | None = None
+    render: Render | None = None
     assemble: Callable[[Sequence[Any]], str] | None = None
     encode: Callable[[str], bytes] = lambda text: text.encode("utf-8")
     header: Callable[[Card], str] | None = None
@@ -99,12 +104,34 @@ MOST_TWINS = 3
 PUBLIC_ID = re.compile(r"[0-9a-f]{16}(?:\.\d+)?")
 """How a qID ends that winokit wrote; it names the group that it was given, however large."""
 
-FORMATS: Registry[Format] = Registry("format")
+FORMATS: Registry[Format] = Registry("format", "winokit.formats")
 
 
-def register(found: Format) -> Format:
+def register(known: Format) -> Format:
     """Add a format to the registry."""
-    return FORMATS.register(found.name)(found)
+    return FORMATS.register(known.name)(known)
+
+
+def json_format(
+    name: str, about: str, keys: Collection[str], render: Render | None = None, *, array: bool = False, **more: Any
+) -> Callable[[Parse], Parse]:
+    """Register a format of JSON lines, or of one JSON array, by the function that makes a problem of a row.
+
+    A file is in it where the first row has these `keys`. What the format does its own way is given by name: `read`,
+    `recognise`, and the other fields of `Format`.
+    """
+
+    def add(parse: Parse) -> Parse:
+        usual: dict[str, Any] = {
+            "recognise": lambda head: (head.array_keys if array else head.json_keys) >= set(keys),
+            "read": lambda source: source.each(source.json_array() if array else source.json_lines(), parse),
+            "render": render,
+            "assemble": json_list if array else json_rows,
+        }
+        register(Format(name, about, ".json" if array else ".jsonl", **{**usual, **more}))
+        return parse
+
+    return add
 
 
 def json_rows(rows: Sequence[dict[str, Any]]) -> str:
@@ -119,8 +146,7 @@ def json_list(rows: Sequence[dict[str, Any]]) -> str:
 
 def need_two(problem: Problem, format_name: str) -> tuple[str, str]:
     """The two candidates of a problem, or a refusal."""
-    if problem.query is not None:
-        raise CannotWrite(f"a yes/no judgement cannot be written as {format_name}: convert it with --as choice first")
+    need_no_query(problem, format_name)
     if len(problem.candidates) != 2:
         raise CannotWrite(f"{len(problem.candidates)} candidates where {format_name} has room for two: use --as binary")
     return problem.candidates[0], problem.candidates[1]
@@ -131,6 +157,14 @@ def need_pronoun(problem: Problem, format_name: str) -> str:
     if problem.pronoun is None:
         raise CannotWrite(f"no pronoun is known for the blank, and {format_name} cannot be written without one")
     return problem.pronoun
+
+
+def with_brackets(problem: Problem, format_name: str) -> str:
+    """The text with its [pronoun] in brackets, or a refusal where it has others."""
+    pronoun = need_pronoun(problem, format_name)
+    if BRACKETS.search(problem.before + pronoun + problem.after):
+        raise CannotWrite(f"its text has [brackets] besides those that {format_name} puts around the pronoun")
+    return f"{problem.before}[{pronoun}]{problem.after}"
 
 
 def need_answer(problem: Problem, format_name: str) -> int:

@@ -6,12 +6,11 @@ substitution engine lowers their first letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, Format, WriteOptions, json_rows, need_two, register
-from winokit.data.formats.source import Source
+from winokit.data.formats.base import Format, WriteOptions, json_format, need_two, register
 from winokit.data.formats.xml_tree import XmlNode, element, elements
 from winokit.errors import Malformed
 from winokit.methods.hunting.causality import CONNECTIVES, premise_of
@@ -88,43 +87,22 @@ def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
     return row | ({} if copa.answer is None else {"label": copa.answer}) | ({"group": copa.group} if copa.group else {})
 
 
-def _read_xml(source: Source) -> Iterable[Problem]:
-    return source.each(elements(source, "item"), parse_item)
-
-
-def _read_rows(source: Source) -> Iterable[Problem]:
-    return source.each(source.json_lines(), parse_row)
-
-
-def _is_xml(head: FileHead) -> bool:
-    return "<copa-corpus" in head.text
-
-
-def _is_rows(head: FileHead) -> bool:
-    return head.json_keys >= {"premise", "choice1", "choice2", "question"}
-
-
 register(
     Format(
         "copa",
         "XML: items with a premise, two alternatives, cause or effect",
         ".xml",
-        _is_xml,
-        _read_xml,
+        lambda head: "<copa-corpus" in head.text,
+        lambda source: source.each(elements(source, "item"), parse_item),
         render_item,
         assemble_items,
         card="copa",
     )
 )
-register(
-    Format(
-        "superglue-copa",
-        "JSON lines: premise, choice1, choice2, question, label 0/1",
-        ".jsonl",
-        _is_rows,
-        _read_rows,
-        render_row,
-        json_rows,
-        card="superglue-copa",
-    )
-)
+json_format(
+    "superglue-copa",
+    "JSON lines: premise, choice1, choice2, question, label 0/1",
+    {"premise", "choice1", "choice2", "question"},
+    render_row,
+    card="superglue-copa",
+)(parse_row)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winokit.errors import Malformed
 from winokit.problem import BLANK
 
 MISSING = object()
+BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 
 def string(row: Mapping[str, Any], key: str) -> str:
@@ -66,6 +68,23 @@ def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
     if not blank or BLANK in after:
         raise Malformed(f"exactly one blank '{BLANK}' expected, found {text.count(BLANK)}", field=key)
     return before, after
+
+
+def bracketed(row: Mapping[str, Any], key: str) -> tuple[str, str, str]:
+    """The text before the one [pronoun] in brackets of a field, the pronoun, and the text after it."""
+    text = string(row, key)
+    marked = list(BRACKETS.finditer(text))
+    if len(marked) != 1:
+        raise Malformed(f"one [pronoun] in brackets expected, found {len(marked)}", field=key)
+    return text[: marked[0].start()], marked[0].group(1), text[marked[0].end() :]
+
+
+def named_answer(named: Mapping[str, str], candidates: Sequence[str]) -> int:
+    """An answer written out, from its one field."""
+    ((key, right),) = named.items()
+    if right not in candidates:
+        raise Malformed(f"one of {' / '.join(candidates)} expected, found {right!r}", field=key)
+    return candidates.index(right)
 
 
 def shown(value: object) -> str:

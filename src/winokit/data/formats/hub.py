@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.data.formats.base import numbering
-from winokit.data.formats.row import parse_row
+from winokit.data.formats.dialects import parse_row
 from winokit.data.known import with_true_card
 from winokit.errors import BadInput, Malformed, MissingExtra
 from winokit.problem import Dataset, Problem

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, Format, WriteOptions, json_rows, register
+from winokit.data.formats.base import WriteOptions, json_format
 from winokit.data.formats.source import Source
 from winokit.errors import Malformed
 from winokit.problem import BLANK, Card, Problem
@@ -100,10 +100,6 @@ def parse_card(row: Mapping[str, Any]) -> Card:
     return Card(human_accuracy=human, **texts)
 
 
-def _read(source: Source) -> Iterable[Problem]:
-    return source.each(_rows(source), parse)
-
-
 def _rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, row in source.json_lines():
         if set(row) == {"card"}:
@@ -115,20 +111,13 @@ def _rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
 
 
-def _recognise(head: FileHead) -> bool:
-    return "candidates" in head.json_keys and ("text" in head.json_keys or "before" in head.json_keys)
-
-
-register(
-    Format(
-        "jsonl",
-        "winokit's own JSON lines: text with one _, candidates, answer from 0, pronoun, group, domain, labels",
-        ".jsonl",
-        _recognise,
-        _read,
-        render,
-        json_rows,
-        header=header,
-        source_ids=True,
-    )
-)
+json_format(
+    "jsonl",
+    "winokit's own JSON lines: text with one _, candidates, answer from 0, pronoun, group, domain, labels",
+    (),
+    render,
+    recognise=lambda head: "candidates" in head.json_keys and bool({"text", "before"} & head.json_keys),
+    read=lambda source: source.each(_rows(source), parse),
+    header=header,
+    source_ids=True,
+)(parse)

@@ -7,17 +7,19 @@ two pronouns; both are mended here, and said in the notes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, Format, WriteOptions, json_list, need_pronoun, need_two, register
+from winokit.data.formats.base import (
+    WriteOptions,
+    json_format,
+    need_two,
+    with_brackets,
+)
 from winokit.data.formats.source import Source
-from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
 
-BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 FLAGS = ("is_pronoun_person", "is_pronoun_plural", "is_pronoun_male", "is_agree_on_gender", "is_agree_on_number")
 # Known slips of the public file, by its "oiginal_id" (sic): what the row should say, judged from its text.
 ERRATA: Mapping[int, Mapping[str, Any]] = {
@@ -32,23 +34,17 @@ ERRATA: Mapping[int, Mapping[str, Any]] = {
 
 def parse(row: Mapping[str, Any]) -> Problem:
     """A problem from an element of the array."""
-    sentence = fields.string(row, "sentence_with_pronoun")
-    pronouns = list(BRACKETS.finditer(sentence))
-    if len(pronouns) != 1:
-        raise Malformed(f"one [pronoun] in brackets expected, found {len(pronouns)}", field="sentence_with_pronoun")
+    before, pronoun, after = fields.bracketed(row, "sentence_with_pronoun")
     candidates = (_only(row, "candidate0"), _only(row, "candidate1"))
     answer = None
     if row.get("correct_candidate") is not None:
-        right = _only(row, "correct_candidate")
-        if right not in candidates:
-            raise Malformed(f"one of {' / '.join(candidates)} expected, found {right!r}", field="correct_candidate")
-        answer = candidates.index(right)
+        answer = fields.named_answer({"correct_candidate": _only(row, "correct_candidate")}, candidates)
     return Problem(
-        sentence[: pronouns[0].start()],
-        sentence[pronouns[0].end() :],
+        before,
+        after,
         candidates,
         answer,
-        pronoun=pronouns[0].group(1),
+        pronoun=pronoun,
         group=fields.optional(row, "group"),
         labels={key: fields.flag(row, key) for key in FLAGS if key in row},
         provenance={"oiginal_id": row["oiginal_id"]} if "oiginal_id" in row else {},
@@ -66,11 +62,8 @@ def _only(row: Mapping[str, Any], key: str) -> str:
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """An element of the array."""
     candidate0, candidate1 = need_two(problem, "knowref")
-    pronoun = need_pronoun(problem, "knowref")
-    if BRACKETS.search(problem.before + pronoun + problem.after):
-        raise CannotWrite("its text has [brackets] besides those that knowref puts around the pronoun")
     row: dict[str, Any] = {
-        "sentence_with_pronoun": f"{problem.before}[{pronoun}]{problem.after}",
+        "sentence_with_pronoun": with_brackets(problem, "knowref"),
         "candidate0": [candidate0],
         "candidate1": [candidate1],
     }
@@ -109,20 +102,13 @@ def _is_broken(row: Mapping[str, Any]) -> bool:
     return row.get("candidate0") == row.get("candidate1") or str(row.get("sentence_with_pronoun")).count("[") > 1
 
 
-def _recognise(head: FileHead) -> bool:
-    return head.array_keys >= {"sentence_with_pronoun", "candidate0", "candidate1"}
-
-
-register(
-    Format(
-        "knowref",
-        "JSON array: sentence_with_pronoun in [brackets], candidate0, candidate1, correct_candidate",
-        ".json",
-        _recognise,
-        _read,
-        render,
-        json_list,
-        source_ids=True,
-        card="knowref",
-    )
-)
+json_format(
+    "knowref",
+    "JSON array: sentence_with_pronoun in [brackets], candidate0, candidate1, correct_candidate",
+    {"sentence_with_pronoun", "candidate0", "candidate1"},
+    render,
+    array=True,
+    read=_read,
+    source_ids=True,
+    card="knowref",
+)(parse)

@@ -13,7 +13,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, Format, WriteOptions, json_rows, need_one_blank, need_two, register
+from winokit.data.formats.base import (
+    WriteOptions,
+    json_format,
+    need_one_blank,
+    need_two,
+)
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -85,19 +90,11 @@ def _original_ids(source: Source) -> dict[int, str]:
     return ids
 
 
-def _recognise(head: FileHead) -> bool:
-    return head.json_keys >= {"sentence", "option1", "option2", "pair_number", "qID"}
-
-
-register(
-    Format(
-        "perturbed-wsc",
-        "JSON lines: WinoGrande's fields, pair_number, a qID that links to the original, flags",
-        ".jsonl",
-        _recognise,
-        _read,
-        render,
-        json_rows,
-        card="perturbed-wsc",
-    )
-)
+json_format(
+    "perturbed-wsc",
+    "JSON lines: WinoGrande's fields, pair_number, a qID that links to the original, flags",
+    {"sentence", "option1", "option2", "pair_number", "qID"},
+    render,
+    read=_read,
+    card="perturbed-wsc",
+)(parse)

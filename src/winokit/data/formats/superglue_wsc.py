@@ -7,15 +7,16 @@ sentence into problems with candidates.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, Format, WriteOptions, json_rows, need_pronoun, register
-from winokit.data.formats.source import Source
+from winokit.data.formats.base import WriteOptions, json_format, need_pronoun
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
 
+KEYS = ({"text", "target"}, {"text", "span1_text", "span2_text"})
+"""Of the authors' rows, and of the flat ones on the Hugging Face hub."""
 YES_NO = ("no", "yes")
 MARKS = ".,;:!?"
 NEAR = 3  # how many words beside its index a pronoun may stand: one row of the validation split is off by one
@@ -90,23 +91,11 @@ def _first_word_index(text: str, span: str) -> int:
     return len(text[: max(start, 0)].split())
 
 
-def _read(source: Source) -> Iterable[Problem]:
-    return source.each(source.json_lines(), parse)
-
-
-def _recognise(head: FileHead) -> bool:
-    return head.json_keys >= {"text", "target"} or head.json_keys >= {"text", "span1_text", "span2_text"}
-
-
-register(
-    Format(
-        "superglue-wsc",
-        "JSON lines: text and two spans; a yes/no judgement a row (--as choice merges them)",
-        ".jsonl",
-        _recognise,
-        _read,
-        render,
-        json_rows,
-        card="superglue-wsc",
-    )
-)
+json_format(
+    "superglue-wsc",
+    "JSON lines: text and two spans; a yes/no judgement a row (--as choice merges them)",
+    (),
+    render,
+    recognise=lambda head: any(head.json_keys >= keys for keys in KEYS),
+    card="superglue-wsc",
+)(parse)

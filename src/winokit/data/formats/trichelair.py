@@ -10,47 +10,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import (
-    FileHead,
-    Format,
     WriteOptions,
-    json_list,
+    json_format,
     need_answer,
-    need_pronoun,
     need_two,
-    register,
+    with_brackets,
 )
-from winokit.data.formats.source import Source
-from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Dataset, Problem
 
-BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 FLAGS = {"is_switchable": "switchable", "is_associative": "associative"}
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
     """A problem with the labels its row has."""
-    sentence = fields.string(row, "sentence")
-    pronouns = list(BRACKETS.finditer(sentence))
-    if len(pronouns) != 1:
-        raise Malformed(f"one [pronoun] in brackets expected, found {len(pronouns)}", field="sentence")
+    before, pronoun, after = fields.bracketed(row, "sentence")
     candidates = (fields.string(row, "answer0"), fields.string(row, "answer1"))
-    right = fields.string(row, "correct_answer")
-    if right not in candidates:
-        raise Malformed(f"one of {' / '.join(candidates)} expected, found {right!r}", field="correct_answer")
     labels: dict[str, Any] = {name: fields.flag(row, key) for key, name in FLAGS.items() if key in row}
     if "sentence_switched" in row:
         labels["switched"] = fields.string(row, "sentence_switched")
     return Problem(
-        sentence[: pronouns[0].start()],
-        sentence[pronouns[0].end() :],
+        before,
+        after,
         candidates,
-        candidates.index(right),
-        pronoun=pronouns[0].group(1),
+        fields.named_answer({"correct_answer": fields.string(row, "correct_answer")}, candidates),
+        pronoun=pronoun,
         labels=labels,
         provenance={"index": row["index"]} if "index" in row else {},
     )
@@ -59,12 +46,9 @@ def parse(row: Mapping[str, Any]) -> Problem:
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row with whichever labels the problem has."""
     answer0, answer1 = need_two(problem, "trichelair")
-    pronoun = need_pronoun(problem, "trichelair")
     need_answer(problem, "trichelair")
-    if BRACKETS.search(problem.before + pronoun + problem.after):
-        raise CannotWrite("its text has [brackets] besides those that trichelair puts around the pronoun")
     row: dict[str, Any] = {
-        "sentence": f"{problem.before}[{pronoun}]{problem.after}",
+        "sentence": with_brackets(problem, "trichelair"),
         "answer0": answer0,
         "answer1": answer1,
         "correct_answer": problem.right,
@@ -111,29 +95,11 @@ def _letters(text: str) -> str:
     return re.sub(r"[^\w\[\]|]|_", "", text.casefold())
 
 
-def _read(source: Source) -> Iterable[Problem]:
-    return source.each(source.json_array(), parse)
-
-
-def read_labels(path: Path, lenient: bool = False) -> Dataset:
-    """A label file as a dataset of its own."""
-    source = Source(path, lenient=lenient)
-    return Dataset(list(_read(source)), notes=source.notes)
-
-
-def _recognise(head: FileHead) -> bool:
-    return head.array_keys >= {"sentence", "answer0", "answer1", "correct_answer"}
-
-
-register(
-    Format(
-        "trichelair",
-        "JSON array: sentence with the [pronoun], answer0, answer1, correct_answer, is_switchable / is_associative",
-        ".json",
-        _recognise,
-        _read,
-        render,
-        json_list,
-        card="trichelair",
-    )
-)
+json_format(
+    "trichelair",
+    "JSON array: sentence with the [pronoun], answer0, answer1, correct_answer, is_switchable / is_associative",
+    {"sentence", "answer0", "answer1", "correct_answer"},
+    render,
+    array=True,
+    card="trichelair",
+)(parse)

@@ -13,14 +13,11 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import (
-    FileHead,
-    Format,
     WriteOptions,
-    json_rows,
+    json_format,
     need_answer,
     need_one_blank,
     need_two,
-    register,
 )
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import Malformed
@@ -97,20 +94,13 @@ def _labelled(problems: list[Problem], path: Path) -> Iterator[Problem]:
             raise error.at(str(path), line) from None
 
 
-def _recognise(head: FileHead) -> bool:
-    return head.json_keys >= KEYS and "pair_number" not in head.json_keys
-
-
-register(
-    Format(
-        "winogrande",
-        "JSON lines: qID, sentence with one _, option1, option2, answer 1/2",
-        ".jsonl",
-        _recognise,
-        _read,
-        render,
-        json_rows,
-        source_ids=True,
-        card="winogrande",
-    )
-)
+json_format(
+    "winogrande",
+    "JSON lines: qID, sentence with one _, option1, option2, answer 1/2",
+    KEYS,
+    render,
+    read=_read,
+    recognise=lambda head: head.json_keys >= KEYS and "pair_number" not in head.json_keys,
+    source_ids=True,
+    card="winogrande",
+)(parse)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.row import parse_row
+from winokit.data.formats.dialects import parse_row
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched

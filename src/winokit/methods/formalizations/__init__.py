@@ -1,6 +1,6 @@
 """Six ways for a fine-tuned model to read a problem, to be trained on it and to decide it. One short file each."""
 
-from winokit.methods.formalizations import (  # noqa: F401  (importing a module registers its formalization)
+from winokit.methods.formalizations import (
     mc_mlm,
     mc_sent,
     mc_sent_no_pair_loss,

@@ -1,6 +1,6 @@
 """Model + problem -> score per candidate. One short file a scoring."""
 
-from winokit.methods.scoring import (  # noqa: F401  (importing a module registers its scoring)
+from winokit.methods.scoring import (
     ask,
     attention,
     full,

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from math import log10
 from typing import Any
 
-from winokit.data.checks import Leak, Statistics, statistics, structure
+from winokit.data.checks.leaks import Leak
+from winokit.data.checks.statistics import Statistics, statistics
+from winokit.data.checks.structure import structure
 from winokit.problem import Dataset
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.crossing import SAID, Crossing

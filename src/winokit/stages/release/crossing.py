@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from winokit.data.checks import Leak, find_duplicates, find_leaks
+from winokit.data.checks.duplicates import find_duplicates
+from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.problem import Dataset
 

@@ -16,7 +16,7 @@ from winokit.errors import BadInput
 from winokit.files import write_whole
 
 if TYPE_CHECKING:
-    from winokit.data.checks import Finding
+    from winokit.data.checks.checkup import Finding
 
 MANIFEST = "manifest.json"
 SCHEMA = 1
@@ -97,7 +97,7 @@ def described(path: Path) -> dict[str, Any]:
 def changed_files(folder: Path) -> list[Finding]:
     """Files that are missing, changed or not the manifest's."""
     # Imported here, as below: checks read problems, which to write a manifest or to grade need not.
-    from winokit.data.checks import Finding
+    from winokit.data.checks.checkup import Finding
 
     said: dict[str, Any] = read_manifest(folder)["files"]
     found = []

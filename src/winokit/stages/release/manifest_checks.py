@@ -9,7 +9,8 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
-from winokit.data.checks import Finding, find_groups
+from winokit.data.checks.checkup import Finding
+from winokit.data.checks.groups import find_groups
 from winokit.data.formats.source import Source
 from winokit.data.formats.winogrande import labels_path
 from winokit.errors import BadInput

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from winokit.data.checks import Leak
+from winokit.data.checks.leaks import Leak
 from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.files import write_whole

@@ -1,4 +1,8 @@
-"""Rows that come from anywhere (a hub, a harness log): which dialect they speak is told by their keys."""
+"""Rows that come from anywhere (a hub, a harness log): which dialect they speak is told by their keys.
+
+Sample logs of lm-evaluation-harness (`--log_samples`) are read, from each row's `doc`, and not written. The log's
+`target` is the text to continue, not the answer; the answer is taken from the doc.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from winokit.data.formats import copa, fields, jsonl, knowref, superglue_wsc, trichelair, winogrande
+from winokit.data.formats.base import json_format
 from winokit.errors import Malformed
 from winokit.problem import Problem
 
@@ -42,3 +47,12 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
         if keys <= row.keys():
             return parse(row)
     raise Malformed(f"no known dialect has the fields {', '.join(map(str, row))}")
+
+
+@json_format("lmeval", "sample logs of lm-evaluation-harness (read only)", {"doc_id", "doc"}, assemble=None)
+def parse_sample(row: Mapping[str, Any]) -> Problem:
+    """The problem of a logged sample."""
+    doc = row.get("doc")
+    if not isinstance(doc, dict):
+        raise Malformed(f"the evaluated document expected, found {fields.shown(doc)}", field="doc")
+    return parse_row(doc)
