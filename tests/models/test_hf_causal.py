@@ -443,10 +443,10 @@ def test_a_sequence_to_sequence_model_is_no_causal_one(tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ("kind=chat", "No kind of hf: model named 'chat'"),
-        ("dtype=int3", "No dtype named 'int3'"),
+        ("kind=chat", "No value of option kind named 'chat'"),
+        ("dtype=int3", "No value of option dtype named 'int3'"),
         ("device=abacus", "No device named 'abacus'"),
-        ("budget=none", "budget: a number of tokens expected"),
+        ("budget=none", "option budget: a whole number of at least 1 expected"),
         ("colour=red", "No option of 'hf' models named 'colour'"),
     ],
 )

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from winokit.errors import BadInput
 from winokit.models.base import Answer, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.packing import packed
 from winokit.models.reading import WINDOW, Guess, Ids, TextReading, assembled, lookups, planned, windows
@@ -41,17 +40,13 @@ LONGEST = 512
 """Tokens the model has positions for, [CLS] and [SEP] included."""
 BUDGET = 1024
 """Padded tokens of a batch."""
-MOST_THREADS = 1024
 
 
 def load(spec: Spec) -> BuiltinModel:
     """Load the built-in model; the only option is the number of `threads`."""
-    if spec.place:
-        raise BadInput(f"builtin: there is only one, so that nothing may follow it; found {spec.place!r}")
-    asked = spec.only("threads").get("threads")
-    if asked is not None and not (asked.isdecimal() and 0 < int(asked) <= MOST_THREADS):
-        raise BadInput(f"builtin: threads must be a whole number from 1 to {MOST_THREADS}, not {asked!r}")
-    return BuiltinModel(str(spec), int(asked) if asked else usable_threads())
+    spec.no_place()
+    spec.only("threads")
+    return BuiltinModel(str(spec), spec.number("threads", usable_threads(), least=1, most=1024))
 
 
 def usable_threads() -> int:

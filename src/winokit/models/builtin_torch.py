@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from winokit.errors import MissingExtra
+from winokit.models.builtin import FOLDER, LONGEST
 
 if TYPE_CHECKING:
     from transformers import BertForMaskedLM, PreTrainedTokenizerFast
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
-FOLDER = files("winokit") / "assets" / "minilm-mlm"
-LAYERS, HEADS, LONGEST = 6, 12, 512
+LAYERS, HEADS = 6, 12
 
 # Field numbers and element types, from onnx.proto.
 GRAPH, INITIALIZER = 7, 5

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput
 from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import ChatClient, ChatToken, Completion, Messages, ServerManners
 from winokit.models.registry import Spec
@@ -47,31 +47,29 @@ UNSURE = re.compile(
 
 def load(spec: Spec) -> ChatModel:
     """The model of a server, as the SPEC names both. Nothing is sent yet."""
-    given = spec.only(
+    spec.only(
         *("concurrency", "timeout", "retries", "delay", "temperature", "max_tokens", "logprobs", "system", "seed"),
         "key_env",
     )
     name, url = _name_and_url(spec)
-    logprobs = given.get("logprobs", "auto")
-    if logprobs not in ("auto", "on", "off"):
-        raise UnknownName("value of option logprobs", logprobs, ("auto", "on", "off"))
+    logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
     manners = ServerManners(
-        concurrency=int(_number(spec, "concurrency", 8, least=1, whole=True)),
-        timeout=_number(spec, "timeout", 60, least=0.001),
-        retries=int(_number(spec, "retries", 6, whole=True)),
-        delay=_number(spec, "delay", 1),
+        concurrency=spec.number("concurrency", 8, least=1),
+        timeout=spec.number("timeout", 60.0, least=0.001),
+        retries=spec.number("retries", 6),
+        delay=spec.number("delay", 1.0),
     )
     settings: dict[str, str | float] = {
         "model": name,
-        "temperature": _number(spec, "temperature", 0),
-        "max_tokens": int(_number(spec, "max_tokens", 512, least=1, whole=True)),
+        "temperature": spec.number("temperature", 0.0),
+        "max_tokens": spec.number("max_tokens", 512, least=1),
     }
-    if "seed" in given:
-        settings["seed"] = int(_number(spec, "seed", 0, whole=True))
+    if "seed" in spec.options:
+        settings["seed"] = spec.number("seed", 0)
     if logprobs != "off":
         settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     client = ChatClient(url, _key(spec), settings, manners, needs_logprobs=logprobs == "on")
-    return ChatModel(str(spec), client, given.get("system", ""))
+    return ChatModel(str(spec), client, spec.options.get("system", ""))
 
 
 class ChatModel:
@@ -269,15 +267,3 @@ def _key(spec: Spec) -> str | None:
     if not (key.isascii() and key.isprintable()):
         raise BadInput("chat: the API key has characters that no HTTP header can carry")
     return key or None
-
-
-def _number(spec: Spec, name: str, default: float, *, least: float = 0, whole: bool = False) -> float:
-    given = spec.options.get(name, str(default))
-    try:
-        number = float(given)
-    except ValueError:
-        number = -1
-    if not isfinite(number) or number < least or (whole and number != int(number)):
-        kind = "a whole number" if whole else "a number"
-        raise BadInput(f"chat: option {name}: {kind} of at least {least:g} expected, found {given!r}")
-    return number

@@ -69,10 +69,10 @@ class Completion:
 class ServerManners:
     """How hard a server is pressed: requests at once, seconds for each, tries after the first, first pause."""
 
-    concurrency: int = 8
-    timeout: float = 60.0
-    retries: int = 6
-    delay: float = 1.0
+    concurrency: int
+    timeout: float
+    retries: int
+    delay: float
 
 
 class _Failed(Exception):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,8 @@ BATCH = 512
 
 def load(spec: Spec) -> GgufModel:
     """The model in the file that the SPEC names."""
-    options = {name: _whole_number(spec, name, default) for name, default in DEFAULTS.items()}
     spec.only(*DEFAULTS, "bos")
+    options = {name: spec.number(name, default, least=-inf) for name, default in DEFAULTS.items()}
     bos = spec.switch("bos")
     path = Path(spec.place_or_fail("FILE.gguf"))
     if not path.is_file():
@@ -200,11 +201,3 @@ def _borders(text: str, spellings: Sequence[bytes]) -> list[int]:
 
 def _common_start(one: Sequence[int], other: Sequence[int]) -> int:
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _whole_number(spec: Spec, name: str, default: int) -> int:
-    given = spec.options.get(name, str(default))
-    try:
-        return int(given)
-    except ValueError:
-        raise BadInput(f"gguf: option {name}: a whole number expected, found {given!r}") from None

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from textwrap import shorten
@@ -42,6 +42,8 @@ OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budge
 DEVICE = "WINOKIT_DEVICE"
 """The variable that names the device of models whose SPEC names none."""
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 16384
+"""Padded tokens of a batch of masked and sequence-to-sequence models, where the SPEC does not say."""
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 TRAINED = "winokit.json"
 """A folder of `winokit train` has this file. It judges whole problems, so that its loader lives above this package."""
@@ -73,13 +75,13 @@ class HfSettings:
         device = _device(options.get("device"))
         return cls(
             place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
-            kind=_one_of("kind of hf: model", options.get("kind"), KINDS),
-            dtype=_one_of("dtype", options.get("dtype"), DTYPES) or ("float32" if device == "cpu" else "auto"),
+            kind=spec.choice("kind", KINDS),
+            dtype=spec.choice("dtype", DTYPES) or ("float32" if device == "cpu" else "auto"),
             device=device,
             revision=options.get("revision"),
             adapter=options.get("adapter"),
             gguf_file=options.get("gguf_file"),
-            budget=_positive("budget", options.get("budget")),
+            budget=spec.number("budget", 0, least=1) or None,
             bos=spec.switch("bos"),
         )
 
@@ -207,6 +209,30 @@ def out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in said or "can't allocate memory" in said
 
 
+def padded(texts: Sequence[Sequence[int]], pad: int, device: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids padded on the right, and where they are not padding, both of shape (texts, longest)."""
+    length = max(map(len, texts))
+    ids = torch.tensor([[*text, *[pad] * (length - len(text))] for text in texts], device=device)
+    attended = torch.tensor([[1] * len(text) + [0] * (length - len(text)) for text in texts], device=device)
+    return ids, attended
+
+
+class HfModel:
+    """What a masked or sequence-to-sequence model has once it is loaded."""
+
+    def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any) -> None:
+        self.spec, self.settings, self.tokenizer, self.model = spec, settings, tokenizer, model
+        self.budget = settings.budget or (BUDGET_ON_CPU if model.device.type == "cpu" else BUDGET_ELSEWHERE)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Weights, tokenizer, precision."""
+        return fingerprint(self.settings)
+
+    def _padded(self, texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        return padded(texts, self.tokenizer.pad_token_id or 0, self.model.device)
+
+
 def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:
     """Call a `from_pretrained` without its chatter, its complaints put in one line."""
     try:
@@ -298,17 +324,3 @@ def _device(name: str | None) -> str:
     if (device.index or 0) >= there.get(device.type, 1):
         raise BadInput(f"device {name!r}: not on this machine; use device=cpu")
     return str(device)
-
-
-def _one_of(what: str, value: str | None, known: tuple[str, ...]) -> str | None:
-    if value is not None and value not in known:
-        raise UnknownName(what, value, known)
-    return value
-
-
-def _positive(what: str, value: str | None) -> int | None:
-    if value is None:
-        return None
-    if not value.isdecimal() or int(value) == 0:
-        raise BadInput(f"{what}: a number of tokens expected, found {value!r}")
-    return int(value)

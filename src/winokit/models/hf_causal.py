@@ -41,8 +41,9 @@ from winokit.models.base import (
     cannot,
 )
 from winokit.models.boundary import Boundary, EncodedText, joined, parts_of
-from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory
+from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory, padded
 from winokit.models.packing import Scored, Tree, forest, packed, singles
+from winokit.models.reading import POOLINGS
 from winokit.models.registry import Spec
 
 CPU_BUDGET, GPU_BUDGET = 512, 4096
@@ -56,7 +57,6 @@ SAMPLE = (
     Continuation("The cup stood", " on the table."),
     Continuation("A spoon", " fell."),
 )
-POOLINGS = ("mean", "first", "span")
 CONTEXT_SIZES = ("n_positions", "max_position_embeddings", "n_ctx")
 WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
 
@@ -206,8 +206,7 @@ class CausalReader:
 
     def _rows(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
         """Token ids padded on the right, where no causal model looks."""
-        length = max(len(row) for row in tokens)
-        return torch.tensor([[*row, *[0] * (length - len(row))] for row in tokens], device=self.device)
+        return padded(tokens, 0, self.device)[0]
 
     def _as_trees(self, trees: Sequence[Tree], length: int) -> dict[str, Any]:
         """Positions and mask that make rows trees; padding sees itself, since it must see something."""

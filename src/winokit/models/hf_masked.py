@@ -20,7 +20,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -31,9 +30,9 @@ import transformers
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.hf import (
+    HfModel,
     HfSettings,
     check_whole,
-    fingerprint,
     halving,
     load_parts,
     load_tokenizer,
@@ -43,8 +42,6 @@ from winokit.models.packing import packed
 from winokit.models.reading import WINDOW, Gaze, Guess, Ids, TextReading, assembled, lookups, planned, read, windows
 from winokit.models.registry import Spec
 
-BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 16384
-"""Padded tokens of a batch, where the SPEC does not say."""
 ATTENTION_BUDGET = 1 << 17
 """Rows times squared length of a batch whose attention is kept: 200 MB where layers times heads is 384."""
 PROBE = ("The cup fell.", "Nora put the cup on the table, and it fell.")
@@ -67,20 +64,15 @@ def load(spec: Spec, settings: HfSettings) -> MaskedModel:
     return MaskedModel(str(spec), settings, tokenizer, network, has_head=not missing)
 
 
-class MaskedModel:
+class MaskedModel(HfModel):
     """A masked language model, loaded. A sentence encoder, which came without its head, gives vectors only."""
 
     kind = "masked"
 
     def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any, *, has_head: bool = True) -> None:
-        self.spec = spec
+        super().__init__(spec, settings, tokenizer, model)
         self.can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Attention, Embed} if has_head else {Embed})
-        self.settings = settings
-        self.tokenizer = tokenizer
-        self.model = model
         self.longest = most_tokens(model)
-        on_cpu = model.device.type == "cpu"
-        self.budget = settings.budget or (BUDGET_ON_CPU if on_cpu else BUDGET_ELSEWHERE)
         self.gathers = self._head_takes_positions()
         self.pads = self._padding_is_ignored()
 
@@ -89,11 +81,6 @@ class MaskedModel:
         """How texts are read."""
         where = "logits where masked" if self.gathers else "logits everywhere"
         return where if self.pads else f"{where}, texts of one length a batch"
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Weights, tokenizer, precision."""
-        return fingerprint(self.settings)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
@@ -136,7 +123,7 @@ class MaskedModel:
     def _attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
         """Each request with what its source pays to each target, by layer and head."""
         with eager(self.model):
-            layers = self.model.base_model(**self._padded([ids for ids, _ in batch]), output_attentions=True).attentions
+            layers = self.model.base_model(**self._inputs([ids for ids, _ in batch]), output_attentions=True).attentions
         length = max(len(ids) for ids, _ in batch)
         if not layers or layers[0] is None or layers[0].shape[-2:] != (length, length):
             raise BadInput(f"{self.spec}: {type(self.model).__name__} does not tell what each token pays to each")
@@ -148,7 +135,7 @@ class MaskedModel:
 
     def _vectors(self, batch: Sequence[tuple[Ids, list[tuple[int, list[int]]]]]) -> list[list[tuple[int, Vector]]]:
         """Each request with the mean of its hidden states."""
-        hidden = self.model.base_model(**self._padded([ids for ids, _ in batch])).last_hidden_state
+        hidden = self.model.base_model(**self._inputs([ids for ids, _ in batch])).last_hidden_state
         return [
             [(request, hidden[row, positions].float().mean(0).cpu().numpy()) for request, positions in pools]
             for row, (_, pools) in enumerate(batch)
@@ -160,18 +147,13 @@ class MaskedModel:
         found: torch.Tensor
         if gather:
             with only_at(self.model.base_model, rows, columns):
-                found = self.model(**self._padded(texts)).logits[0]
+                found = self.model(**self._inputs(texts)).logits[0]
         else:
-            found = self.model(**self._padded(texts)).logits[rows, columns]
+            found = self.model(**self._inputs(texts)).logits[rows, columns]
         return found
 
-    def _padded(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
-        ids = torch.full((len(texts), max(map(len, texts))), self.tokenizer.pad_token_id or 0)
-        attended = torch.zeros_like(ids)
-        for row, text in enumerate(texts):
-            ids[row, : len(text)] = torch.tensor(text)
-            attended[row, : len(text)] = 1
-        return {"input_ids": ids.to(self.model.device), "attention_mask": attended.to(self.model.device)}
+    def _inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
+        return dict(zip(("input_ids", "attention_mask"), self._padded(texts), strict=True))
 
     def _head_takes_positions(self) -> bool:
         """Whether the head, given some positions only, says of them what it says among all.

@@ -17,7 +17,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import torch
@@ -38,13 +37,10 @@ from winokit.models.base import (
     cannot,
 )
 from winokit.models.boundary import moved
-from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights
+from winokit.models.hf import HfModel, HfSettings, halving, load_tokenizer, load_weights
 from winokit.models.packing import packed
 from winokit.models.reading import WINDOW, Ids, TextReading, read, windows
 from winokit.models.registry import Spec
-
-BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 16384
-"""Padded tokens of a batch, where the SPEC does not say; a decoded text counts with the prompt it answers."""
 
 Logprobs: TypeAlias = list[float]
 
@@ -111,27 +107,17 @@ def load(spec: Spec, settings: HfSettings) -> Seq2SeqModel:
     return Seq2SeqModel(str(spec), settings, tokenizer, load_weights(transformers.AutoModelForSeq2SeqLM, settings))
 
 
-class Seq2SeqModel:
+class Seq2SeqModel(HfModel):
     """A sequence-to-sequence language model, loaded."""
 
     kind = "seq2seq"
     can: frozenset[type] = frozenset({Ask, Continuation, Embed})
 
     def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any) -> None:
-        self.spec = spec
-        self.settings = settings
-        self.tokenizer = tokenizer
-        self.model = model
+        super().__init__(spec, settings, tokenizer, model)
         self.start = start_token(settings.place, model)
         self.longest = most_tokens(model.config, "encoder")
         self.longest_target = most_tokens(model.config, "decoder")
-        on_cpu = model.device.type == "cpu"
-        self.budget = settings.budget or (BUDGET_ON_CPU if on_cpu else BUDGET_ELSEWHERE)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Weights, tokenizer, precision."""
-        return fingerprint(self.settings)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest prompts first."""
@@ -221,14 +207,6 @@ class Seq2SeqModel:
         scored = logits[numbers, positions].float()
         values = iter((scored[range(len(tokens)), tokens] - scored.logsumexp(-1)).tolist())
         return [[next(values) for _ in row.target.own()] for row in rows]
-
-    def _padded(self, texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Token ids padded on the right, and where they are not padding."""
-        length = max(len(text) for text in texts)
-        pad = self.tokenizer.pad_token_id or 0
-        ids = torch.tensor([[*text, *[pad] * (length - len(text))] for text in texts], device=self.model.device)
-        attended = torch.tensor([[1] * len(text) + [0] * (length - len(text)) for text in texts], device=ids.device)
-        return ids, attended
 
 
 def start_token(place: str, model: Any) -> int:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from math import log
+from math import inf, log
 from random import Random
 
 import numpy as np
 
-from winokit.errors import BadInput
 from winokit.models.base import (
     Answer,
     Ask,
@@ -41,13 +40,9 @@ LAYERS, HEADS = 2, 4
 
 def load(spec: Spec) -> RandomModel:
     """The guesser with the seed of the SPEC."""
-    if spec.place:
-        raise BadInput(f"random: nothing expected after the colon, found {spec.place!r}")
-    seed = spec.only("seed").get("seed", "0")
-    try:
-        return RandomModel(int(seed), str(spec))
-    except ValueError:
-        raise BadInput(f"random: option seed: a whole number expected, found {seed!r}") from None
+    spec.no_place()
+    spec.only("seed")
+    return RandomModel(spec.number("seed", 0, least=-inf), str(spec))
 
 
 class RandomModel:

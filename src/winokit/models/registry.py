@@ -6,15 +6,19 @@ have their own: `ensemble:hf:a?bos=on+hf:b`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated
+from math import inf
+from typing import Annotated, TypeVar
 from urllib.parse import parse_qsl
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Model
 from winokit.registry import Registry
 from winokit.settings import Help
+
+N = TypeVar("N", int, float)
 
 MODEL_HELP = (
     "builtin, random, hf:NAME_OR_DIR, gguf:FILE, chat:MODEL@URL, ngram:FILE, hunter:INDEX, ensemble:A+B, "
@@ -60,12 +64,35 @@ class Spec:
                 raise UnknownName(f"option of {self.prefix!r} models", name, known)
         return self.options
 
+    def choice(self, name: str, known: Sequence[str]) -> str | None:
+        """The value of an option, which must be one of `known`; None where it is not given."""
+        value = self.options.get(name)
+        if value is not None and value not in known:
+            raise UnknownName(f"value of option {name}", value, known)
+        return value
+
     def switch(self, name: str) -> bool | None:
         """Whether an option is `on`; None where it is not given."""
-        said = self.options.get(name)
-        if said not in (None, "on", "off"):
-            raise UnknownName(f"value of option {name}", str(said), ("on", "off"))
-        return None if said is None else said == "on"
+        value = self.choice(name, ("on", "off"))
+        return None if value is None else value == "on"
+
+    def number(self, name: str, default: N, least: float = 0, most: float = inf) -> N:
+        """The value of an option as a finite number of the default's type, within bounds."""
+        if name not in self.options:
+            return default
+        given, kind = self.options[name], type(default)
+        with suppress(ValueError):
+            number = kind(given)
+            if least <= number <= most and number < inf:
+                return number
+        what = "a whole number" if kind is int else "a number"
+        within = f" from {least:g} to {most:g}" if most < inf else f" of at least {least:g}" if least > -inf else ""
+        raise BadInput(f"{self.prefix}: option {name}: {what}{within} expected, found {given!r}")
+
+    def no_place(self) -> None:
+        """Refuse a place, where there is only one model."""
+        if self.place:
+            raise BadInput(f"{self.prefix}: nothing expected after the colon, found {self.place!r}")
 
     def place_or_fail(self, what: str) -> str:
         """The place, which must be given."""

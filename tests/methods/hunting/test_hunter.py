@@ -147,7 +147,7 @@ def test_what_determines_the_answers_is_in_the_fingerprint(index, index_path):
         ("hunter:nowhere.db", BadInput, "no such index"),
         ("hunter:INDEX?sets=hole", UnknownName, "Did you mean 'whole'"),
         ("hunter:INDEX?by=luck", UnknownName, "No way of hunting named 'luck'"),
-        ("hunter:INDEX?limit=none", BadInput, "a number above 0 expected"),
+        ("hunter:INDEX?limit=none", BadInput, "option limit: a whole number of at least 1 expected"),
         ("hunter:INDEX?set=whole", UnknownName, "option of 'hunter' models"),
     ],
 )

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import UnknownName
 from winokit.methods.hunting.association import associate
 from winokit.methods.hunting.causality import causal_scores
 from winokit.methods.hunting.decide import AGENT, Evidence, HuntDecision, decide
@@ -177,15 +177,12 @@ def load(spec: Spec) -> Hunter:
     """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=rules`."""
     options = spec.only("sets", "synonyms", "by", "limit", "parser")
     corpus = open_corpus(spec.place_or_fail("an index, or the address of an OpenSearch index,"))
-    limit = options.get("limit", str(LIMIT))
-    if not limit.isdigit() or not int(limit):
-        raise BadInput(f"{spec}: option limit: a number above 0 expected, found {limit!r}")
     return Hunter(
         corpus,
         spec=str(spec),
         by=options.get("by", "evidence"),
         sets=options["sets"].split(",") if "sets" in options else DEFAULT_SETS,
         synonyms=load_synonyms(options.get("synonyms")),
-        limit=int(limit),
+        limit=spec.number("limit", LIMIT, least=1),
         parser=options.get("parser", "auto"),
     )
