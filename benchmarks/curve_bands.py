@@ -16,8 +16,7 @@ from scipy import special
 
 from winokit.methods.metrics import fit_log, leaderboard_auc
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.curve.fit import CurveGoal, series_of
-from winokit.stages.curve.points import CurvePoint, PointScore
+from winokit.stages.curve.fit import CurveGoal, CurvePoint, PointScore, series_of
 
 SIZES = (160, 640, 2_558, 10_234)
 GOAL = 80.0

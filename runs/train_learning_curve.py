@@ -12,12 +12,11 @@ from pathlib import Path
 from common import Options, Outcome, run
 from trained import curve_outcome, settings_arguments, settings_of
 
-from winokit.cli.common import progress_bar
+from winokit.drawing.tables import progress_bar
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import TrainSettings
 from winokit.stages.curve.nested import NestedGrowth
-from winokit.stages.curve.run import LearningCurve, learning_curve
-from winokit.stages.curve.trainings import CurveDesign
+from winokit.stages.curve.run import CurveDesign, LearningCurve, learning_curve
 
 PAPER = TrainSettings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 SIZES = ("xs", "s", "m", "l", "xl")

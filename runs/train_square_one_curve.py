@@ -15,12 +15,11 @@ from common import Options, Outcome, run
 from square_one import special_words, unfolded
 from trained import curve_outcome, settings_arguments, settings_of
 
-from winokit.cli.common import progress_bar
+from winokit.drawing.tables import progress_bar
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import TrainSettings
 from winokit.stages.curve.nested import NestedGrowth
-from winokit.stages.curve.run import LearningCurve, learning_curve
-from winokit.stages.curve.trainings import CurveDesign
+from winokit.stages.curve.run import CurveDesign, LearningCurve, learning_curve
 
 PAPER = TrainSettings("mc-sent", learning_rate=1e-5, epochs=8, batch_size=8)
 SIZES = (0, 100, 500, 1000, 2000, 4000, 6000, 8000, 10_000, 12_000, 14_000, 16_000)

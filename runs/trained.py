@@ -46,14 +46,10 @@ def settings_of(options: Options, paper: TrainSettings) -> TrainSettings:
 
 def curve_outcome(options: Options, curve: Callable[[str, Path], LearningCurve]) -> Outcome:
     """The learning curves of every model: a table each, and its page in the output folder."""
-    from winokit.stages.curve.page import write_curve_page
-
     tables, rows = [], []
     for spec in options.models:
         out = options.out / short(spec).replace(":", "-")
-        found = curve(spec, out)
-        found.save(out)
-        write_curve_page(found, out / "report")
+        found = curve(spec, out).save(out)
         tables += [f"{short(spec)}:", *_curve_tables(found), *found.warnings]
         rows += rows_to_json(found.metrics)
     return Outcome(tables, rows)

@@ -24,6 +24,13 @@ def tell(notes: Iterable[str]) -> None:
             listener(note)
 
 
+def part(progress: Progress | None, before: float, weight: float, whole: float) -> Progress | None:
+    """What a part of a job tells how far it is: the whole is told of it; None where nobody listens."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(before + weight * done / max(1, total), whole)
+
+
 @contextmanager
 def telling(listener: Callable[[str], None]) -> Iterator[None]:
     """Have a listener told each note once, for as long as the block runs."""

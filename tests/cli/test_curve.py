@@ -2,26 +2,23 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-from winokit.cli import curve as verb
-from winokit.cli import training_options
+from winokit.cli.main import app
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
+from winokit.stages.curve.run import curve
 
-app = typer.Typer()
-app.command()(verb.curve)
 QUICK = ("--epochs", 1, "--batch-size", 8, "--learning-rate", "1e-3", "--restarts", 2)
 
 
 def run(*arguments):
     """What the command printed; what the library refuses is raised."""
-    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    found = CliRunner().invoke(app, ["curve", *(str(argument) for argument in arguments)])
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     return found
@@ -99,7 +96,6 @@ def test_the_published_line_is_told_with_what_is_said_of_it():
         (("large", "--test", "large"), "large, to train on, overlaps large: 60 same"),
         (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 is asked for"),
         (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
-        (("large", "--test", "test", "--seed", "-1"), "seed: 0 or more expected, found -1"),
         (("large", "--test", "test", "--human", "0.94"), "human: per cent expected, such as 94.0, found 0.94"),
         (("large", "--test", "test", "--human-group", "nan"), "human_group: per cent expected"),
         (
@@ -121,7 +117,25 @@ def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, said):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_number_out_of_bounds_is_refused_by_the_option_and_by_the_call(parts):
+    refused = run(parts["large"], "--seed", "-1")
+    assert refused.exit_code == 2
+    assert "--seed" in refused.stderr
+    with pytest.raises(WinokitError, match="seed: 0 or more expected, found -1"):
+        curve(parts["large"], seed=-1)
+
+
+def test_a_notebook_calls_what_the_command_does(bert, parts, tmp_path):
+    test = load(parts["test"])
+    found = curve(
+        load(parts["large"]), model=bert, test=[test], sizes=(8, 60), restarts=1, epochs=1, out=tmp_path / "out"
+    )
+    assert [point.size for point in found.points] == [8, 60]
+    assert found.page == tmp_path / "out" / "report" / "index.html"
+    assert found.page.exists()
+
+
 def test_without_torch_the_extra_is_named(parts, monkeypatch):
-    monkeypatch.setattr(training_options, "find_spec", lambda name: None)
+    monkeypatch.setattr("winokit.methods.training.settings.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"winokit curve needs .* pip install 'winokit\[train\]'"):
         run(parts["large"])

@@ -13,8 +13,7 @@ from winokit.drawing.standings import MIXED, SEVERAL, standing, together
 from winokit.methods.metrics import LogFit
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.curve import verdict as curve_verdict
-from winokit.stages.curve.fit import CurveLevel, CurveSeries, reach_of
-from winokit.stages.curve.points import PointScore
+from winokit.stages.curve.fit import CurveLevel, CurveSeries, PointScore, reach_of
 from winokit.stages.search import verdict as search_verdict
 from winokit.stages.train import verdict as train_verdict
 from winokit.stages.transfer import verdict as transfer_verdict

@@ -104,7 +104,7 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         "Fine-tune a model many times under each formalization; say how the scores lie and what the best is worth.",
     ),
     "curve": (
-        "winokit.cli.curve:curve",
+        Verb("winokit.stages.curve.run:curve", "winokit.stages.curve.table", "learning curve"),
         "Train on more and more, several times over, and fit the line: single and group accuracy with intervals.",
     ),
     "transfer": (

@@ -16,13 +16,20 @@ from winokit.methods.training.arms import VariantArm
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
-from winokit.stages.curve.fit import CurveGoal, reach_of, series_of
+from winokit.stages.curve.fit import (
+    ACCURACY,
+    GROUP,
+    CurveGoal,
+    CurvePoint,
+    PointScore,
+    reach_of,
+    read_points,
+    series_of,
+)
 from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.page import write_curve_page
-from winokit.stages.curve.points import ACCURACY, GROUP, CurvePoint, PointScore, read_points
-from winokit.stages.curve.run import learning_curve
+from winokit.stages.curve.run import CurveDesign, learning_curve, planned_jobs, restart_seed
 from winokit.stages.curve.table import amount, published
-from winokit.stages.curve.trainings import CurveDesign, planned_jobs, restart_seed
 from winokit.stages.curve.verdict import of_reach
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
@@ -122,7 +129,7 @@ def test_a_killed_curve_goes_on_with_the_point_it_was_at(made, bert, planted, un
 
 
 def test_equal_steps_are_equal_at_every_size(bert, planted, unseen, tmp_path):
-    design = CurveDesign(("mc-sent",), restarts=1, equal_steps=9)
+    design = CurveDesign(("mc-sent",), restarts=1, steps=9)
     learning_curve(
         NestedGrowth((8, 64), planted), TrainingData(planted, unseen[:4], (unseen[4:],)), tmp_path, bert, QUICK, design
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset
 
 SMALLEST, FACTOR = 160, 4
 """WinoGrande's sizes grow from 160 by a factor of four."""
@@ -26,10 +27,13 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
     >>> [len(part) for part in nested(synthetic(20), (0, 5, 20), seed=1)]
     [0, 4, 20]
     """
-    units = _units(dataset)
+    together: dict[object, list[int]] = {}
+    for row, problem in enumerate(dataset):
+        together.setdefault(row if problem.group is None else problem.group, []).append(row)
+    units = list(together.values())
     order = np.random.default_rng([seed, len(units)]).permutation(len(units)).tolist()
     ends = np.cumsum([len(units[index]) for index in order])
-    found = []
+    parts = []
     for size in sizes:
         if size > len(dataset):
             raise BadInput(f"{dataset.card.name}: has {len(dataset):,} problems, and a size of {size:,} is asked for")
@@ -37,8 +41,9 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
         if size and not fitting:
             raise BadInput(f"size {size:,}: too small for the first group; twins are trained on together")
         rows = sorted(row for index in order[:fitting] for row in units[index])
-        found.append(_part(dataset, [dataset[row] for row in rows]))
-    return found
+        card = replace(dataset.card, name=f"{dataset.card.name}, {len(rows):,}")
+        parts.append(Dataset([dataset[row] for row in rows], card))  # without the dataset's notes, which are told
+    return parts
 
 
 @dataclass(frozen=True)
@@ -51,18 +56,27 @@ class NestedGrowth:
     files: tuple[Dataset, ...] = ()
 
     @classmethod
+    def of(cls, sets: Sequence[Dataset], sizes: str | Sequence[int] | None = None) -> NestedGrowth:
+        """The sizes a user asks for (`0,160,all`), drawn from one dataset; or several, which are the sizes."""
+        text = sizes if sizes is None or isinstance(sizes, str) else ",".join(map(str, sizes))
+        if len(sets) > 1:
+            return cls.of_files(sets, untrained=text is not None and wants_untrained(text))
+        (source,) = sets
+        return cls(usual_sizes(len(source)) if text is None else parse_sizes(text, len(source)), source)
+
+    @classmethod
     def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> NestedGrowth:
         """The sizes that come as files, from small to large, after nought where the untrained model is wanted."""
         lengths = [len(one) for one in files]
         if sorted(set(lengths)) != lengths:
-            told = ", ".join(f"{one.card.name} {len(one):,}" for one in files)
-            raise BadInput(f"training sets of several sizes are expected from small to large, each once: found {told}")
+            named = ", ".join(f"{one.card.name} {len(one):,}" for one in files)
+            raise BadInput(f"training sets of several sizes are expected from small to large, each once: found {named}")
         none = Dataset([], replace(files[0].card, name="no training"))
         parts = (none, *files) if untrained else tuple(files)
         return cls(tuple(map(len, parts)), files[-1], parts)
 
     def sets(self, seed: int) -> list[Dataset]:
-        """The training sets of a restart, one a size."""
+        """The training sets of a restart, one per size."""
         return list(self.files) if self.files else nested(self.source, self.sizes, seed)
 
     @property
@@ -70,26 +84,23 @@ class NestedGrowth:
         """What must be known of files: whether they are nested and whole, and that restarts share them."""
         if not self.files:
             return []
-        pairs = zip(self.files, self.files[1:], strict=False)
+        notes = []
+        for small, large in pairwise(self.files):
+            missing = len({problem.id for problem in small} - {problem.id for problem in large})
+            if missing:
+                which = f"{missing:,} of the {len(small):,} problems of {small.card.name}"
+                notes.append(f"{which} are not in {large.card.name}: these sizes are not nested")
+        for part in self.files[:-1]:
+            there = {problem.id for problem in part}
+            # Groups are those of the largest file: they may be named otherwise in a smaller one.
+            kept = [[one.id in there for one in members] for members in self.source.groups.values()]
+            torn = sum(any(members) and not all(members) for members in kept)
+            if torn:
+                notes.append(f"{part.card.name}: {torn:,} groups have lost a member that {self.source.card.name} has")
         return [
-            *filter(None, (_missing(small, large) for small, large in pairs)),
-            *filter(None, (_torn(one, self.source) for one in self.files[:-1])),
+            *notes,
             "sizes are files: restarts differ in head, dropout and order of batches, not in what is trained on",
         ]
-
-
-def _missing(small: Dataset, large: Dataset) -> str:
-    missing = len({problem.id for problem in small} - {problem.id for problem in large})
-    told = f"{missing:,} of the {len(small):,} problems of {small.card.name} are not in {large.card.name}"
-    return f"{told}: these sizes are not nested" if missing else ""
-
-
-def _torn(part: Dataset, whole: Dataset) -> str:
-    """Groups of the largest file of which a smaller has some members only; groups may be named otherwise there."""
-    there = {problem.id for problem in part}
-    some = [sum(one.id in there for one in members) / len(members) for members in whole.groups.values()]
-    torn = sum(0 < share < 1 for share in some)
-    return f"{part.card.name}: {torn:,} groups have lost a member that {whole.card.name} has" if torn else ""
 
 
 def usual_sizes(n: int) -> tuple[int, ...]:
@@ -111,7 +122,13 @@ def parse_sizes(text: str, n: int) -> tuple[int, ...]:
     >>> parse_sizes("0,100,all", 428)
     (0, 100, 428)
     """
-    sizes = [n if part == ALL else _size(part) for part in _parts(text)]
+    sizes = []
+    for part in _parts(text):
+        if part == FILES:
+            raise BadInput("--sizes files: several training sets expected, one a size, found one")
+        if part != ALL and not part.isdecimal():
+            raise BadInput(f"--sizes: whole numbers with commas between, or 'all', expected, found {part!r}")
+        sizes.append(n if part == ALL else int(part))
     if len(set(sizes)) < len(sizes):
         raise BadInput(f"--sizes {text}: each size once, please")
     if not any(sizes):
@@ -129,24 +146,3 @@ def wants_untrained(text: str) -> bool:
 
 def _parts(text: str) -> list[str]:
     return [part.strip().replace("_", "") for part in text.split(",") if part.strip()]
-
-
-def _size(part: str) -> int:
-    if part == FILES:
-        raise BadInput("--sizes files: several training sets expected, one a size, found one")
-    if not part.isdecimal():
-        raise BadInput(f"--sizes: whole numbers with commas between, or 'all', expected, found {part!r}")
-    return int(part)
-
-
-def _units(dataset: Dataset) -> list[list[int]]:
-    """The rows that stay together: those of a group, or a problem alone."""
-    found: dict[object, list[int]] = {}
-    for row, problem in enumerate(dataset):
-        found.setdefault(row if problem.group is None else problem.group, []).append(row)
-    return list(found.values())
-
-
-def _part(dataset: Dataset, problems: Sequence[Problem]) -> Dataset:
-    """So many problems of a dataset, under a name that says how many; its notes have been told."""
-    return Dataset(problems, replace(dataset.card, name=f"{dataset.card.name}, {len(problems):,}"))

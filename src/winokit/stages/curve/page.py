@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import ELAZAR, SAKAGUCHI
 from winokit.stages.curve.plots import charts_of, figures_of_curve
-from winokit.stages.curve.run import LearningCurve
 from winokit.stages.curve.table import NAMES, by_size, fitted, interval, names_of
 from winokit.stages.curve.verdict import verdict_of_curve
+
+if TYPE_CHECKING:
+    from winokit.stages.curve.run import LearningCurve
 
 
 def write_curve_page(curve: LearningCurve, folder: Path) -> Path:

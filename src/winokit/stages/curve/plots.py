@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.figures import COLOURS, GREY, Figure
 from winokit.results import AT
-from winokit.stages.curve.fit import CurveSeries
-from winokit.stages.curve.points import ACCURACY, GROUP
+from winokit.stages.curve.fit import ACCURACY, GROUP, CurveSeries
 from winokit.stages.curve.table import names_of
 
 if TYPE_CHECKING:

@@ -12,27 +12,75 @@ size holds the one before. The same call goes on where it was killed, since each
 from __future__ import annotations
 
 import json
-from collections import Counter
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
 
 import winokit
+from winokit.data.loading import DATA_HELP, As, Lenient, load_one
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.methods.training.arms import ORIGINAL, make_variant
+from winokit.methods.training.arms import ORIGINAL, VariantArm, make_variant
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.finetune import RESULTS
-from winokit.methods.training.settings import TrainSettings
+from winokit.methods.training.settings import (
+    FORMALIZATION_HELP,
+    ArmName,
+    Device,
+    DropOverlap,
+    Save,
+    Trainable,
+    TrainSettings,
+    VariantName,
+    need_training,
+)
+from winokit.problem import Dataset
+from winokit.progress import Progress, part, tell
 from winokit.results import Metric, rows_to_json
-from winokit.stages.curve.fit import CurveSeries, series_of
+from winokit.settings import Help, Settings, Without, verb
+from winokit.stages.curve.fit import (
+    CurveGoal,
+    CurvePoint,
+    CurveSeries,
+    PointScore,
+    read_points,
+    series_of,
+    write_points,
+)
 from winokit.stages.curve.nested import NestedGrowth
-from winokit.stages.curve.points import CurvePoint, write_points
-from winokit.stages.curve.table import rows_of
-from winokit.stages.curve.trainings import CurveDesign, CurveHow, Told, planned_jobs, point_of, run_point
+from winokit.stages.curve.page import write_curve_page
+from winokit.stages.curve.table import published, rows_of
+from winokit.stages.train.run import load_sets
 
-POINTS = "points.csv"
+if TYPE_CHECKING:
+    from winokit.methods.training.finetune import TrainOutcome
+
+EVALUATIONS = 10
+"""On the dev set, where a number of steps is given: an epoch of a few problems would be one after nearly every step."""
+Named = str | Path | Dataset
+
+
+@dataclass(frozen=True)
+class CurveDesign(Settings):
+    """What a curve is made of, beside the data and the settings of each run."""
+
+    formalization: Annotated[
+        tuple[str, ...], Help(f"{FORMALIZATION_HELP}; repeatable. Default: mc-mlm.", "NAME", shown=False)
+    ] = ("mc-mlm",)
+    restarts: Annotated[int, Help("Independent restarts: other subsets, other seeds.", least=1)] = 3
+    seed: Annotated[int, Help("Of all restarts: each has a seed of its own from it.", least=0)] = 0
+    steps: Annotated[int | None, Help("The same number of steps at every size, in place of epochs.", least=1)] = None
+
+    def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:
+        """The settings of a run of this design."""
+        settings = replace(settings, formalization=formalization, seed=seed)
+        if self.steps is None:
+            return settings
+        every = settings.evaluate_every or max(1, self.steps // EVALUATIONS)
+        return replace(settings, steps=self.steps, epochs=self.steps, evaluate_every=every)
 
 
 @dataclass(frozen=True)
@@ -40,21 +88,99 @@ class LearningCurve:
     """What came of it."""
 
     run: dict[str, Any]
-    points: tuple[CurvePoint, ...]
-    series: tuple[CurveSeries, ...]
+    points: tuple[CurvePoint, ...] = ()
+    series: tuple[CurveSeries, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    page: Path | None = None
+    """Where its page was written."""
 
     @property
     def metrics(self) -> list[Metric]:
         """The rows of results.json."""
         return rows_of(self.points, self.series, str(self.run.get("model", "")))
 
-    def save(self, folder: Path) -> None:
-        """Write points.csv and results.json."""
-        write_points(self.points, folder / POINTS)
-        told = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
-        write_whole(folder / RESULTS, (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode())
+    def save(self, folder: Path) -> LearningCurve:
+        """Write points.csv, results.json and the page, and return the curve with the place of that."""
+        write_points(self.points, folder / "points.csv")
+        saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
+        write_whole(folder / "results.json", (json.dumps(saved, indent=1, ensure_ascii=False) + "\n").encode())
+        return replace(self, page=write_curve_page(self, folder / "report"))
+
+
+@verb
+def curve(
+    data: Annotated[
+        Named | Sequence[Named],
+        Help(
+            f"{DATA_HELP} One, from which sizes are drawn, or several from small to large, each a size (train_xs … "
+            "train_xl).",
+            "DATA...",
+            typed=list[str],
+        ),
+    ] = (),
+    *,
+    model: Trainable = "builtin",
+    design: CurveDesign = CurveDesign(),
+    dev: Annotated[
+        Named | None, Help("Choose weights on this; without --test, score the last weights on it.", "DATA")
+    ] = None,
+    test: Annotated[Sequence[Named], Help("Score on this; repeatable.", "DATA")] = (),
+    sizes: Annotated[
+        str | Sequence[int] | None,
+        Help(
+            "0,160,640,all: sizes with commas between, 0 for the untrained model. Of several DATA: files or 0,files. "
+            "Default: 0, 160 and four times as many again and again, all.",
+            typed=str | None,
+        ),
+    ] = None,
+    out: Annotated[str | Path | None, Help("The folder to write. Default: runs/DATA-curve.", typed=Path | None)] = None,
+    goal: CurveGoal = CurveGoal(),
+    fit_only: Annotated[
+        str | Path | None,
+        Help(
+            "Train nothing: fit the points of a csv file (size, accuracy, group_accuracy; per cent or shares), or "
+            "PUBLISHED: WinoGrande's line.",
+            "FILE",
+        ),
+    ] = None,
+    settings: Annotated[TrainSettings, Without("formalization", "seed", "steps")] = TrainSettings(),
+    device: Device = None,
+    variant: VariantName = None,
+    arm: ArmName = None,
+    drop_overlap: DropOverlap = False,
+    save: Save = False,
+    as_: As = None,
+    lenient: Lenient = False,
+    progress: Progress | None = None,
+) -> LearningCurve:
+    """Train on more and more, several times over, and fit the line: single and group accuracy with intervals.
+
+    Each size holds the one before, and twins stay together. The same command goes on where it was interrupted.
+    """
+    names = (data,) if isinstance(data, Named) else tuple(data)
+    if bool(names) == (fit_only is not None):
+        raise BadInput("either DATA to train on, or --fit-only FILE for points that are there already")
+    need_training("curve")
+    if fit_only == "PUBLISHED":
+        return LearningCurve(published(goal.human))
+    if fit_only is not None:
+        points = read_points(Path(fit_only))
+        run = {"points": Path(fit_only).name, **asdict(goal)}
+        fitted = LearningCurve(run, tuple(points), tuple(series_of(points, goal)))
+        return fitted if out is None else fitted.save(Path(out))
+    first = replace(load_sets(names[0], dev, None, test, 0, as_=as_, lenient=lenient), arm=VariantArm.of(variant, arm))
+    files = [first.train, *(load_one(name, as_=as_, lenient=lenient) for name in names[1:])]
+    sets = [replace(first, train=file).checked(drop_overlap=drop_overlap) for file in files]
+    growth = NestedGrowth.of([one.train for one in sets], sizes)
+    notes = list(dict.fromkeys(note for one in sets for note in one.notes))
+    tell(notes)
+    folder = Path("runs", f"{growth.source.card.file_name}-curve") if out is None else Path(out)
+    found = learning_curve(
+        growth, sets[-1], folder, model, settings, design, goal, device=device, save=save, progress=progress
+    )
+    tell(found.notes)
+    return replace(found.save(folder), notes=(*notes, *found.notes))
 
 
 def learning_curve(
@@ -62,76 +188,135 @@ def learning_curve(
     data: TrainingData,
     out: Path,
     model: str = "builtin",
-    settings: TrainSettings | None = None,
-    design: CurveDesign | None = None,
+    settings: TrainSettings = TrainSettings(),
+    design: CurveDesign = CurveDesign(),
+    goal: CurveGoal = CurveGoal(),
     *,
     device: str | None = None,
     save: bool = False,
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> LearningCurve:
-    """Train on every size in every restart under every formalization, test each, and fit the lines; `save` writes them.
+    """Train on every size in every restart under every formalization, test each, and fit the lines.
 
     Parameters
     ----------
     growth
-        The sizes, and what is drawn from: `Growth(sizes, train)`, or `Growth.of_files(files)`.
+        The sizes, and what is drawn from: `NestedGrowth(sizes, train)`, or `NestedGrowth.of_files(files)`.
     data
         Dev set, test sets and arm; its training set is not used. Without a test set the dev set is scored, and the
         last weights are kept, since nothing may be chosen on what is scored.
     save
         Whether to keep the weights of every point.
     """
-    settings, design = settings or TrainSettings(), design or CurveDesign()
+    from winokit.methods.training.finetune import finetune
+    from winokit.methods.training.untrained import untrained
+
     data, notes = _scored(data)
-    growth = _with_variant(growth, data)
+    growth = _with_variant(growth, data.arm)
     jobs = list(planned_jobs(growth, design, settings, out))
     tests = replace(data, train=growth.source).checked().in_arm().tests
     points: list[CurvePoint] = []
     whole, done = sum(job.weight for job in jobs), 0
     for job in jobs:
-        told = None if progress is None else _part_of(progress, done, job.weight, whole)
-        how = CurveHow(model, design.settings(settings, job.formalization, job.seed), device, save, told)
-        outcome = run_point(job, data, tests, how)
-        points += [point_of(job, test, outcome) for test in tests]
+        own = design.settings(settings, job.formalization, job.seed)
+        if len(job.train):
+            told, trained = part(progress, done, job.weight, whole), replace(data, train=job.train)
+            outcome = finetune(trained, job.folder, model, own, device=device, save=save, progress=told)
+        else:
+            outcome = untrained(tests, data.arm.tested_on, job.folder, model, own, device=device)
+        points += [_point(job, test, outcome) for test in tests]
         notes += [note for note in outcome.notes if note not in notes]
         done += job.weight
         if progress is not None:
             progress(done, whole)
-    run = _told(growth, data, model, settings, design)
-    series = tuple(series_of(points, design.goal, tests))
+    run = _run(growth, data, model, settings, design, goal)
+    series = tuple(series_of(points, goal, tests))
     return LearningCurve(run, tuple(points), series, tuple(growth.notes + notes), tuple(_warnings(points)))
 
 
 def _scored(data: TrainingData) -> tuple[TrainingData, list[str]]:
     """The data with something to score, and a note where that is the dev set."""
-    if data.tests:
-        names = Counter(test.card.name for test in data.tests)
-        for name, count in names.items():
-            if count > 1:
-                raise BadInput(f"{name}: given twice as a test set")
-        for test in data.tests:
-            if all(problem.answer is None for problem in test):
-                raise BadInput(f"{test.card.name}: its answers are hidden, so that no curve can be drawn on it")
-        return data, []
-    if data.dev is None:
-        raise BadInput("a learning curve needs a set to score: --test, or --dev")
-    told = f"scored on {data.dev.card.name} with the last weights of each run: nothing is chosen on what is scored"
-    return replace(data, dev=None, tests=(data.dev,)), [told]
+    if not data.tests:
+        if data.dev is None:
+            raise BadInput("a learning curve needs a set to score: --test, or --dev")
+        scored = f"scored on {data.dev.card.name} with the last weights of each run"
+        return replace(data, dev=None, tests=(data.dev,)), [f"{scored}: nothing is chosen on what is scored"]
+    names = [test.card.name for test in data.tests]
+    for name, test in zip(names, data.tests, strict=True):
+        if names.count(name) > 1:
+            raise BadInput(f"{name}: given twice as a test set")
+        if all(problem.answer is None for problem in test):
+            raise BadInput(f"{name}: its answers are hidden, so that no curve can be drawn on it")
+    return data, []
 
 
-def _with_variant(growth: NestedGrowth, data: TrainingData) -> NestedGrowth:
+def _with_variant(growth: NestedGrowth, arm: VariantArm) -> NestedGrowth:
     """The training problems that have the variant to be trained on, so that a size counts what is trained on."""
-    if data.arm.trained_on == ORIGINAL:
+    if arm.trained_on == ORIGINAL:
         return growth
     if growth.files:
-        raise BadInput(f"sizes as files and a variant to train on ({data.arm.trained_on}): give one DATA and --sizes")
-    made = make_variant(growth.source, data.arm.trained_on)
-    there = {str(problem.provenance.get("of", problem.id)) for problem in made}
+        raise BadInput(f"sizes as files and a variant to train on ({arm.trained_on}): give one DATA and --sizes")
+    there = {str(problem.provenance.get("of", problem.id)) for problem in make_variant(growth.source, arm.trained_on)}
     return replace(growth, source=growth.source.filter(lambda problem: problem.id in there))
 
 
-def _part_of(progress: Told, before: int, weight: int, whole: int) -> Told:
-    return lambda done, total: progress(before + weight * done // max(1, total), whole)
+@dataclass(frozen=True)
+class CurveJob:
+    """One point to be run, and what share of the whole it is."""
+
+    formalization: str
+    restart: int
+    seed: int
+    asked: int
+    train: Dataset
+    folder: Path
+    weight: int
+
+
+def restart_seed(seed: int, restart: int) -> int:
+    """The seed of a restart: of the order of the training groups, of head, dropout and batches."""
+    return int(np.random.default_rng([seed, restart]).integers(2**31))
+
+
+def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSettings, out: Path) -> Iterator[CurveJob]:
+    """Every point, the smallest sizes first, so that there is something to look at early."""
+    from winokit.methods.formalizations import Formalization
+
+    specs = {name: Formalization.parse(name).spec for name in design.formalization}
+    if len(set(specs.values())) < max(1, len(design.formalization)):
+        raise BadInput(f"formalizations: one or more, each once, expected, found {', '.join(design.formalization)}")
+    seeds = {restart: restart_seed(design.seed, restart) for restart in range(1, design.restarts + 1)}
+    sets = {restart: growth.sets(seed) for restart, seed in seeds.items()}
+    for at, asked in enumerate(growth.sizes):
+        for formalization, spec in specs.items():
+            for restart, seed in seeds.items():
+                train = sets[restart][at]
+                name = re.sub(r"[^\w.-]+", "-", spec)
+                folder = out / "points" / name / f"restart-{restart}" / f"size-{asked}"
+                steps = design.steps or len(train) * settings.epochs
+                yield CurveJob(formalization, restart, seed, asked, train, folder, steps if len(train) else 1)
+
+
+def _point(job: CurveJob, test: Dataset, outcome: TrainOutcome) -> CurvePoint:
+    """A run's scores on a test set, with every problem's right or wrong as its predictions say."""
+    rows = {row.metric: row for row in outcome.on(test.card.name)}
+    scores = {name: PointScore(row.value, row.low, row.high, row.n, row.chance) for name, row in rows.items()}
+    accuracy = rows["accuracy"]
+    predictions = (outcome.folder / "predictions" / f"{accuracy.subset}.jsonl").read_text("utf-8").splitlines()
+    answered = [row for row in map(json.loads, predictions) if row["answer"] is not None]
+    return CurvePoint(
+        dataset=test.card.name,
+        formalization=accuracy.scoring,
+        asked=job.asked,
+        size=len(job.train),
+        restart=job.restart,
+        seed=job.seed,
+        accuracy=scores["accuracy"],
+        group_accuracy=scores.get("group_accuracy"),
+        abstained=rows["abstained"].value if "abstained" in rows else 0.0,
+        warnings=tuple(outcome.warnings),
+        right=np.array([row["prediction"] == row["answer"] for row in answered], np.bool_),
+    )
 
 
 def _warnings(points: Sequence[CurvePoint]) -> Iterator[str]:
@@ -150,10 +335,16 @@ def _warnings(points: Sequence[CurvePoint]) -> Iterator[str]:
         yield f"up to {most:.1%} of problems were left undecided, which counts as wrong here"
 
 
-def _told(
-    growth: NestedGrowth, data: TrainingData, model: str, settings: TrainSettings, design: CurveDesign
+def _run(
+    growth: NestedGrowth,
+    data: TrainingData,
+    model: str,
+    settings: TrainSettings,
+    design: CurveDesign,
+    goal: CurveGoal,
 ) -> dict[str, Any]:
-    left_out = ("formalization", "seed", *(("epochs", "steps") if design.equal_steps else ()))
+    """What would be needed to do it again."""
+    left_out = ("formalization", "seed", *(("epochs", "steps") if design.steps else ()))
     return {
         "winokit": winokit.__version__,
         "model": model,
@@ -167,10 +358,10 @@ def _told(
         "trained_on": data.arm.trained_on,
         "tested_on": data.arm.tested_on,
         "dropped": data.dropped,
-        "formalizations": list(design.formalizations),
+        "formalizations": list(design.formalization),
         "restarts": design.restarts,
         "seed": design.seed,
-        "equal_steps": design.equal_steps,
-        **asdict(design.goal),
+        "equal_steps": design.steps,
+        **asdict(goal),
         **{name: value for name, value in settings.identity().items() if name not in left_out},
     }

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 from winokit.drawing.tables import table
 from winokit.drawing.wording import NOTHING, PER_CENT, percent, points
 from winokit.methods.metrics import PUBLISHED, LogFit
-from winokit.results import Detail, Metric
-from winokit.stages.curve.fit import CurveLevel, CurveReach, CurveSeries
-from winokit.stages.curve.points import ACCURACY, GROUP, CurvePoint, PointScore
+from winokit.results import Detail, Metric, rows_to_json
+from winokit.stages.curve.fit import ACCURACY, GROUP, CurveLevel, CurvePoint, CurveReach, CurveSeries, PointScore
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from winokit.stages.curve.run import LearningCurve
+
 PROTOCOL = "curve"
+PUBLISHED_SAYS = "said"
+"""The key of the sentence on the published line."""
 NAMES = {"accuracy": "single", "group_accuracy": "group"}
 """As the papers call the two scores."""
 SAID = 118_000
@@ -26,17 +29,28 @@ BEYOND = 1e15
 """More problems than this are as good as none."""
 
 
-def sizes_table(series: Sequence[CurveSeries]) -> Table:
-    """A row per size, a column per curve: means with intervals, and the deviation over restarts."""
-    heads = [f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(series), series, strict=True)]
-    rows = [[size, *("" if level is None else _said(level) for level in levels)] for size, levels in by_size(series)]
-    return table(["trained on", *heads], rows, left=0)
+def lines(curve: LearningCurve) -> Iterator[str | Table]:
+    """What a person reads: means by size, lines, signs of trouble, and where the page is; or the published line."""
+    if PUBLISHED_SAYS in curve.run:
+        yield curve.run[PUBLISHED_SAYS]
+        return
+    heads = [f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(curve.series), curve.series, strict=True)]
+    sizes = [[size, *map(_said, levels)] for size, levels in by_size(curve.series)]
+    yield table(["trained on", *heads], sizes, left=0)
+    yield ""
+    heads = ["curve", "score", "line", "points for twice as much", "goal", "reached at", "area"]
+    yield table(heads, [[*cells, f"{area} {ends}".strip()] for *cells, area, ends in fitted(curve.series)], left=2)
+    yield from (f"! {warning}" for warning in curve.warnings)
+    if curve.page is not None:
+        yield f"{curve.page.parents[1] / 'points.csv'}, results.json; page: {curve.page}"
 
 
-def fits_table(series: Sequence[CurveSeries]) -> Table:
-    """A row per curve: line, what twice as much adds, where the goal is reached, area."""
-    heads = ("curve", "score", "line", "points for twice as much", "goal", "reached at", "area")
-    return table(heads, [[*cells, f"{area} {ends}".strip()] for *cells, area, ends in fitted(series)], left=2)
+def as_json(curve: LearningCurve) -> dict[str, Any]:
+    """What scripts read."""
+    if PUBLISHED_SAYS in curve.run:
+        return curve.run
+    where = {} if curve.page is None else {"out": str(curve.page.parents[1]), "report": str(curve.page)}
+    return {"run": curve.run, "metrics": rows_to_json(curve.metrics), "warnings": curve.warnings, **where}
 
 
 def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLevel | None]]]:
@@ -46,7 +60,9 @@ def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLeve
         yield f"{size:,}", [own.get(size) for own in levels]
 
 
-def _said(level: CurveLevel) -> str:
+def _said(level: CurveLevel | None) -> str:
+    if level is None:
+        return ""
     spread = "" if level.spread is None else f" ± {100 * level.spread:.1f}"
     return f"{percent(level.mean.value)}{spread} {interval(level.mean)}".strip()
 
@@ -146,7 +162,7 @@ def published(human: float | None) -> dict[str, Any]:
         "human": target,
         "n_to_reach": round(reached),
         f"at_{SAID}": there,
-        "said": (
+        PUBLISHED_SAYS: (
             f"RoBERTa on WinoGrande (Sakaguchi et al., 2020): {line} reaches {target:g}{PER_CENT} at {amount(reached)} "
             f"training problems. At {SAID:,}, the number given beside it, the line has {there:.1f}{PER_CENT}."
         ),
