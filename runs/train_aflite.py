@@ -53,9 +53,9 @@ def filtered(options: Options, spec: str) -> Debiased:
     parts = SentenceParts.of(options.load("winogrande/train_xl.jsonl"), options.more.held_out)
     out = options.out / short(spec).replace(":", "-") / "encoder"
     settings = replace(settings_of(options, PAPER), keep="best")
-    with progress_bar("fine-tuning") as learning, progress_bar("embedding") as reading:
-        made = finetuned_features(parts, out, spec, settings, progress=(learning, reading))
-    features = DebiasFeatures(made.rows, f"{short(spec)}, fine-tuned", "concat")
+    with progress_bar("fine-tuning and embedding") as progress:
+        rows, _ = finetuned_features(parts, out, spec, settings, progress=progress)
+    features = DebiasFeatures(rows, f"{short(spec)}, fine-tuned", "concat")
     how = dict(RUNS[options.more.parameters])
     if len(parts.rest) <= how["train_size"]:
         how |= {"train_size": None, "cutoff": None}

@@ -28,7 +28,7 @@ FLOORS = {
         {"training"},
     ],
     "stages": [
-        {"audit", "debias", "train", "score"},
+        {"audit", "debias", "train", "score", "embed"},
         {"report", "compare", "search", "curve", "transfer", "release"},
         {"grade"},
         {"evolve"},

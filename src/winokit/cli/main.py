@@ -94,7 +94,10 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         Verb("winokit.stages.score:score", "winokit.stages.score", "scoring"),
         "Score every problem with a model and write predictions.jsonl.",
     ),
-    "embed": ("winokit.cli.embed:embed", "Embed every problem and write one row each to a .npy file."),
+    "embed": (
+        Verb("winokit.stages.embed:embed", "winokit.stages.embed", "embedding"),
+        "Embed every problem and write one row each to a .npy file.",
+    ),
     "train": (
         Verb("winokit.stages.train.run:train", "winokit.stages.train.run", "training"),
         "Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.",

@@ -5,13 +5,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
 from winokit.cli.debias import app as debias
+from winokit.cli.main import app
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.formalizations import Formalization, load_network
-from winokit.methods.training.embedding import EmbeddingKind, SentenceParts, embedded, finetuned_features, states
+from winokit.methods.training.embedding import SentenceParts, embedded, finetuned_features, states
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.stages.debias.features import read_features, without_held_out
@@ -19,13 +21,8 @@ from winokit.stages.debias.features import read_features, without_held_out
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=10, batch_size=8, seed=1)
 
 
-def runner(command):
-    import typer
-    from typer.testing import CliRunner
-
-    app = typer.Typer()
-    app.command()(command)
-    return lambda *given: CliRunner().invoke(app, [str(one) for one in given], catch_exceptions=False)
+def embed(*given):
+    return CliRunner().invoke(app, ["embed", *(str(one) for one in given)], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +43,21 @@ def test_five_in_six_train_one_chooses_and_the_rest_is_embedded_with_twins_toget
 
 
 def test_the_features_are_what_the_fine_tuned_head_decides_by(bert, parts, tmp_path):
-    found = finetuned_features(parts, tmp_path, bert, QUICK)
-    assert found.rows.shape == (28, 32)
-    assert found.rows.dtype == np.float32
-    assert found.outcome.value("accuracy") > 0.8
+    rows, outcome = finetuned_features(parts, tmp_path, bert, QUICK)
+    assert rows.shape == (28, 32)
+    assert rows.dtype == np.float32
+    assert outcome.value("accuracy") > 0.8
     head = load_file(tmp_path / "winokit_head.safetensors")["layers.weight"].numpy()[0]
-    first, second = found.rows[:, :16] @ head, found.rows[:, 16:] @ head
+    first, second = rows[:, :16] @ head, rows[:, 16:] @ head
     answers = np.array([problem.answer for problem in parts.rest])
     assert ((second > first) == answers).mean() > 0.8
-    plain = embedded(parts.rest, load_network(bert, Formalization.parse("mc-sent"), seed=1), EmbeddingKind())
-    assert not np.allclose(plain, found.rows, atol=0.1)
+    plain = embedded(parts.rest, load_network(bert, Formalization.parse("mc-sent"), seed=1))
+    assert not np.allclose(plain, rows, atol=0.1)
 
 
 def test_rows_are_the_first_states_of_what_training_read(bert, planted):
     network = load_network(bert, Formalization.parse("mc-sent"), seed=0)
-    rows = embedded(planted[:3], network, EmbeddingKind("concat"))
+    rows = embedded(planted[:3], network, "concat")
     tokenizer = network.reader.tokenizer
     problem = planted[0]
     for side, option in enumerate(problem.candidates):
@@ -68,15 +65,15 @@ def test_rows_are_the_first_states_of_what_training_read(bert, planted):
         with torch.inference_mode():
             read = network.encoder(**tokenizer(start, end, return_tensors="pt")).last_hidden_state[0, 0]
         assert rows[0, 16 * side : 16 * side + 16] == pytest.approx(read.numpy(), abs=1e-5)
-    difference = embedded(planted[:3], network, EmbeddingKind("difference"))
+    difference = embedded(planted[:3], network, "difference")
     assert difference == pytest.approx(rows[:, :16] - rows[:, 16:], abs=1e-6)
-    assert embedded(planted[:3], network, EmbeddingKind("single", "mean")).shape == (3, 16)
+    assert embedded(planted[:3], network, "single", "mean").shape == (3, 16)
 
 
 def test_order_and_batches_change_nothing(bert, unseen):
     network = load_network(bert, Formalization.parse("mc-sent"), seed=0)
-    whole = embedded(unseen, network, EmbeddingKind(pooling="mean"))
-    back = embedded(Dataset(unseen.problems[::-1]), network, EmbeddingKind(pooling="mean"))
+    whole = embedded(unseen, network, pooling="mean")
+    back = embedded(Dataset(unseen.problems[::-1]), network, pooling="mean")
     assert whole == pytest.approx(back[::-1], abs=1e-5)
     told = []
     examples = embedded_examples(unseen, network)
@@ -101,32 +98,25 @@ def test_what_cannot_be_embedded_is_refused_before_training(bert, planted, tmp_p
         finetuned_features(SentenceParts.of(planted, 12), tmp_path / "x", bert, TrainSettings("p-span"))
     assert not (tmp_path / "x").exists()
     with pytest.raises(LookupError, match="No pooling of a fine-tuned model named 'span'"):
-        EmbeddingKind(pooling="span")
+        finetuned_features(SentenceParts.of(planted, 12), tmp_path / "x", bert, QUICK, pooling="span")
     network = load_network(bert, Formalization.parse("mc-mlm"))
     with pytest.raises(BadInput, match="mc-mlm reads the same text whichever option"):
-        embedded(planted, network, EmbeddingKind())
+        embedded(planted, network)
 
 
-@pytest.mark.parametrize("option", [("--device", "cuda"), ("--learning-rate", "1e-5"), ("--formalization", "mc-sent")])
+@pytest.mark.parametrize("option", [("--device", "cuda"), ("--learning-rate", "1e-4"), ("--formalization", "mc-sent")])
 def test_an_option_of_training_is_refused_where_nothing_is_trained(bert, tmp_path, option):
-    from winokit.cli.embed import embed
-
     with pytest.raises(BadInput, match=f"{option[0]}: an option of --finetune N"):
-        runner(embed)("synthetic-4", "--model", bert, *option, "--out", tmp_path / "X.npy")
+        embed("synthetic-4", "--model", bert, *option, "--out", tmp_path / "X.npy")
     assert not (tmp_path / "X.npy").exists()
 
 
 def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_path):
-    from typer.testing import CliRunner
-
-    from winokit.cli.embed import embed
-
     data = tmp_path / "data.jsonl"
     write(load("synthetic-120"), data, "jsonl")
     out = tmp_path / "X.npy"
-    run = runner(embed)
     asked = (data, "--model", bert, "--finetune", 60, "--learning-rate", "1e-3", "--epochs", 1, "--out", out)
-    said = run(*asked)
+    said = embed(*asked)
     assert "fine-tuned on 50 problems, chosen on 10" in said.stdout
     assert f"debias it: winokit debias aflite {data} --features {out}" in said.stdout
     about = json.loads(out.with_suffix(".json").read_text())
@@ -145,5 +135,5 @@ def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_pat
     assert "60 problems left out" in told.stderr
     kept = {problem.id for problem in load(tmp_path / "deb" / "kept.jsonl")}
     assert kept.isdisjoint(about["held_out"])
-    again = run(*asked, "--json")
+    again = embed(*asked, "--json")
     assert json.loads(again.stdout)["rows"] == 180

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,8 @@ from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Embed, Model, Refusal, Request
 from winokit.problem import Dataset, Problem
 
-FEATURES = ("concat", "difference", "single")
-POOLINGS = ("mean", "first", "span")
+FeatureKind = Literal["concat", "difference", "single"]
+Pooling = Literal["first", "mean", "span"]
 NPY = b"\x93NUMPY"
 
 
@@ -38,10 +39,10 @@ def embed(
     progress: Progress | None = None,
 ) -> npt.NDArray[np.float32]:
     """One row a problem, in the dataset's order."""
-    if features not in FEATURES:
-        raise UnknownName("kind of features", features, FEATURES)
-    if pooling not in POOLINGS:
-        raise UnknownName("pooling", pooling, POOLINGS)
+    if features not in get_args(FeatureKind):
+        raise UnknownName("kind of features", features, get_args(FeatureKind))
+    if pooling not in get_args(Pooling):
+        raise UnknownName("pooling", pooling, get_args(Pooling))
     if Embed not in model.can:
         raise BadInput(f"{model.spec!r}, a {model.kind} model, gives no embeddings")
     asked = [_requests(problem, features, pooling) for problem in dataset]
@@ -56,7 +57,7 @@ def embed(
     return np.stack([np.concatenate(vectors) for vectors in rows])
 
 
-def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, settings: Mapping[str, str]) -> Path:
+def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, settings: Mapping[str, Any]) -> Path:
     """Write the rows to a .npy file, and what made them, with ids, answers and groups, to a .json beside it."""
     check_features_file(path)
     beside = _beside(path)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -21,17 +21,15 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.formalizations import Encoded, Formalization, Network, cases, encode, open_network
 from winokit.methods.formalizations.inputs import SENTENCES, InputOption, InputRow
 from winokit.methods.formalizations.network import BUDGET_ELSEWHERE, BUDGET_ON_CPU
-from winokit.methods.scoring.features import FEATURES
+from winokit.methods.scoring.features import FeatureKind
 from winokit.methods.training.data import TrainingData, hold_out
-from winokit.methods.training.finetune import TrainOutcome, finetune
-from winokit.methods.training.learner import Progress
+from winokit.methods.training.finetune import TrainOutcome, finetune, folder_settings
 from winokit.methods.training.settings import TrainSettings
-from winokit.models.hf import HfSettings as ModelSettings
 from winokit.models.hf import halving
 from winokit.models.packing import packed
 from winokit.models.reading import read
-from winokit.models.registry import Spec
 from winokit.problem import Dataset
+from winokit.progress import Progress
 
 Matrix = NDArray[np.float32]
 POOLINGS = ("first", "mean")
@@ -64,59 +62,48 @@ class SentenceParts:
         return [problem.id for part in (self.train, self.dev) for problem in part]
 
 
-@dataclass(frozen=True)
-class Embedded:
-    """Features of the rest, and the run that made the encoder."""
-
-    rows: Matrix
-    parts: SentenceParts
-    outcome: TrainOutcome
-
-
-@dataclass(frozen=True)
-class EmbeddingKind:
-    """Which states become features."""
-
-    features: str = "concat"
-    pooling: str = "first"
-
-    def __post_init__(self) -> None:
-        if self.features not in FEATURES:
-            raise UnknownName("kind of features", self.features, FEATURES)
-        if self.pooling not in POOLINGS:
-            raise UnknownName("pooling of a fine-tuned model", self.pooling, POOLINGS)
-
-
 def finetuned_features(
     parts: SentenceParts,
     out: Path,
     model: str = "builtin",
     settings: TrainSettings | None = None,
-    kind: EmbeddingKind | None = None,
     *,
+    features: str = "concat",
+    pooling: str = "first",
     device: str | None = None,
-    progress: tuple[Progress | None, Progress | None] = (None, None),
-) -> Embedded:
+    progress: Progress | None = None,
+) -> tuple[Matrix, TrainOutcome]:
     """Fine-tune on the parts held out, leave the model in `out`, and embed the rest.
 
-    `progress` is told of the training and of the embedding. The same call goes on where it was killed.
+    The same call goes on where it was killed.
+
+    Returns
+    -------
+    One row per problem of the rest, and the run that made the encoder.
     """
-    kind, settings = kind or EmbeddingKind(), settings or TrainSettings(FORMALIZATION)
-    _check(parts.rest, kind)
-    _check_reading(Formalization.parse(settings.formalization), kind)
-    outcome = finetune(TrainingData(parts.train, parts.dev), out, model, settings, device=device, progress=progress[0])
-    spec = Spec("hf", str(out), {} if device is None else {"device": device})
-    return Embedded(embedded(parts.rest, open_network(ModelSettings.of(spec)), kind, progress[1]), parts, outcome)
+    settings = settings or TrainSettings(FORMALIZATION)
+    _check(parts.rest, Formalization.parse(settings.formalization), features, pooling)
+    outcome = finetune(TrainingData(parts.train, parts.dev), out, model, settings, device=device, progress=progress)
+    network = open_network(folder_settings(out, device))
+    return embedded(parts.rest, network, features, pooling, progress), outcome
 
 
-def embedded(dataset: Dataset, network: Network, kind: EmbeddingKind, progress: Progress | None = None) -> Matrix:
-    """One row a problem, in the dataset's order."""
-    if kind.features == "single":
-        return states(network, _blanks(dataset, network), kind.pooling, progress)[:, 0]
-    _check_reading(network.formalization, kind)
-    found = encode(cases(dataset, network.formalization), network.formalization, network.reader)
-    both = states(network, [one for one in found if not isinstance(one, str)], kind.pooling, progress)
-    return both[:, 0] - both[:, 1] if kind.features == "difference" else both.reshape(len(dataset), -1)
+def embedded(
+    dataset: Dataset,
+    network: Network,
+    features: str = "concat",
+    pooling: str = "first",
+    progress: Progress | None = None,
+) -> Matrix:
+    """One row per problem, in the dataset's order."""
+    _check(dataset, network.formalization, features, pooling)
+    if features == "single":
+        readings = read(network.reader.tokenizer, [problem.sentence for problem in dataset], network.reader.longest)
+        rows = [InputRow(tuple(reading.ids), len(reading.ids)) for reading in readings]
+        return states(network, [Encoded((row,), (InputOption(0),)) for row in rows], pooling, progress)[:, 0]
+    encoded = encode(cases(dataset, network.formalization), network.formalization, network.reader)
+    both = states(network, [one for one in encoded if not isinstance(one, str)], pooling, progress)
+    return both[:, 0] - both[:, 1] if features == "difference" else both.reshape(len(dataset), -1)
 
 
 def states(network: Network, examples: Sequence[Encoded], pooling: str, progress: Progress | None = None) -> Matrix:
@@ -145,23 +132,19 @@ def states(network: Network, examples: Sequence[Encoded], pooling: str, progress
     return table
 
 
-def _blanks(dataset: Dataset, network: Network) -> list[Encoded]:
-    """Texts with their blanks, or pronouns, as they stand."""
-    readings = read(network.reader.tokenizer, [problem.sentence for problem in dataset], network.reader.longest)
-    return [Encoded((InputRow(tuple(one.ids), len(one.ids)),), (InputOption(0),)) for one in readings]
-
-
-def _check_reading(formalization: Formalization, kind: EmbeddingKind) -> None:
-    """Refuse a formalization for which the options of a problem are one text."""
-    if kind.features != "single" and formalization.definition.input is not SENTENCES:
+def _check(dataset: Dataset, formalization: Formalization, features: str, pooling: str) -> None:
+    """Refuse, before minutes of training, what does not become features: options that are one text, or not two."""
+    if features not in get_args(FeatureKind):
+        raise UnknownName("kind of features", features, get_args(FeatureKind))
+    if pooling not in POOLINGS:
+        raise UnknownName("pooling of a fine-tuned model", pooling, POOLINGS)
+    if features == "single":
+        return
+    odd = next((problem for problem in dataset if len(problem.candidates) != 2 or problem.query is not None), None)
+    if odd is not None:
+        view = "binary" if odd.query is None else "choice"
+        raise BadInput(f"{features} features need two candidates, and problem {odd.id} has not: --as {view}")
+    if formalization.definition.input is not SENTENCES:
         raise BadInput(
             f"{formalization.name} reads the same text whichever option: choose mc-sent, or --features single"
         )
-
-
-def _check(dataset: Dataset, kind: EmbeddingKind) -> None:
-    """Refuse, before minutes of training, problems that have no two options to be put side by side."""
-    odd = next((one for one in dataset if len(one.candidates) != 2 or one.query is not None), None)
-    if odd is not None and kind.features != "single":
-        view = "binary" if odd.query is None else "choice"
-        raise BadInput(f"{kind.features} features need two candidates, and problem {odd.id} has not: --as {view}")

@@ -118,7 +118,7 @@ def finetune(
     resumed = None
     if about is not None:
         check_same(out, about.get("run", {}), identity)
-        network = open_network(ModelSettings.of(_folder_spec(out, device)))
+        network = open_network(folder_settings(out, device))
     else:
         network = load_network(model, formalization, seed=settings.seed, device=device)
         more, resumed = _trained(network, data, settings, out, identity, progress)
@@ -269,5 +269,6 @@ def _done(out: Path, identity: dict[str, Any]) -> TrainOutcome | None:
     return TrainOutcome(out, run, metrics, curve, warnings, notes)
 
 
-def _folder_spec(out: Path, device: str | None) -> Spec:
-    return Spec("hf", str(out), {} if device is None else {"device": device})
+def folder_settings(out: Path, device: str | None) -> ModelSettings:
+    """How a run's folder is loaded."""
+    return ModelSettings.of(Spec("hf", str(out), {} if device is None else {"device": device}))

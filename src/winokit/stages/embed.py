@@ -1,0 +1,157 @@
+"""`winokit embed`: a vector for each problem, for debiasing, from a model as it is or fine-tuned on some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.data.loading import As, Data, Lenient, Limit, load_one
+from winokit.errors import BadInput
+from winokit.methods.scoring import features as plain
+from winokit.methods.scoring.cache import CacheFile, open_cache
+from winokit.methods.scoring.features import FeatureKind, Pooling, check_features_file, write_features
+from winokit.methods.training.settings import Device, TrainSettings, need_training
+from winokit.models.base import notes_of
+from winokit.models.registry import ModelSpec, load_model
+from winokit.problem import Dataset
+from winokit.progress import Progress, tell
+from winokit.settings import Help, Without, verb
+
+FINETUNED = ".finetuned"
+AS_IT_IS = TrainSettings("mc-sent?style=winogrande")
+UNUSED = (
+    "an option of --finetune N; a model that is embedded as it is takes its device after a question mark, "
+    "hf:NAME?device=cuda"
+)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """One row per problem of the dataset, in its order, and where the rows were written."""
+
+    rows: NDArray[np.float32]
+    dataset: Dataset
+    name: str
+    """The data as it was asked for."""
+    out: Path | None = None
+    settings: Path | None = None
+    """The file beside `out`."""
+    finetuned: dict[str, Any] = field(default_factory=dict)
+    """What the encoder was made of, where it was fine-tuned; `dataset` is then what was left."""
+    notes: tuple[str, ...] = ()
+
+
+@verb
+def embed(
+    data: Data,
+    model: ModelSpec = "builtin",
+    *,
+    out: Annotated[
+        str | Path | None,
+        Help("The .npy file to write; settings and ids go beside it.", typed=Path | None, otherwise=Path("X.npy")),
+    ] = None,
+    features: Annotated[FeatureKind, Help("concat (both candidates), difference or single (the blank).")] = "concat",
+    pooling: Annotated[Pooling, Help("first token, mean over tokens, or span (the candidate's).")] = "first",
+    finetune: Annotated[
+        int | None,
+        Help(
+            "Fine-tune the model first on so many problems (the paper: 6000), five in six to train on and the "
+            "others to choose on, twins together; they are not embedded, and debias leaves them out.",
+            metavar="N",
+            least=6,
+        ),
+    ] = None,
+    formalization: Annotated[
+        str, Help("With --finetune: how it is trained, and reads.", "NAME")
+    ] = AS_IT_IS.formalization,
+    steps: Annotated[int | None, Help("With --finetune: at most so many steps.", least=1)] = None,
+    seed: Annotated[int, Help("With --finetune: of the problems held out, head and batches.", least=0)] = 0,
+    settings: Annotated[
+        TrainSettings,
+        Without(
+            *("formalization", "steps", "seed", "tokens", "accumulate", "warmup", "weight_decay", "clip"),
+            *("evaluate_every", "patience", "keep", "checkpoint_every"),
+        ),
+    ] = AS_IT_IS,
+    device: Device = None,
+    limit: Limit = None,
+    as_: As = None,
+    cache: CacheFile = None,
+    lenient: Lenient = False,
+    progress: Progress | None = None,
+) -> Embedding:
+    """Embed every problem and write one row each to a .npy file.
+
+    With --finetune the model is trained on some of them first, which are then discarded, as AFLite's authors do;
+    training goes on where it was interrupted.
+    """
+    settings = replace(settings, formalization=formalization, steps=steps, seed=seed)
+    file = None if out is None else Path(out)
+    if file is not None:
+        check_features_file(file)
+    dataset = load_one(data, as_=as_, lenient=lenient, limit=limit)
+    spec = model if isinstance(model, str) else model.spec
+    about: dict[str, Any] = {"model": spec, "features": features, "pooling": pooling}
+    told: dict[str, Any] = {}
+    if finetune is None:
+        for name, value in {**settings.identity(), "device": device}.items():
+            if value != getattr(AS_IT_IS, name, None):
+                raise BadInput(f"--{name.replace('_', '-')}: {UNUSED}")
+        loaded = load_model(model)
+        notes = [*dataset.notes, *notes_of(loaded)]
+        tell(notes)
+        with open_cache(cache) as known:
+            rows = plain.embed(dataset, loaded, features=features, pooling=pooling, cache=known, progress=progress)
+    else:
+        need_training("embed --finetune")
+        from winokit.methods.training.embedding import SentenceParts, finetuned_features
+
+        if cache is not None:
+            raise BadInput(
+                "--cache keeps answers of a model that stays the same, which one that is fine-tuned does not"
+            )
+        parts = SentenceParts.of(dataset, finetune, seed)
+        folder = (file or Path("X.npy")).with_suffix(FINETUNED)
+        rows, outcome = finetuned_features(
+            parts, folder, spec, settings, device=device, progress=progress, features=features, pooling=pooling
+        )
+        told = {
+            "folder": str(folder),
+            "formalization": outcome.run["formalization"],
+            "learning_rate": outcome.run["learning_rate"],
+            "trained_on": len(parts.train),
+            "chosen_on": len(parts.dev),
+            "dev_accuracy": outcome.value("accuracy"),
+            "seed": outcome.run["seed"],
+        }
+        about |= {"finetuned": told, "held_out": parts.held_out}
+        notes = [*dataset.notes, *outcome.notes, *outcome.warnings]
+        tell(notes)
+        dataset = parts.rest
+    beside = None if file is None else write_features(rows, dataset, file, about)
+    name = data.card.name if isinstance(data, Dataset) else str(data)
+    return Embedding(rows, dataset, name, file, beside, told, tuple(notes))
+
+
+def as_json(embedding: Embedding) -> dict[str, Any]:
+    """Where the rows are, and how many."""
+    rows, columns = embedding.rows.shape
+    written = {"out": str(embedding.out), "settings": str(embedding.settings)}
+    return {**written, "rows": rows, "columns": columns, **embedding.finetuned}
+
+
+def lines(embedding: Embedding) -> Iterator[str]:
+    """The same for a person."""
+    if embedding.finetuned:
+        yield (
+            "fine-tuned on {trained_on:,} problems, chosen on {chosen_on:,}, of which {dev_accuracy:.1%} are right; "
+            "these are not embedded".format(**embedding.finetuned)
+        )
+    yield "{rows:,} x {columns:,} written to {out}, settings and ids to {settings}".format(**as_json(embedding))
+    if embedding.finetuned:
+        yield f"debias it: winokit debias aflite {embedding.name} --features {embedding.out}"
