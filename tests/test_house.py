@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import winokit
+
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "winokit"
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
@@ -77,3 +79,19 @@ def test_imports_that_a_document_shows_work(page):
     text = (ROOT / page).read_text("utf-8")
     for line in re.findall(r"^(?:>>> )?(from winokit[\w.]* import [\w, ]+)$", text, re.MULTILINE):
         exec(line, {})
+
+
+def test_public_names_are_where_the_package_says():
+    """What type checkers read and where names are found at run time are one list, written twice."""
+    tree = ast.parse((SRC / "__init__.py").read_text("utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    typed = {alias.name: node.module for node in block.body for alias in node.names}
+    assert typed == winokit._HOMES
+    for name in typed:
+        assert getattr(winokit, name).__name__ == name
+
+
+def test_every_verb_of_the_command_line_is_a_call_of_the_library():
+    verbs = {"load", "write", "stats", "check", "score", "embed", "audit", "compare", "debias", "train", "search"}
+    verbs |= {"curve", "transfer", "hunt", "release", "verify", "grade", "report"}
+    assert verbs <= set(winokit.__all__)
