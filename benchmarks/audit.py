@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from winokit.data.loading import load
-from winokit.methods.scoring import ScoringPlan, score_variants, write_predictions
+from winokit.methods.scoring.scorer import ScoringPlan, score_variants, write_predictions
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.random_model import RandomModel
 from winokit.stages.audit.page import write_report

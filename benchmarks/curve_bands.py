@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from winokit.methods.metrics import fit_log, leaderboard_auc
+from winokit.methods.metrics.curve import fit_log, leaderboard_auc
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.curve.fit import CurveGoal, CurvePoint, PointScore, series_of
 

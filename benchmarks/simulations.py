@@ -19,16 +19,9 @@ from itertools import repeat
 import numpy as np
 from scipy import stats
 
-from winokit.methods.metrics import (
-    compare,
-    gap,
-    n_to_beat_chance,
-    n_to_tell_apart,
-    p_chance,
-    p_paired,
-    paired_interval,
-    share,
-)
+from winokit.methods.metrics.compare import compare, n_to_tell_apart, p_paired, paired_interval
+from winokit.methods.metrics.intervals import gap, share
+from winokit.methods.metrics.luck import n_to_beat_chance, p_chance
 
 TIMES = 2000
 GROUPS = (4, 5, 6, 8, 10, 13, 16, 20, 25, 37, 50, 80, 100, 150, 284, 300)

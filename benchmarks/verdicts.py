@@ -24,8 +24,8 @@ from itertools import repeat
 
 import numpy as np
 
-from winokit.methods.metrics import compare
-from winokit.methods.scoring import Prediction
+from winokit.methods.metrics.compare import compare
+from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ARTIFACTS, Variant
 from winokit.problem import Dataset, Problem
 from winokit.results import ABOVE, AT, BELOW, Metric
@@ -94,10 +94,10 @@ def make_study(n: int, seed: int = 0) -> Study:
             problems[2 * pair : 2 * pair + 2] = problems[2 * pair : 2 * pair + 2][::-1]
     dataset = Dataset(problems)
     made = [p.replace(provenance={"of": p.id}) for p in dataset]
-    variants = {name: Variant(name, Dataset(made)) for name in ARTIFACTS}
-    variants["reversed"] = Variant("reversed", Dataset([p.with_order((1, 0)) for p in made]))
+    variants = {name: Variant(Dataset(made)) for name in ARTIFACTS}
+    variants["reversed"] = Variant(Dataset([p.with_order((1, 0)) for p in made]))
     switched = [p.replace(answer=1 - int(p.answer or 0)) for p in made]
-    variants["switched"] = Variant("switched", Dataset(switched))
+    variants["switched"] = Variant(Dataset(switched))
     answers = np.array([p.answer for p in dataset])
     return Study(dataset, variants, answers, np.array(group), np.array([p.labels["associative"] for p in dataset]))
 
@@ -210,7 +210,7 @@ def audited(study: Study, scored: Scored) -> list[Metric]:
         for name, choices in scored.items()
     }
     sheet = AuditSheet(study.dataset, predictions, study.variants, "simulated", "own")
-    return [row for name in RUN for row in PROTOCOLS[name](sheet)]
+    return [row for name in RUN for row in PROTOCOLS[name].rows(sheet)]
 
 
 @dataclass(frozen=True)

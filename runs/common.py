@@ -24,7 +24,7 @@ from winokit.results import rows_to_json
 
 if TYPE_CHECKING:
     from winokit.data.runs import Run
-    from winokit.methods.scoring import Prediction
+    from winokit.methods.scoring.scorer import Prediction
     from winokit.models.base import Model
     from winokit.problem import Dataset, Problem
     from winokit.results import Metric
@@ -138,8 +138,8 @@ def loaded(spec: str) -> Model:
 def predicted(dataset: Dataset, spec: str, options: Options, scoring: str | None = None) -> list[Prediction]:
     """A prediction for each problem, in order; kept as a file of the output folder too."""
     from winokit.cli.common import progress_bar
-    from winokit.methods.scoring import ScoringPlan, score, write_predictions
     from winokit.methods.scoring.cache import open_cache
+    from winokit.methods.scoring.scorer import ScoringPlan, score, write_predictions
 
     with open_cache(options.cache) as cache, progress_bar(f"{dataset.card.name}, {short(spec)}") as progress:
         rows = score(dataset, loaded(spec), ScoringPlan(scoring), cache=cache, progress=progress)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from common import Options, Outcome, percent, row, run, table
 from papers import AAAI_PEOPLE
 
-from winokit.methods.metrics import majority_class
+from winokit.methods.metrics.accuracy import majority_class
 from winokit.problem import Dataset
 
 FILES = ("superglue-wsc/train.jsonl", "superglue-wsc/val.jsonl", "winogrande/train_m.jsonl", "winogrande/dev.jsonl")

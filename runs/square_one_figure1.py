@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from common import Options, Outcome, run, table
 
-from winokit.methods.transforms import no_cands, part_sent, special_word_pairs
+from winokit.methods.transforms.no_cands import no_cands
+from winokit.methods.transforms.pairs import special_word_pairs
+from winokit.methods.transforms.part_sent import part_sent
 from winokit.problem import Problem
 
 WORDS = "trophy doesn't fit"

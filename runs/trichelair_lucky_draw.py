@@ -10,7 +10,7 @@ import math
 from common import Options, Outcome, row, run, table
 from papers import TRICHELAIR_LUCK
 
-from winokit.methods.metrics import n_to_beat_chance, p_best_of, p_chance
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 
 SIZES = {"WSC273": 273, "PDP": 60, "SuperGLUE-WSC val": 104, "DPR test": 564, "WinoGrande dev": 1267}
 SHARE, TRIES = 0.55, 10

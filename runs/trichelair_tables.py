@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from common import Options, Outcome, judged, named, percent, predicted, row, rows_of, run, short, table
 
 from winokit.drawing.protocols import TRICHELAIR
-from winokit.methods.metrics import consistency, expected_accuracy
-from winokit.methods.transforms import switch
+from winokit.methods.metrics.accuracy import expected_accuracy
+from winokit.methods.metrics.consistency import consistency
+from winokit.methods.transforms.switch import switch
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.published import published
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from common import Options, Outcome, named, predicted, row, run, short, table
 
-from winokit.methods.transforms import local_context
+from winokit.methods.transforms.local_context import local_context
 from winokit.problem import Card, Dataset, Problem
 
 # What the paper says of twins of WSC273, by words they have

@@ -10,7 +10,7 @@ from __future__ import annotations
 from common import Options, Outcome, answered, judged, named, percent, rows_of, run, short, table
 from papers import WINOGRANDE_TABLE_4
 
-from winokit.methods.transforms import local_context
+from winokit.methods.transforms.local_context import local_context
 
 
 def experiment(options: Options) -> Outcome:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from common import Options, Outcome, judged, loaded, percent, rows_of, run, short, table
 
-from winokit.methods.scoring import SCORINGS
-from winokit.methods.scoring.base import fits
+from winokit.methods.scoring.base import SCORINGS, fits
 from winokit.problem import Problem
 from winokit.stages.audit.published import WINOGENDER
 

@@ -80,7 +80,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return name in self._things or name in self.homes or name in self._entries()
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._things, **self.homes, **self._entries()})
+        return iter({**self.homes, **self._things, **self._entries()})
 
     def __len__(self) -> int:
         return len(list(iter(self)))

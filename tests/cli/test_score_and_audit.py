@@ -72,7 +72,7 @@ def test_audit_takes_the_place_of_an_audit_and_of_nothing_else(here):
     folder = here / "study"
     folder.mkdir()
     (folder / "predictions.jsonl").write_text("mine\n")
-    asked = ("audit", "--limit", 20, "--protocol", "accuracy", "--out", folder)
+    asked = ("audit", "--limit", 20, "--protocol", "switching", "--out", folder)
     assert "predictions.jsonl: is not of an audit" in refused(*asked, "--model", "random")
     (folder / "predictions.jsonl").unlink()
     (folder / "results.json").write_text('{"run": {"formalization": "mc-sent"}, "metrics": []}')

@@ -14,7 +14,7 @@ from winokit.collect.study.schema import ProblemRow, Task, Vote
 from winokit.collect.study.study import Study
 from winokit.data.formats import write
 from winokit.errors import BadInput
-from winokit.methods.scoring import write_predictions
+from winokit.methods.scoring.scorer import write_predictions
 from winokit.methods.transforms.variants import make_variants
 
 

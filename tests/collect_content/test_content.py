@@ -15,7 +15,9 @@ from winokit.data.checks.duplicates import find_duplicates
 from winokit.data.checks.rules import WINOGRANDE, broken_rules, length, one_blank, overlap
 from winokit.data.checks.structure import special_words
 from winokit.data.loading import expand, load
-from winokit.methods.transforms import local_context, part_sent, switch
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.switch import switch
 from winokit.text.names import gender_of
 from winokit.text.words import mention_places
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from winokit.cli.main import app
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import SCORINGS, ScoringPlan, score
-from winokit.methods.scoring.base import fits, total
+from winokit.methods.scoring.base import SCORINGS, fits, total
+from winokit.methods.scoring.scorer import ScoringPlan, score
 from winokit.models.base import Continuation, Embed
 from winokit.models.boundary import Boundary
 from winokit.models.registry import Spec, load_model

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import ScoringPlan, score
+from winokit.methods.scoring.scorer import ScoringPlan, score
 from winokit.models.base import Continuation, Fill, Piece
 from winokit.models.ensemble import EnsembleModel
 from winokit.models.fake import FakeModel

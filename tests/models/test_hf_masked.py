@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import choose_scoring
+from winokit.methods.scoring.base import choose_scoring
 from winokit.models import hf_masked
 from winokit.models.base import (
     Ask,

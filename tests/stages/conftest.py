@@ -8,8 +8,7 @@ import pytest
 
 import winokit
 from winokit.data.runs import LeftOut, Run
-from winokit.methods.scoring import Prediction, ScoringPlan
-from winokit.methods.scoring.scorer import score_variants
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 from winokit.drawing.decision import BAD, GOOD, PLAIN
 from winokit.drawing.standings import MIXED, SEVERAL, standing, together
-from winokit.methods.metrics import LogFit
+from winokit.methods.metrics.curve import LogFit
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.curve import verdict as curve_verdict
 from winokit.stages.curve.fit import CurveLevel, CurveSeries, PointScore, reach_of

@@ -63,7 +63,7 @@ def print_json(value: Any) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(what: str) -> Iterator[Callable[[float, float], None] | None]:
     """A bar with the time left, on standard error, where a person looks; None elsewhere."""
     from rich.console import Console
 

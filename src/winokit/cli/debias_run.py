@@ -177,7 +177,7 @@ class Stages:
                 self._bar.remove_task(self._task)
             self._task = self._bar.add_task(what, total=None)
 
-    def update(self, done: int, total: int) -> None:
+    def update(self, done: float, total: float) -> None:
         """Move the bar."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)

@@ -13,7 +13,7 @@ from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.transforms import VIEWS
+from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
 from winokit.settings import Help

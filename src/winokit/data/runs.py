@@ -15,7 +15,7 @@ import winokit
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
-from winokit.methods.scoring import Prediction, write_predictions
+from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Dataset, collector_off
 from winokit.results import Metric, rows_to_json
 

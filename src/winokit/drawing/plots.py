@@ -12,7 +12,7 @@ from winokit.data.runs import Run
 from winokit.drawing.protocols import about, base, place, title
 from winokit.drawing.scorers import Scorer, borrowed, owner
 from winokit.drawing.wording import POINTS, SHARE, kind_of
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.results import Metric, stands
 
 SECONDARY = {

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from winokit.data.runs import Run
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.results import Metric
 
 

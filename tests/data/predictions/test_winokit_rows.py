@@ -4,7 +4,7 @@ import pytest
 
 from winokit.data.predictions.read import read_predictions
 from winokit.errors import Malformed
-from winokit.methods.scoring import Prediction, score, write_predictions
+from winokit.methods.scoring.scorer import Prediction, score, write_predictions
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset
 

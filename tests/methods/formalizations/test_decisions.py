@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 from winokit.methods.formalizations import FORMALIZATIONS, Case, Formalization
-from winokit.methods.metrics import expected_accuracy
+from winokit.methods.metrics.accuracy import expected_accuracy
 from winokit.problem import Problem
 
 PAIR = Problem("Jim yelled at Kevin because ", " was upset.", ("Jim", "Kevin"), 0, "he")

@@ -5,7 +5,8 @@ import pytest
 pytest.importorskip("torch")
 from winokit.errors import BadInput
 from winokit.methods.formalizations import FORMALIZATIONS, Formalization, cases, encode, load_network, save_network
-from winokit.methods.scoring import default_scoring, score
+from winokit.methods.scoring.base import default_scoring
+from winokit.methods.scoring.scorer import score
 from winokit.models.base import Fill, Model
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem

@@ -14,7 +14,7 @@ from winokit.methods.formalizations import (
     open_network,
     save_network,
 )
-from winokit.methods.scoring import ScoringPlan, score
+from winokit.methods.scoring.scorer import ScoringPlan, score
 from winokit.models.hf import HfSettings
 from winokit.models.registry import Spec, load_model
 from winokit.problem import Dataset, Problem

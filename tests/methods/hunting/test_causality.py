@@ -7,7 +7,7 @@ from winokit.methods.hunting.building import build_index
 from winokit.methods.hunting.causality import causal_pmi, causal_scores, units
 from winokit.methods.hunting.index import SentenceIndex
 from winokit.methods.hunting.search import any_of
-from winokit.methods.scoring import score
+from winokit.methods.scoring.scorer import score
 from winokit.models.registry import load_model
 from winokit.problem import Dataset
 

@@ -5,9 +5,9 @@ import pytest
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.hunter import Hunter, hunt, is_copy, scores
 from winokit.methods.hunting.synonyms import load_synonyms
-from winokit.methods.metrics import accuracy, expected_accuracy, f1, precision
-from winokit.methods.scoring import score, write_predictions
-from winokit.methods.transforms import switch
+from winokit.methods.metrics.accuracy import accuracy, expected_accuracy, f1, precision
+from winokit.methods.scoring.scorer import score, write_predictions
+from winokit.methods.transforms.switch import switch
 from winokit.models.base import Choose, Fill
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
@@ -119,7 +119,7 @@ def test_an_audit_counts_abstentions_and_is_consistent_where_it_answers(planted,
 
 
 def test_answers_are_kept_with_their_reasons(planted, unplanted, index_path, tmp_path):
-    from winokit.methods.scoring import Cache
+    from winokit.methods.scoring.cache import Cache
 
     dataset = Dataset([*planted, *unplanted])
     first = score(dataset, load_model(f"hunter:{index_path}"), cache=Cache(tmp_path / "answers.sqlite"))

@@ -15,7 +15,7 @@ from winokit.methods.hunting.hunter import hunt
 from winokit.methods.hunting.opensearch import OpenSearch
 from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
 from winokit.methods.hunting.synonyms import load_synonyms
-from winokit.methods.scoring import score
+from winokit.methods.scoring.scorer import score
 from winokit.models.registry import load_model
 
 

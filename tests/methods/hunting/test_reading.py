@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winokit.methods.hunting.reading import read
-from winokit.methods.transforms import switch
+from winokit.methods.transforms.switch import switch
 from winokit.problem import Problem
 from winokit.text.clauses import clause_words
 

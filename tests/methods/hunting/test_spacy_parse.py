@@ -20,7 +20,7 @@ from winokit.methods.hunting.reading import read
 from winokit.methods.hunting.roles import Resolved, resolve
 from winokit.methods.hunting.search import Hit
 from winokit.methods.hunting.spacy_parse import SpacyParser, find_parser, mask
-from winokit.methods.transforms import switch
+from winokit.methods.transforms.switch import switch
 from winokit.models.registry import load_model
 from winokit.problem import Problem
 

@@ -1,17 +1,17 @@
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import (
+from winokit.methods.metrics.accuracy import (
     abstained,
     accuracy,
     chance,
+    confusion,
     expected_accuracy,
     f1,
     guess_chance,
     majority_class,
     precision,
 )
-from winokit.methods.metrics.accuracy import confusion
 
 HUNTER = [1] * 119 + [0] * 80 + [None] * 74
 """The knowledge hunter on WSC273: 119 right, 80 wrong, 74 without evidence."""

@@ -1,7 +1,7 @@
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import fleiss_kappa, rating_table
+from winokit.methods.metrics.agreement import fleiss_kappa, rating_table
 
 
 def test_kappa_by_hand():

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import metrics as m
 
 from winokit.errors import BadInput
-from winokit.methods import metrics as m
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,8 @@ TABLE = {
 }
 # Not functions of a set of problems, or tested by name elsewhere.
 NO_METRICS = {
-    "CONSISTENCY_CHANCE",
+    "binomial",
+    "confusion",
     "Comparison",
     "F1",
     "Gap",

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import compare, holm, n_to_tell_apart, p_paired, paired_interval
+from winokit.methods.metrics.compare import compare, holm, n_to_tell_apart, p_paired, paired_interval
 
 
 def alike(rng, groups: int, size: int):

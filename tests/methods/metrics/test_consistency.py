@@ -3,7 +3,7 @@ import math
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import (
+from winokit.methods.metrics.consistency import (
     choice_kept_chance,
     choice_turned,
     consistency,

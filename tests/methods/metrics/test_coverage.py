@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from winokit.methods.metrics import gap, p_paired, paired_gap, paired_interval, share, share_interval, wilson
+from winokit.methods.metrics.compare import p_paired, paired_interval
+from winokit.methods.metrics.intervals import gap, paired_gap, share, share_interval, wilson
 from winokit.problem import Dataset, Problem
 
 GROUPS = (4, 5, 6, 8, 10, 13, 16, 20, 25, 37, 50, 100, 284, 300)

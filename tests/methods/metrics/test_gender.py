@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.metrics import delta, gotcha, pro_minus_anti
+from winokit.methods.metrics.gender import delta, gotcha, pro_minus_anti
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import (
+from winokit.methods.metrics.accuracy import guess_chance
+from winokit.methods.metrics.groups import (
     all_right,
     complete_groups,
     group_accuracy,
     group_accuracy_chance,
-    guess_chance,
     independent_group_accuracy,
     no_right,
     no_right_chance,

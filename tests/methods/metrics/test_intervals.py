@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import clusters, gap, mean_interval, paired_gap, share, share_interval, wilson
+from winokit.methods.metrics.arrays import clusters
+from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share, share_interval, wilson
 
 REPEATS = 600
 """The error of a simulated coverage is then 0.9 points."""

@@ -6,7 +6,8 @@ import pytest
 from scipy import stats
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import n_to_beat_chance, p_best_of, p_chance, share
+from winokit.methods.metrics.intervals import share
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 
 
 def coins_above(heads: int, coins: int) -> float:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import SCORINGS, Prediction, ScoringPlan, close_calls, score, write_predictions
+from winokit.methods.scoring.base import SCORINGS
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, close_calls, score, write_predictions
 from winokit.models.base import Ask, Attention, Choose, Continuation, Fill, Piece, PseudoLikelihood, Reply, Scores
 from winokit.models.fake import FakeModel
 from winokit.models.random_model import RandomModel
@@ -226,7 +227,7 @@ def test_a_scoring_that_does_not_fit_says_which_do():
     ],
 )
 def test_each_kind_of_model_has_a_default(kind, requests, default):
-    from winokit.methods.scoring import default_scoring
+    from winokit.methods.scoring.base import default_scoring
 
     assert default_scoring(FakeModel({requests: said(0)}, kind)) == default
 

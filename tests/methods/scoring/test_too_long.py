@@ -3,8 +3,9 @@
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.scoring import Cache, ScoringPlan, answer_all, embed, score
-from winokit.methods.scoring.cache import encode
+from winokit.methods.scoring.cache import Cache, answer_all, encode
+from winokit.methods.scoring.features import embed
+from winokit.methods.scoring.scorer import ScoringPlan, score
 from winokit.models.base import Continuation, Embed, Piece, Refusal
 from winokit.models.ensemble import EnsembleModel
 from winokit.models.fake import FakeModel

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.formalizations import FORMALIZATIONS, Formalization, load_network
-from winokit.methods.scoring import score
+from winokit.methods.scoring.scorer import score
 from winokit.methods.training.arms import VariantArm
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import Exam

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from winokit.data.loading import load
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.exam import rows
 from winokit.methods.training.symptoms import symptoms
 

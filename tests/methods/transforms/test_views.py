@@ -1,4 +1,4 @@
-from winokit.methods.transforms import binary, choice, judgements
+from winokit.methods.transforms.views import binary, choice, judgements
 from winokit.problem import Dataset, Problem
 
 THREE = Problem("A, B and C met, and ", " spoke.", ("A", "B", "C"), 1, "he")

@@ -5,8 +5,8 @@ import pytest
 from winokit.data.loading import load
 from winokit.data.runs import Run
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.metrics import gotcha
-from winokit.methods.scoring import Prediction, write_predictions
+from winokit.methods.metrics.gender import gotcha
+from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem

@@ -178,7 +178,7 @@ def test_long_names_do_not_widen_the_page(browser, one_model, tmp_path, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_comparison_opens_quietly_and_fits(browser, run, one_model, tmp_path, width):
-    from winokit.methods.metrics import compare
+    from winokit.methods.metrics.compare import compare
     from winokit.stages.compare.page import write_comparison
 
     groups = [problem.group for problem in run.dataset]

@@ -10,7 +10,7 @@ import pytest
 
 from winokit.data.runs import Run
 from winokit.drawing.page import environment
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.audit.page import report_of, write_report
 

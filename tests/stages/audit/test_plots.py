@@ -13,7 +13,7 @@ from winokit.drawing.charts import Chart
 from winokit.drawing.figures import Figure, draw_forest, write_figures
 from winokit.drawing.scorers import scorers
 from winokit.drawing.wording import kind, say, say_interval
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric, stands
 from winokit.stages.audit.page import figures_of, report_of

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from support import metrics as m
 
 from winokit.data.checks.structure import connective, special_is_last
 from winokit.data.formats import write
-from winokit.methods import metrics as m
-from winokit.methods.scoring import Prediction, write_predictions
+from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.builtin import piece_counts
 from winokit.problem import Card, Dataset, Problem

@@ -4,7 +4,7 @@ import pytest
 
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.methods.scoring import Prediction, write_predictions
+from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.models.random_model import RandomModel
 from winokit.stages.audit.run import audit
 

@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 
 from winokit.drawing.decision import GOOD, DecisionTable
-from winokit.methods.metrics import Comparison, Interval
+from winokit.methods.metrics.compare import Comparison
+from winokit.methods.metrics.intervals import Interval
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.audit.findings import GENDER, WITHOUT, MetricRows
 from winokit.stages.audit.verdict import HEADLINE, headline_state, verdict

@@ -9,7 +9,7 @@ import pytest
 from winokit.data.loading import load
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
-from winokit.methods.scoring import Prediction, write_predictions
+from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.models.python_function import PythonFunction
 from winokit.problem import Problem
 from winokit.stages.audit.run import audit

@@ -3,7 +3,7 @@
 import pytest
 
 from winokit.data.runs import Run
-from winokit.methods.metrics import compare
+from winokit.methods.metrics.compare import compare
 from winokit.stages.compare.page import comparison_of, paired, write_comparison
 
 READER, GUESSER = "reader <1>", "random"

@@ -3,7 +3,7 @@ import pytest
 from winokit.data.loading import load
 from winokit.data.runs import Run
 from winokit.errors import BadInput
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
 from winokit.stages.compare.run import compare_runs
 

@@ -10,8 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from winokit.errors import BadInput
-from winokit.methods.metrics import PUBLISHED, leaderboard_auc
 from winokit.methods.metrics.crossed import crossed_share
+from winokit.methods.metrics.curve import PUBLISHED, leaderboard_auc
 from winokit.methods.training.arms import VariantArm
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import TrainSettings

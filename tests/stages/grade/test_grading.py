@@ -10,7 +10,7 @@ import pytest
 from support import small
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import group_accuracy
+from winokit.methods.metrics.groups import group_accuracy
 from winokit.stages.grade.luck import expected_best, luck_corrected
 from winokit.stages.grade.run import curve_weights, grade, kept_outcome, read_graded, release_sizes, write_graded
 from winokit.stages.grade.statement import Statement, missing_options

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from winokit.data.loading import load
-from winokit.methods.metrics import group_accuracy
+from winokit.methods.metrics.groups import group_accuracy
 from winokit.methods.scoring.base import SCORINGS, Setting
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.run import audit

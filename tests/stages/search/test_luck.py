@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.search.findings import ranked, voted
 from winokit.stages.search.luck import best_guesser, best_of, luck, spread

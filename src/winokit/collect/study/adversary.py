@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from winokit.collect.study.forms import Twins, read_twins
 from winokit.data.checks.rules import one_blank
 from winokit.errors import WinokitError
-from winokit.methods.scoring import Prediction, ScoringPlan, score_variants
-from winokit.methods.transforms import part_sent
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
+from winokit.methods.transforms.part_sent import part_sent
 from winokit.models.base import Model
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem

@@ -12,7 +12,10 @@ from pathlib import Path
 from winokit.collect.study.config import StudyConfig
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.methods.transforms import by_label_or_rule, local_context, no_cands, part_sent
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.no_cands import no_cands
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.switch import by_label_or_rule
 from winokit.problem import Dataset, Problem
 
 DATA = "problems.jsonl"

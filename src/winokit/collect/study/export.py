@@ -34,7 +34,7 @@ from winokit.collect.study.schema import EVALUATE, VALIDATE, WITHDRAWN, WRITE, W
 from winokit.data.checks.groups import group_name
 from winokit.data.formats import WriteOptions, write
 from winokit.files import write_whole
-from winokit.methods.scoring import write_predictions
+from winokit.methods.scoring.scorer import write_predictions
 from winokit.problem import Card, Dataset, Problem
 
 if TYPE_CHECKING:

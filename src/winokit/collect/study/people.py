@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from winokit.collect.study.provenance import Records
 from winokit.collect.study.schema import EVALUATE, IMPORTED, ProblemRow, Vote
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study

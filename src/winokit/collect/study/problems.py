@@ -10,7 +10,9 @@ from typing import Any
 from sqlalchemy import Row
 
 from winokit.collect.study.schema import ProblemRow
-from winokit.methods.transforms import local_context, part_sent, switch
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.switch import switch
 from winokit.problem import Problem
 
 

@@ -19,7 +19,7 @@ from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.methods.hunting.search import AllOf, AnyOf, Corpus, any_of
-from winokit.methods.metrics import Interval, wilson
+from winokit.methods.metrics.intervals import Interval, wilson
 from winokit.problem import Dataset, Problem
 from winokit.text.clauses import clause_words
 from winokit.text.grammar import forms

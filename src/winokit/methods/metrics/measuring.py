@@ -14,8 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from winokit.methods.metrics import complete_groups, correct, gap, gotcha, guess_chance, mean_interval, share
+from winokit.methods.metrics.accuracy import correct, guess_chance
 from winokit.methods.metrics.arrays import BoolArray, FloatArray, IntArray
+from winokit.methods.metrics.gender import gotcha
+from winokit.methods.metrics.groups import complete_groups
+from winokit.methods.metrics.intervals import gap, mean_interval, share
 from winokit.problem import Dataset, Problem
 from winokit.results import FLOOR, Detail, Metric
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, register
+from winokit.methods.scoring.base import Abstain, Scoring, Setting
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Ask, Reply, Request
 from winokit.problem import Problem
@@ -106,14 +106,13 @@ def _examples(setting: Setting, *, lettered: bool) -> str:
     return "".join(parts)
 
 
-register(
-    Scoring(
-        "ask",
-        "a question in both candidate orders (chat) or with the candidates as answers",
-        (Ask,),
-        ask,
-        judge,
-        takes_shots=True,
-        substitutes=False,
-    )
+ASK = Scoring(
+    "ask",
+    "a question in both candidate orders (chat) or with the candidates as answers",
+    (Ask,),
+    ask,
+    judge,
+    takes_shots=True,
+    substitutes=False,
+    both_orders=True,
 )

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, register
+from winokit.methods.scoring.base import Abstain, Scoring, Setting
 from winokit.models.base import Answer, Attention, Request
 from winokit.problem import Problem
 from winokit.text.words import bare, mention_places
@@ -44,13 +44,11 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     return tuple(float(share) for share in sums / max(float(sums.sum()), 1e-12))
 
 
-register(
-    Scoring(
-        "attention",
-        "maximum attention score from the pronoun to each mention",
-        (Attention,),
-        ask,
-        judge,
-        substitutes=False,
-    )
+ATTENTION = Scoring(
+    "attention",
+    "maximum attention score from the pronoun to each mention",
+    (Attention,),
+    ask,
+    judge,
+    substitutes=False,
 )

@@ -50,16 +50,32 @@ class Scoring:
     takes_shots: bool = False
     substitutes: bool = True
     """Whether it puts candidates into the blank, so that the style of doing so matters."""
+    both_orders: bool = False
+    """Whether it offers candidates in both orders itself, so that turning them round changes nothing."""
     options: tuple[str, ...] = ()
 
+    @property
+    def reads_pronoun(self) -> bool:
+        """Whether it leaves the pronoun where it is; one that puts candidates in its place never sees its gender."""
+        return not self.substitutes
 
-SCORINGS: Registry[Scoring] = Registry("scoring")
+
+_HOMES = {
+    "ask": "ask:ASK",
+    "attention": "attention:ATTENTION",
+    "full": "partial:FULL",
+    "masked-candidate": "masked_candidate:MASKED_CANDIDATE",
+    "own": "own:OWN",
+    "partial": "partial:PARTIAL",
+    "pronoun": "pronoun:PRONOUN",
+    "pseudo-likelihood": "pseudo_likelihood:PSEUDO_LIKELIHOOD",
+    "special-word": "special_word:SPECIAL_WORD",
+}
+SCORINGS: Registry[Scoring] = Registry(
+    "scoring", "winokit.scorings", {name: f"winokit.methods.scoring.{home}" for name, home in _HOMES.items()}
+)
+"""Every scoring by its name. Another package adds one by an entry point that names a `Scoring`."""
 DEFAULTS = {"causal": "partial", "masked": "masked-candidate", "seq2seq": "ask", "chat": "ask", "any": "own"}
-
-
-def register(scoring: Scoring) -> Scoring:
-    """Add a scoring to the registry."""
-    return SCORINGS.register(scoring.name)(scoring)
 
 
 def choose_scoring(name: str | None, model: Model) -> tuple[Scoring, Mapping[str, str]]:

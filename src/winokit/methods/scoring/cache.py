@@ -1,7 +1,8 @@
-"""Answers kept on disk, so that nothing is asked twice and a killed run goes on where it stopped.
+"""Plan, then ask: requests are collected, repetitions dropped, the model is asked once, and answers are kept on disk.
 
-One SQLite file in WAL mode; an answer is written the moment it is known, under a key made of everything that
-determines it: the model's fingerprint and the request to the letter.
+Nothing is asked twice, and a killed run goes on where it stopped: one SQLite file in WAL mode; an answer is written the
+moment it is known, under a key made of everything that determines it: the model's fingerprint and the request to the
+letter. Sorting by length, packing and sharing prefixes is the model's part.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from typing import Annotated
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.models.base import Answer, Piece, Refusal, Reply, Request, Scores
+from winokit.models.base import Answer, Model, Piece, Refusal, Reply, Request, Scores
+from winokit.progress import Progress
 from winokit.settings import Help
 
 CHUNK = 500
@@ -113,8 +115,8 @@ def open_cache(cache: str | Path | Cache | None) -> Iterator[Cache]:
 def key_of(fingerprint: str, request: Request) -> bytes:
     """What an answer is kept under."""
     fields = [getattr(request, field.name) for field in dataclasses.fields(request)]
-    told = json.dumps([fingerprint, type(request).__name__, fields], ensure_ascii=True)
-    return hashlib.blake2b(told.encode(), digest_size=16).digest()
+    text = json.dumps([fingerprint, type(request).__name__, fields], ensure_ascii=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def encode(answer: Answer) -> bytes:
@@ -147,7 +149,34 @@ def decode(data: bytes) -> Answer:
     return tuple(Piece(start, end, logprob) for start, end, logprob in value)
 
 
-def known(cache: Cache, fingerprint: str, requests: Iterable[Request]) -> Mapping[Request, Answer]:
-    """The answers to requests that the cache has."""
-    keys = {key_of(fingerprint, request): request for request in requests}
-    return {keys[key]: answer for key, answer in cache.find(keys).items()}
+def answer_all(
+    model: Model, requests: Iterable[Request], cache: Cache, progress: Progress | None = None
+) -> Mapping[Request, Answer]:
+    """Answer requests, each distinct one at most once, from the cache or from the model."""
+    distinct = list(dict.fromkeys(requests))
+    keys = {key_of(model.fingerprint, request): request for request in distinct}
+    answers = {keys[key]: answer for key, answer in cache.find(keys).items()}
+    missing = [request for request in distinct if request not in answers]
+    unfit = next((request for request in missing if type(request) not in model.can), None)
+    if unfit is not None:
+        raise BadInput(f"{model.spec!r}, a {model.kind} model, cannot answer a {type(unfit).__name__} request")
+    total = sum(map(size, distinct))
+    done = total - sum(map(size, missing))
+    if progress:
+        progress(done, total)
+    for index, answer in model.answer(missing) if missing else ():
+        request = missing[index]
+        # A refusal is quickly told again, and may be a matter of what the fingerprint leaves out: a server, n_ctx.
+        if not isinstance(answer, Refusal):
+            cache.keep(key_of(model.fingerprint, request), answer)
+        answers[request] = answer
+        done += size(request)
+        if progress:
+            progress(done, total)
+    return answers
+
+
+def size(request: Request) -> int:
+    """How much text a request holds."""
+    fields = (getattr(request, name) for name in request.__slots__)
+    return 1 + sum(len(value) for value in fields if isinstance(value, str))

@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from winokit.errors import BadInput, UnknownName
 from winokit.files import write_whole
-from winokit.methods.scoring.cache import Cache
-from winokit.methods.scoring.planner import Progress, answer_all
+from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Embed, Model, Refusal, Request
 from winokit.problem import Dataset, Problem
+from winokit.progress import Progress
 
 FeatureKind = Literal["concat", "difference", "single"]
 Pooling = Literal["first", "mean", "span"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from winokit.errors import UnknownName
-from winokit.methods.scoring.base import Scoring, Setting, pieces, register, total
+from winokit.methods.scoring.base import Scoring, Setting, pieces, total
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Fill, Request
 from winokit.problem import Problem
@@ -32,13 +32,11 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     return tuple(total(answer) / (len(pieces(answer)) if reduce == "mean" else 1) for answer in answers)
 
 
-register(
-    Scoring(
-        "masked-candidate",
-        "mean log p(word pieces of the candidate | text, all of them masked); ?reduce=sum",
-        (Fill,),
-        ask,
-        judge,
-        options=("reduce",),
-    )
+MASKED_CANDIDATE = Scoring(
+    "masked-candidate",
+    "mean log p(word pieces of the candidate | text, all of them masked); ?reduce=sum",
+    (Fill,),
+    ask,
+    judge,
+    options=("reduce",),
 )

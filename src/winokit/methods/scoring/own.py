@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, register
+from winokit.methods.scoring.base import Abstain, Scoring, Setting
 from winokit.models.base import Answer, Choose, Request, Scores
 from winokit.problem import Problem
 
@@ -31,13 +31,11 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     return answer.values
 
 
-register(
-    Scoring(
-        "own",
-        "the model's own scores (fine-tuned models, Python functions, retrieval)",
-        (Choose,),
-        ask,
-        judge,
-        substitutes=False,
-    )
+OWN = Scoring(
+    "own",
+    "the model's own scores (fine-tuned models, Python functions, retrieval)",
+    (Choose,),
+    ask,
+    judge,
+    substitutes=False,
 )

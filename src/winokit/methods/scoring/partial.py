@@ -1,28 +1,44 @@
-"""Partial scoring (Trinh and Le, 2018): how likely does each candidate make the rest of the text?
+"""Partial and full scoring (Trinh and Le, "A Simple Method for Commonsense Reasoning", 2018).
 
-score(c) = log p(after | before + c). It is what lm-evaluation-harness computes for WinoGrande, token for token. Trinh
-and Le score words and also those that both candidates end in; here the candidate is never scored, only what follows
-it.
+Partial: how likely does each candidate make the rest of the text? score(c) = log p(after | before + c). It is what
+lm-evaluation-harness computes for WinoGrande, token for token. Trinh and Le score words and also those that both
+candidates end in; here the candidate is never scored, only what follows it.
+
+Full: how likely is the whole text with each candidate in it? score(c) = log p(before + c + after). Longer candidates
+pay for their length.
+
+Solved problems go before as filled texts with a blank line between them, as lm-evaluation-harness puts them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, register, total
-from winokit.methods.scoring.shots import shots_text
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, total
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Continuation, Request
 from winokit.problem import Problem
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One continuation a candidate."""
+    """One continuation per candidate."""
     if not problem.after.strip():
         raise Abstain("nothing follows the blank, so that there is nothing to score: use --scoring full")
-    prefix = shots_text(setting.shots, setting.substitution)
+    shots = _shots(setting)
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
-    return tuple(Continuation(prefix + part.before + part.candidate, part.after) for part in filled)
+    return tuple(Continuation(shots + part.before + part.candidate, part.after) for part in filled)
+
+
+def ask_whole(problem: Problem, setting: Setting) -> tuple[Request, ...]:
+    """One whole text per candidate."""
+    shots = _shots(setting)
+    filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
+    return tuple(Continuation(shots, part.text) for part in filled)
+
+
+def _shots(setting: Setting) -> str:
+    """The solved problems as text; empty without any."""
+    return "".join(f"{substitute(shot, shot.right or '', setting.substitution).text}\n\n" for shot in setting.shots)
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
@@ -30,13 +46,12 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     return tuple(total(answer) for answer in answers)
 
 
-register(
-    Scoring(
-        "partial",
-        "log p(text after the blank | text before it with the candidate)",
-        (Continuation,),
-        ask,
-        judge,
-        takes_shots=True,
-    )
+PARTIAL = Scoring(
+    "partial",
+    "log p(text after the blank | text before it with the candidate)",
+    (Continuation,),
+    ask,
+    judge,
+    takes_shots=True,
 )
+FULL = Scoring("full", "log p(whole text with the candidate)", (Continuation,), ask_whole, judge, takes_shots=True)

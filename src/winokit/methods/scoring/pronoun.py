@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, pieces, register, total
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, pieces, total
 from winokit.methods.transforms.substitute import opens_sentence
 from winokit.models.base import Answer, Continuation, Fill, Request
 from winokit.problem import Problem
@@ -56,13 +56,11 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     return tuple(float(sum(piece.logprob for piece in pieces(answer) if piece.start < end)) for answer in answers)
 
 
-register(
-    Scoring(
-        "pronoun",
-        "log p(the pronoun | the other candidate made nameless), for gender diagnostics",
-        (Fill, Continuation),
-        ask,
-        judge,
-        substitutes=False,
-    )
+PRONOUN = Scoring(
+    "pronoun",
+    "log p(the pronoun | the other candidate made nameless), for gender diagnostics",
+    (Fill, Continuation),
+    ask,
+    judge,
+    substitutes=False,
 )

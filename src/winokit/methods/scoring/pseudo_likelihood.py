@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from winokit.errors import UnknownName
-from winokit.methods.scoring.base import Scoring, Setting, register, total
+from winokit.methods.scoring.base import Scoring, Setting, total
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, PseudoLikelihood, Request
 from winokit.problem import Problem
@@ -34,13 +34,11 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     return tuple(total(answer) for answer in answers)
 
 
-register(
-    Scoring(
-        "pseudo-likelihood",
-        "sum of log p(token | all others), each masked by itself; ?words=left-to-right",
-        (PseudoLikelihood,),
-        ask,
-        judge,
-        options=("words",),
-    )
+PSEUDO_LIKELIHOOD = Scoring(
+    "pseudo-likelihood",
+    "sum of log p(token | all others), each masked by itself; ?words=left-to-right",
+    (PseudoLikelihood,),
+    ask,
+    judge,
+    options=("words",),
 )

@@ -6,19 +6,21 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
+
+import numpy as np
 
 from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, choose_scoring
-from winokit.methods.scoring.cache import Cache
-from winokit.methods.scoring.planner import Progress, answer_all
-from winokit.methods.scoring.shots import choose_shots
+from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.transforms.substitute import Style
 from winokit.models.base import Answer, Model, Refusal, Request
 from winokit.models.ensemble import EnsembleModel
 from winokit.problem import Dataset, Problem
+from winokit.progress import Progress
 from winokit.results import NOT_A_NUMBER, decide
 from winokit.settings import Help, Settings
 
@@ -120,6 +122,29 @@ def _settings(
         twins, beside = _twins(dataset, problem), siblings.get(_place(problem), ())
         others = [one for one in beside if one is not problem] if problem.query is not None else ()
         yield problem, Setting(kind, plan.substitution, twins, others, some, options)
+
+
+def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, seed: int) -> list[tuple[Problem, ...]]:
+    """For each problem the first `k` of one shuffled pool that are neither it nor in its group.
+
+    One shuffle for all: most problems then share their shots, and a causal model reads them once.
+    """
+    if not k:
+        return [()] * len(problems)
+    solved = [problem for problem in pool if problem.answer is not None and problem.query is None]
+    shuffled = [solved[i] for i in np.random.default_rng(seed).permutation(len(solved))]
+    chosen = []
+    for problem in problems:
+        others = (shot for shot in shuffled if shot.text != problem.text and not _are_twins(shot, problem))
+        shots = tuple(islice(others, k))
+        if len(shots) < k:
+            raise BadInput(f"{k} shots asked for, and only {len(shots)} solved problems are not twins of {problem.id}")
+        chosen.append(shots)
+    return chosen
+
+
+def _are_twins(one: Problem, other: Problem) -> bool:
+    return one.group is not None and one.group == other.group
 
 
 def _voted(ensemble: EnsembleModel, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from winokit.methods.scoring import masked_candidate, partial
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, register
+from winokit.methods.scoring.base import Abstain, Scoring, Setting
 from winokit.methods.transforms.special_word import special_word_problem
 from winokit.models.base import Answer, Continuation, Fill, Request
 from winokit.problem import Problem
@@ -46,12 +46,10 @@ def _made(problem: Problem, setting: Setting) -> Problem:
     return made
 
 
-register(
-    Scoring(
-        "special-word",
-        "with the right candidate in the blank: log p of the problem's special word against its twin's",
-        (Fill, Continuation),
-        ask,
-        judge,
-    )
+SPECIAL_WORD = Scoring(
+    "special-word",
+    "with the right candidate in the blank: log p of the problem's special word against its twin's",
+    (Fill, Continuation),
+    ask,
+    judge,
 )

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.transforms import local_context, no_cands, part_sent, special_word_pairs
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.no_cands import no_cands
+from winokit.methods.transforms.pairs import special_word_pairs
+from winokit.methods.transforms.part_sent import part_sent
 from winokit.problem import Dataset, Problem
 
 ORIGINAL = "original"

@@ -7,19 +7,11 @@ from dataclasses import dataclass
 
 from winokit.methods.formalizations import Network, cases, encode
 from winokit.methods.formalizations.cases import alone
-from winokit.methods.metrics import (
-    abstained,
-    all_right,
-    all_right_chance,
-    chance,
-    complete_groups,
-    credit,
-    group_accuracy,
-    majority_class,
-    share,
-)
+from winokit.methods.metrics.accuracy import abstained, chance, credit, majority_class
+from winokit.methods.metrics.groups import all_right, all_right_chance, complete_groups, group_accuracy
+from winokit.methods.metrics.intervals import share
 from winokit.methods.metrics.measuring import MetricColumns, RowHead, against_floor, clusters_by_id
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.symptoms import finite
 from winokit.problem import Dataset
 from winokit.results import Metric, decide

@@ -33,8 +33,9 @@ from winokit.methods.formalizations import (
 )
 from winokit.methods.formalizations import training_cases as cases_to_train_on
 from winokit.methods.formalizations.network import ABOUT, remembered
-from winokit.methods.metrics import chance, complete_groups, group_accuracy_chance
-from winokit.methods.scoring import Prediction, write_predictions
+from winokit.methods.metrics.accuracy import chance
+from winokit.methods.metrics.groups import complete_groups, group_accuracy_chance
+from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.training.checkpoint import drop_checkpoint, make_writable
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import Exam, rows

@@ -14,7 +14,7 @@ import torch
 
 from winokit.errors import WinokitError
 from winokit.methods.formalizations import Encoded, Network
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset
 from winokit.results import ABOVE, FLOOR, Metric, stands
 

@@ -14,7 +14,7 @@ from typing import Any
 import winokit
 from winokit.files import write_whole
 from winokit.methods.formalizations import Formalization, load_network
-from winokit.methods.scoring import write_predictions
+from winokit.methods.scoring.scorer import write_predictions
 from winokit.methods.training.exam import Exam, rows
 from winokit.methods.training.finetune import PREDICTIONS, RESULTS, TrainOutcome
 from winokit.methods.training.settings import TrainSettings

@@ -1,79 +1,101 @@
-"""The rewritings a dataset is audited on: which problems each could be made for, and why others were left out."""
+"""The rewritings a dataset is audited on: which problems each could be made for, and why others were left out.
+
+Another package adds one by an entry point of the group `winokit.transforms` that names a function from a dataset to a
+`Variant`; `one_by_one` makes one of a function from a problem to a problem.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from winokit.methods.transforms import by_label_or_rule, local_context, no_cands, part_sent, special_word_problem
-from winokit.methods.transforms.switch import AUTHORS, OURS
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.no_cands import no_cands
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.special_word import special_word_problem
+from winokit.methods.transforms.switch import AUTHORS, OURS, by_label_or_rule
 from winokit.problem import Dataset, Problem
+from winokit.registry import Registry
 
+ORIGINAL = "original"
+"""The name of the problems as they are, among variants."""
+PERTURBED = "perturbed."
+"""What the names of variants begin with that were not made but read: versions of the problems in files of their own."""
 ARTIFACTS = ("no-cands", "part-sent", "local-context")
-LABELLED, JUDGED = "labels", "judged automatically"
 
 
 @dataclass
 class Variant:
     """The problems of one variant, and for each problem without one the reason."""
 
-    name: str
     problems: Dataset
     refused: dict[str, str] = field(default_factory=dict)
     note: str | None = None
+    kept: bool = True
+    """Whether a run keeps its problems: not where they read as the originals do."""
+
+
+TRANSFORMS: Registry[Callable[[Dataset], Variant]] = Registry("transform", "winokit.transforms")
 
 
 def make_variants(dataset: Dataset, only: Collection[str] | None = None) -> dict[str, Variant]:
     """Every variant, or those named, that can be made of at least one problem."""
     choices = dataset.filter(lambda problem: problem.query is None)
-    makers: Mapping[str, Callable[[Problem], Problem | str]] = {
-        "no-cands": no_cands,
-        "part-sent": part_sent,
-        "local-context": local_context,
-        "special-word": _special_word_of(choices),
-        "reversed": _backwards,
-    }
-    variants = (
-        _switched(choices) if name == "switched" else _made(name, choices, makers[name])
-        for name in (*makers, "switched")
-        if only is None or name in only
-    )
-    return {variant.name: variant for variant in variants if len(variant.problems)}
+    variants = {name: TRANSFORMS[name](choices) for name in TRANSFORMS if only is None or name in only}
+    return {name: variant for name, variant in variants.items() if len(variant.problems)}
 
 
-def _made(name: str, problems: Iterable[Problem], make: Callable[[Problem], Problem | str]) -> Variant:
-    made: list[Problem] = []
-    refused: dict[str, str] = {}
-    for problem in problems:
-        outcome = make(problem)
-        if isinstance(outcome, str):
-            refused[problem.id] = outcome
-        else:
-            made.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
-    return Variant(name, Dataset(made), refused)
+def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -> Callable[[Dataset], Variant]:
+    """A transform that makes each problem from one problem, or says why not."""
+
+    def transform(problems: Dataset) -> Variant:
+        made: list[Problem] = []
+        refused: dict[str, str] = {}
+        for problem in problems:
+            outcome = make(problem)
+            if isinstance(outcome, str):
+                refused[problem.id] = outcome
+            else:
+                made.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
+        return Variant(Dataset(made), refused, kept=kept)
+
+    return transform
 
 
-def _switched(problems: Dataset) -> Variant:
-    """Candidates changed places, where that makes sense: by label where there is one, else by a careful judgement."""
-    variant = _made("switched", problems, by_label_or_rule(problems))
-    variant.note = f"switchable: {LABELLED if any('switchable' in one.labels for one in problems) else JUDGED}"
-    by = Counter(one.provenance["switched_by"] for one in variant.problems)
-    if by[AUTHORS]:
-        variant.note += f"; sentences: the authors' {by[AUTHORS]}, ours {by[OURS]}"
-    return variant
+TRANSFORMS.register("no-cands")(one_by_one(no_cands))
+TRANSFORMS.register("part-sent")(one_by_one(part_sent))
+TRANSFORMS.register("local-context")(one_by_one(local_context))
 
 
-def _special_word_of(dataset: Dataset) -> Callable[[Problem], Problem | str]:
+@TRANSFORMS.register("special-word")
+def special_word(problems: Dataset) -> Variant:
+    """Which special word fits the right candidate, where a problem has one twin."""
+
     def make(problem: Problem) -> Problem | str:
-        twins = [] if problem.group is None else [p for p in dataset.groups[problem.group] if p is not problem]
+        twins = [] if problem.group is None else [p for p in problems.groups[problem.group] if p is not problem]
         if len(twins) != 1:
             return "no twin" if not twins else "more than one twin"
         return special_word_problem(problem, twins[0])
 
-    return make
+    return one_by_one(make)(problems)
 
 
 def _backwards(problem: Problem) -> Problem:
     """The candidates offered in the opposite order."""
     return problem.with_order(tuple(reversed(range(len(problem.candidates)))))
+
+
+TRANSFORMS.register("reversed")(one_by_one(_backwards, kept=False))
+
+
+@TRANSFORMS.register("switched")
+def switched(problems: Dataset) -> Variant:
+    """Candidates changed places, where that makes sense: by label where there is one, else by a careful judgement."""
+    variant = one_by_one(by_label_or_rule(problems))(problems)
+    labelled = any("switchable" in problem.labels for problem in problems)
+    variant.note = f"switchable: {'labels' if labelled else 'judged automatically'}"
+    by = Counter(problem.provenance["switched_by"] for problem in variant.problems)
+    if by[AUTHORS]:
+        variant.note += f"; sentences: the authors' {by[AUTHORS]}, ours {by[OURS]}"
+    return variant

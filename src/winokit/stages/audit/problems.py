@@ -14,7 +14,7 @@ from typing import Any
 
 from winokit.data.runs import Run
 from winokit.drawing.scorers import Scorer
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
 
 ORIGINAL = "original"

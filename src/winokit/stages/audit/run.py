@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +12,11 @@ from typing import Annotated, Any
 import winokit
 from winokit.data.loading import As, Data, Labels, Limit, load, load_one
 from winokit.data.predictions.read import read_predictions
-from winokit.data.runs import Run, check_folder
+from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring import Cache, CacheFile, Prediction, ScoringPlan, open_cache, score_variants
-from winokit.methods.transforms.variants import Variant, make_variants
+from winokit.methods.scoring.cache import CacheFile, open_cache
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
+from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
 from winokit.models.base import Model, notes_of
 from winokit.models.registry import MODEL_HELP, load_model
 from winokit.problem import Dataset, collector_off
@@ -24,10 +25,7 @@ from winokit.results import Metric
 from winokit.settings import Help, Without, verb
 from winokit.stages.audit.page import write_report
 from winokit.stages.audit.protocols import PROTOCOLS
-from winokit.stages.audit.protocols.naturalness import surprisal
-from winokit.stages.audit.protocols.stability import PERTURBED
-from winokit.stages.audit.sheet import ORIGINAL, AuditSheet
-from winokit.stages.audit.sources import check_apart, check_once, unanswered, unmatched
+from winokit.stages.audit.sheet import AuditSheet
 
 OUT = Path("runs/DATA")
 """The folder of a run that is typed without one; DATA stands for the dataset's name."""
@@ -92,9 +90,10 @@ def audit(
     """
     protocols = (protocol,) if isinstance(protocol, str) else tuple(protocol or PROTOCOLS)
     scorings = (scoring,) if scoring is None or isinstance(scoring, str) else tuple(scoring)
-    for name in protocols:
-        if name.partition("@")[0] not in PROTOCOLS:
-            raise UnknownName("protocol", name, PROTOCOLS)
+    chosen = {name.partition("@")[0]: PROTOCOLS[name.partition("@")[0]] for name in protocols}
+    wanted = {name for name in TRANSFORMS if any(each.wants(name) for each in chosen.values())}
+    if perturbed and not any(each.wants(PERTURBED) for each in chosen.values()):
+        raise BadInput(f"--perturbed is of no use to {', '.join(chosen)}; ask for stability or strict too")
     whole = load_one(data, as_=as_, labels=labels)
     dataset = whole[:limit]
     folder = OUT.with_name(whole.card.file_name) if out == OUT else out
@@ -107,18 +106,18 @@ def audit(
         raise BadInput(
             "--scoring, --shots and --substitution say how a model is asked; predictions are taken as they are"
         )
-    check_once("model", [each.spec for each in models])
-    check_once("scoring", scorings)
+    _check_once("model", [each.spec for each in models])
+    _check_once("scoring", scorings)
     reads = {Path(path): read_predictions(path, whole) for path in predictions}
     # Without a model only those variants are made that somebody has predictions for.
-    needed = None if models else {read.variant for some in reads.values() for read in some}
+    files = [read for some in reads.values() for read in some]
+    needed = wanted if models else wanted & {read.variant for read in files}
     variants = {**make_variants(dataset, needed), **_perturbed(whole, dataset, perturbed)}
-    wanted = {problem.id for problem in dataset}
+    ids = {problem.id for problem in dataset}
     sources = {
-        str(path): [row for read in some for row in read.predictions if row.id in wanted]
-        for path, some in reads.items()
+        str(path): [row for read in some for row in read.predictions if row.id in ids] for path, some in reads.items()
     }
-    check_apart(sources)
+    _check_apart(sources)
     texts = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
     with open_cache(cache) as known:
         scored = [
@@ -127,23 +126,32 @@ def audit(
             for name in scorings
             for row in score_variants(texts, each, replace(plan, scoring=name), cache=known, progress=progress)
         ]
-        odd = {each.spec: _surprisal(dataset, each, protocols, known) for each in models}
-    check_apart({"--model": scored, **sources})
+        asked = {
+            each.spec: {
+                name: one.asks(dataset, each, known, bool(protocol)) for name, one in chosen.items() if one.asks
+            }
+            for each in models
+        }
+    _check_apart({"--model": scored, **sources})
     rows = [*scored, *(row for some in sources.values() for row in some)]
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
     trained = {each.spec: getattr(each, "formalization", None) for each in models}
     about = _about(dataset, models, predictions, protocols, plan)
-    run = _judged(dataset, variants, rows, odd, trained, protocols, about)
-    files = [read for some in reads.values() for read in some]
+    run = _judged(dataset, variants, rows, asked, trained, protocols, about)
     run.settings["notes"] = [
         *dataset.notes,
         *(f"{read.model}: {note}" for read in files for note in read.notes),
         *(note for each in models for note in notes_of(each)),
-        *unanswered(rows, wanted),
-        *_without_rows(run, protocols),
+        *_unanswered(rows, ids),
+        *(_without_rows(run, protocols) if protocol else ()),
     ]
-    unused = unmatched(files)
+    # Rows of files that belong to no problem: never guessed, always told.
+    unused = [
+        LeftOut("predictions", f"{read.model} ({read.scoring})", f"the first: {read.unmatched[0]}", len(read.unmatched))
+        for read in files
+        if read.unmatched
+    ]
     run.left_out[:0] = unused
     tell(run.notes)
     tell(f"{row.subset}: {row.n:,} rows not used: {row.why}" for row in unused)
@@ -155,8 +163,6 @@ def audit(
 
 def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
     """The protocols that were asked for by name, and found nothing to work on."""
-    if set(protocols) >= set(PROTOCOLS):
-        return []
     found = {(row.protocol, row.subset.partition("@")[2]) for row in run.metrics}
     names = [name for name in protocols if (name.partition("@")[0], name.partition("@")[2]) not in found]
     return [f"protocol {name}: nothing in the data and predictions to work on" for name in names]
@@ -168,19 +174,44 @@ def _models(model: str | Model | Sequence[str | Model] | None, *, default: bool)
     return [load_model(each) for each in ([model] if isinstance(model, (str, Model)) else model)]
 
 
-def _surprisal(dataset: Dataset, model: Model, protocols: Sequence[str], cache: Cache) -> Mapping[str, float]:
-    """How odd each text is to the model, where a protocol asks and it is cheap to tell or was asked for by name."""
-    wanted = [name.partition("@")[0] for name in protocols]
-    if "naturalness" not in wanted:
-        return {}
-    return surprisal(dataset, model, cache, masked_too=len(wanted) < len(PROTOCOLS))
+def _check_once(what: str, names: Sequence[str | None]) -> None:
+    """Refuse a name given twice: its rows would be there twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"{what} {name!r} is named twice: name it once")
+
+
+def _check_apart(sources: Mapping[str, Iterable[Prediction]]) -> None:
+    """Refuse two sources of predictions for the same problems under one name: the first would be lost."""
+    owners: dict[tuple[str, str, str], dict[str, str]] = {}
+    for source, rows in sources.items():
+        for row in rows:
+            owner = owners.setdefault((row.model, row.scoring, row.variant), {}).setdefault(row.id, source)
+            if owner != source:
+                raise BadInput(
+                    f"{owner} and {source} both have predictions by {row.model!r} ({row.scoring}), as for {row.id}; "
+                    "rename one of the files, or the model in it, or leave one out"
+                )
+
+
+def _unanswered(rows: Iterable[Prediction], ids: Collection[str]) -> list[str]:
+    """For each scorer that says nothing about some problems, how many they are."""
+    answered: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        answered.setdefault((row.model, row.scoring), set()).update([row.id] if row.variant == ORIGINAL else [])
+    return [
+        f"{model} ({scoring}): no prediction for {len(ids) - len(seen):,} of {len(ids):,} problems; "
+        "they are left out, not counted as wrong"
+        for (model, scoring), seen in answered.items()
+        if len(seen) < len(ids)
+    ]
 
 
 def _judged(
     dataset: Dataset,
     variants: Mapping[str, Variant],
     predictions: Sequence[Prediction],
-    odd: Mapping[str, Mapping[str, float]],
+    asked: Mapping[str, Mapping[str, Mapping[str, float]]],
     trained: Mapping[str, str | None],
     protocols: Sequence[str],
     about: dict[str, Any],
@@ -194,15 +225,17 @@ def _judged(
     left_out = []
     for (model, scoring), by_variant in named.items():
         sheets: dict[str, AuditSheet] = {}
-        for wanted in protocols:
-            protocol, _, subset = wanted.partition("@")
+        for name in protocols:
+            protocol, _, subset = name.partition("@")
             if subset not in sheets:
-                some, odd_texts = _subset(dataset, subset), odd.get(model, {})
-                sheets[subset] = AuditSheet(some, by_variant, variants, model, scoring, trained.get(model), odd_texts)
-            metrics += [_renamed(row, subset) for row in PROTOCOLS[protocol](sheets[subset])]
+                some, formalization = _subset(dataset, subset), trained.get(model)
+                more = asked.get(model, {})
+                sheets[subset] = AuditSheet(some, by_variant, variants, model, scoring, formalization, more)
+            rows = PROTOCOLS[protocol].rows(sheets[subset])
+            metrics += [replace(row, subset=f"{row.subset}@{subset}") if subset else row for row in rows]
         for sheet in sheets.values():
-            left_out += [one for one in sheet.left_out if one not in left_out]
-    problems = {name: variant.problems for name, variant in variants.items() if name != "reversed"}
+            left_out += [row for row in sheet.left_out if row not in left_out]
+    problems = {name: variant.problems for name, variant in variants.items() if variant.kept}
     return Run(about, metrics, list(predictions), dataset, problems, left_out)
 
 
@@ -217,10 +250,6 @@ def _subset(dataset: Dataset, name: str) -> Dataset:
     return dataset.filter(lambda problem: problem.labels.get(label) is wanted)
 
 
-def _renamed(row: Metric, subset: str) -> Metric:
-    return replace(row, subset=f"{row.subset}@{subset}") if subset else row
-
-
 def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str]) -> dict[str, Variant]:
     """Perturbed datasets as variants of this one, joined by the original's id."""
     originals, known = {problem.id for problem in whole}, {problem.id: problem for problem in dataset}
@@ -232,7 +261,7 @@ def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str]) -> dict[s
         for problem in problems:
             original = known.get(str(problem.labels.get("original")))
             key = f"{PERTURBED}{problem.labels.get('perturbation', 'unnamed')}"
-            variant = found.setdefault(key, Variant(key, Dataset([])))
+            variant = found.setdefault(key, Variant(Dataset([])))
             if original is None:
                 variant.refused[problem.id] = "its original is not in the dataset"
             else:

@@ -5,6 +5,7 @@ Protocols choose which problems a row is about; what the row says of them is a f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,21 +13,18 @@ from functools import cached_property
 import numpy as np
 
 from winokit.data.runs import LeftOut
-from winokit.methods.metrics import complete_groups
 from winokit.methods.metrics.arrays import BoolArray, FloatArray
+from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.measuring import MetricColumns, Name, RowHead, clusters_by_id, original_id
-from winokit.methods.scoring import Prediction
-from winokit.methods.transforms.variants import Variant
+from winokit.methods.scoring.base import SCORINGS, Scoring
+from winokit.methods.scoring.scorer import Prediction
+from winokit.methods.transforms.variants import ORIGINAL, Variant
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 
-ORIGINAL = "original"
-READS_PRONOUN = ("ask", "pronoun", "attention", "own")
-"""Scorings that leave the pronoun where it is; the others put candidates in its place and never see it."""
-
 
 @dataclass(frozen=True, slots=True)
-class GradedProblems:
+class GradedProblem:
     """A labelled problem with its prediction."""
 
     problem: Problem
@@ -49,15 +47,22 @@ class AuditSheet:
     model: str
     scoring: str
     formalization: str | None = None
-    surprisal: Mapping[str, float] = field(default_factory=dict)
-    """Per-word surprisal of each solved text, by problem id, where it is known."""
+    asked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What protocols asked of the model beside predictions: by the protocol's name, a number per problem id."""
     left_out: list[LeftOut] = field(default_factory=list)
-    _graded: dict[str, list[GradedProblems]] = field(default_factory=dict, init=False, repr=False)
+    _graded: dict[str, list[GradedProblem]] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def known_scoring(self) -> Scoring | None:
+        """The scoring, where it is one of ours; predictions may come from elsewhere."""
+        name = self.scoring.split("?")[0]
+        is_known = name in SCORINGS
+        return SCORINGS[name] if is_known else None
 
     @property
     def reads_pronoun(self) -> bool:
         """Whether the scorer is known to see the pronoun of a problem that has one."""
-        return self.scoring.split("?")[0] in READS_PRONOUN
+        return self.known_scoring is not None and self.known_scoring.reads_pronoun
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -74,23 +79,23 @@ class AuditSheet:
         """What every row begins with."""
         return RowHead(self.dataset.card.name, self.model, self.scoring, self.formalization)
 
-    def columns(self, graded: Sequence[GradedProblems]) -> MetricColumns:
+    def columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
         """Graded problems as columns."""
         return MetricColumns([one.problem for one in graded], [one.choice for one in graded], self.clusters)
 
-    def graded(self, variant: str = ORIGINAL) -> list[GradedProblems]:
+    def graded(self, variant: str = ORIGINAL) -> list[GradedProblem]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""
         if variant not in self._graded:
             self._graded[variant] = self._find_graded(variant)
         return self._graded[variant]
 
-    def _find_graded(self, variant: str) -> list[GradedProblems]:
+    def _find_graded(self, variant: str) -> list[GradedProblem]:
         problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
         found = self.predictions.get(variant, {})
         pairs = ((problem, found.get(original_id(problem))) for problem in problems if problem.answer is not None)
         known = self.clusters
         return [
-            GradedProblems(problem, prediction)
+            GradedProblem(problem, prediction)
             for problem, prediction in pairs
             if prediction is not None and original_id(problem) in known
         ]
@@ -99,7 +104,7 @@ class AuditSheet:
         self,
         protocol: str,
         subset: str,
-        graded: Sequence[GradedProblems],
+        graded: Sequence[GradedProblem],
         metric: str = "accuracy",
         note: str | None = None,
     ) -> Iterable[Metric]:
@@ -107,7 +112,7 @@ class AuditSheet:
         return self.head.accuracy((protocol, subset, metric), self.columns(graded), note)
 
     def gap(
-        self, name: Name, first: Sequence[GradedProblems], second: Sequence[GradedProblems], note: str | None = None
+        self, name: Name, first: Sequence[GradedProblem], second: Sequence[GradedProblem], note: str | None = None
     ) -> Iterable[Metric]:
         """A row for the accuracy on one subset minus that on another; nothing where one is empty."""
         is_first = np.arange(len(first) + len(second)) < len(first)
@@ -116,14 +121,14 @@ class AuditSheet:
     def by_group(
         self,
         name: Name,
-        graded: Sequence[GradedProblems],
+        graded: Sequence[GradedProblem],
         units: Callable[..., BoolArray],
         chances: Callable[..., FloatArray],
     ) -> Iterable[Metric]:
         """A row for a share of complete groups: `n` counts groups."""
         return self.head.by_group(name, self.columns(graded), units, chances, self.sizes)
 
-    def complete(self, graded: Sequence[GradedProblems]) -> list[list[GradedProblems]]:
+    def complete(self, graded: Sequence[GradedProblem]) -> list[list[GradedProblem]]:
         """The groups whose every member is among those graded."""
         members = complete_groups([one.problem.group for one in graded], self.sizes)
         return [[graded[row] for row in rows] for rows in members.values()]
@@ -131,3 +136,12 @@ class AuditSheet:
     def leave_out(self, protocol: str, subset: str, why: str, n: int) -> None:
         """Say that problems could not be used."""
         self.left_out.append(LeftOut(protocol, subset, why, n))
+
+    def leave_out_refused(self, protocol: str, subset: str, variant: str) -> None:
+        """Say of how many problems a variant could not be made, and why."""
+        for why, n in Counter(self.variants[variant].refused.values()).items():
+            self.leave_out(protocol, subset, why, n)
+
+    def has(self, variant: str) -> bool:
+        """Whether a variant was made and predicted."""
+        return variant in self.variants and variant in self.predictions

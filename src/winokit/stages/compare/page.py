@@ -14,7 +14,7 @@ from winokit.drawing.plots import Forest, difference_forest, forest
 from winokit.drawing.protocols import TITLES
 from winokit.drawing.scorers import Scorer, owner, scorers
 from winokit.drawing.wording import join, plural, points, probability
-from winokit.methods.metrics import Comparison, holm
+from winokit.methods.metrics.compare import Comparison, holm
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 
 Comparisons = Mapping[tuple[str, str, str], Comparison]

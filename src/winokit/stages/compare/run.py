@@ -14,8 +14,9 @@ import numpy as np
 from winokit.data.runs import Run
 from winokit.drawing.scorers import scorers
 from winokit.errors import BadInput
-from winokit.methods.metrics import Comparison, all_right_chance, complete_groups
-from winokit.methods.metrics import compare as paired_test
+from winokit.methods.metrics.compare import Comparison
+from winokit.methods.metrics.compare import compare as paired_test
+from winokit.methods.metrics.groups import all_right_chance, complete_groups
 from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb
 from winokit.stages.compare.page import ScorerPair, paired, write_comparison

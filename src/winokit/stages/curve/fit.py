@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.methods.metrics import LogFit, clusters, complete_groups, fit_log, leaderboard_auc
+from winokit.methods.metrics.arrays import clusters
 from winokit.methods.metrics.crossed import Crossed, crossed_share
+from winokit.methods.metrics.curve import LogFit, fit_log, leaderboard_auc
+from winokit.methods.metrics.groups import complete_groups
 from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.settings import Help, Settings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.tables import table
 from winokit.drawing.wording import NOTHING, PER_CENT, percent, points
-from winokit.methods.metrics import PUBLISHED, LogFit
+from winokit.methods.metrics.curve import PUBLISHED, LogFit
 from winokit.results import Detail, Metric, rows_to_json
 from winokit.stages.curve.fit import ACCURACY, GROUP, CurveLevel, CurvePoint, CurveReach, CurveSeries, PointScore
 

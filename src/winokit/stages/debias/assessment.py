@@ -33,7 +33,7 @@ from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.probe import Probe, linear_probe
 from winokit.methods.aflite.random_reduction import random_reduction
 from winokit.methods.aflite.sequential import SequentialRank, rank
-from winokit.methods.metrics import share_interval
+from winokit.methods.metrics.intervals import share_interval
 from winokit.results import Metric
 from winokit.stages.debias.arms import PMI, RANDOM, DebiasArm, DebiasRows
 

@@ -15,9 +15,9 @@ from winokit.errors import BadInput
 from winokit.methods.aflite.inputs import Matrix, open_features
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.features import embed
-from winokit.methods.scoring.planner import Progress
 from winokit.models.registry import load_model
 from winokit.problem import Dataset
+from winokit.progress import Progress
 
 HASHED_AT_ONCE = 4096
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput
-from winokit.methods.scoring import Cache, Prediction, ScoringPlan, score_variants
-from winokit.methods.scoring.planner import Progress
+from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.registry import load_model
 from winokit.problem import Dataset
+from winokit.progress import Progress
 
 ORIGINAL, SWITCHED = "original", "switched"
 

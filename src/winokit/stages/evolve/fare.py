@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import all_right, chance, complete_groups, group_accuracy_chance, share_interval
+from winokit.methods.metrics.accuracy import chance
+from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
+from winokit.methods.metrics.intervals import share_interval
 from winokit.problem import Dataset
 from winokit.stages.evolve.answers import EvolveAnswers
 from winokit.stages.evolve.pool import EvolvePool

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput
-from winokit.methods.scoring import Cache
+from winokit.methods.scoring.cache import Cache
 from winokit.problem import Card, Dataset
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.preparing import EvolveModels, evolved
@@ -21,7 +21,7 @@ from winokit.stages.release.manifest import read_manifest
 from winokit.stages.release.run import Release, ReleaseExtras, Step, release, release_secret
 from winokit.stages.release.settings import ReleaseSettings
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[float, float], None]
 BEFORE_SECRETS = (
     "Version {version} was drawn without a secret: the order of its test can check guesses of the answers. Here the "
     "order is drawn anew, from a new secret; what {version} told of the problems that both have stays told."

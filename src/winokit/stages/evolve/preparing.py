@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winokit.errors import BadInput
-from winokit.methods.scoring import Cache
-from winokit.methods.scoring.planner import Progress
+from winokit.methods.scoring.cache import Cache
 from winokit.problem import Dataset
+from winokit.progress import Progress
 from winokit.stages.debias.features import embedded
 from winokit.stages.evolve.answers import EvolveAnswers, answers_of
 from winokit.stages.evolve.pool import EvolvePool, pool_of

@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import holm, p_chance
+from winokit.methods.metrics.compare import holm
+from winokit.methods.metrics.luck import p_chance
 from winokit.problem import Dataset, Problem
 from winokit.stages.evolve.answers import EvolveAnswers
 from winokit.stages.release.draws import Draws

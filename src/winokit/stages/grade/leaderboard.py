@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import all_right, complete_groups, holm, p_paired, paired_interval
 from winokit.methods.metrics.arrays import FloatArray
+from winokit.methods.metrics.compare import holm, p_paired, paired_interval
+from winokit.methods.metrics.groups import all_right, complete_groups
 from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.grade.log import Gradings, gradings
 from winokit.stages.grade.run import (

@@ -22,18 +22,11 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.methods.metrics import (
-    Interval,
-    all_right,
-    clusters,
-    complete_groups,
-    group_accuracy_chance,
-    leaderboard_auc,
-    p_best_of,
-    p_chance,
-    share_interval,
-)
-from winokit.methods.metrics.arrays import FloatArray, IntArray
+from winokit.methods.metrics.arrays import FloatArray, IntArray, clusters
+from winokit.methods.metrics.curve import leaderboard_auc
+from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
+from winokit.methods.metrics.intervals import Interval, share_interval
+from winokit.methods.metrics.luck import p_best_of, p_chance
 from winokit.stages.grade.ladder import GUESSED, LadderRules, rules_of, to_step
 from winokit.stages.grade.log import LOG, Gradings, best_shown, check_budget, locked, log_grading, log_rows
 from winokit.stages.grade.luck import luck_corrected

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics import chance, credit, majority_class
+from winokit.methods.metrics.accuracy import chance, credit, majority_class
 from winokit.methods.metrics.arrays import FloatArray
-from winokit.methods.scoring import Prediction
+from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import rows
 from winokit.methods.training.finetune import DEV, PREDICTIONS, file_name

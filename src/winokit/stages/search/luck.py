@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from winokit.methods.metrics import clusters, p_best_of, p_chance
-from winokit.methods.metrics.arrays import Counts, FloatArray, Groups
+from winokit.methods.metrics.arrays import Counts, FloatArray, Groups, clusters
 from winokit.methods.metrics.intervals import ROUNDING
+from winokit.methods.metrics.luck import p_best_of, p_chance
 
 DRAWS, AT_A_TIME = 2000, 200
 LEVEL = 0.95

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from winokit.drawing.page import INDEX
 from winokit.drawing.tables import table
 from winokit.files import write_whole
-from winokit.methods.scoring import write_predictions
+from winokit.methods.scoring.scorer import write_predictions
 from winokit.results import rows_to_json
 from winokit.stages.train.run import share_and_interval
 

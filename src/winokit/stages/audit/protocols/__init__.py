@@ -1,38 +1,64 @@
-"""Which subsets and variants to look at, and which metrics to compute from them. One file a protocol."""
+"""Which subsets and variants to look at, and which metrics to compute from them.
+
+Another package adds one by an entry point of the group `winokit.protocols` that names a `Protocol`: the decorated
+function takes an `AuditSheet` and yields rows under the entry point's name.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
+from winokit.methods.scoring.cache import Cache
+from winokit.models.base import Model
+from winokit.problem import Dataset
+from winokit.registry import Registry
 from winokit.results import Metric
-from winokit.stages.audit.protocols.accuracy import accuracy
-from winokit.stages.audit.protocols.artifacts import artifacts, special_word
-from winokit.stages.audit.protocols.association import association
-from winokit.stages.audit.protocols.dependence import dependence
-from winokit.stages.audit.protocols.gender import gender
-from winokit.stages.audit.protocols.groups import groups
-from winokit.stages.audit.protocols.length import length
-from winokit.stages.audit.protocols.luck import luck
-from winokit.stages.audit.protocols.naturalness import naturalness
-from winokit.stages.audit.protocols.position import position
-from winokit.stages.audit.protocols.stability import stability
-from winokit.stages.audit.protocols.strict import strict
-from winokit.stages.audit.protocols.structure import structure
-from winokit.stages.audit.protocols.switching import switching
 from winokit.stages.audit.sheet import AuditSheet
 
-PROTOCOLS: Mapping[str, Callable[[AuditSheet], Iterable[Metric]]] = {
-    "accuracy": accuracy,
-    "groups": groups,
-    "switching": switching,
-    "association": association,
-    "artifacts": artifacts,
-    "special-word": special_word,
-    "gender": gender,
-    "position": position,
-    "dependence": dependence,
-    "structure": structure,
-    "length": length,
-    "stability": stability,
-    "strict": strict,
-    "naturalness": naturalness,
-    "luck": luck,
+Rows = Callable[[AuditSheet], Iterable[Metric]]
+Asks = Callable[[Dataset, Model, Cache, bool], Mapping[str, float]]
+"""From problems and model to a number per problem id; the flag says whether the protocol was asked for by name."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The rows of one scorer, and what must be known for them."""
+
+    rows: Rows
+    variants: tuple[str, ...] = ()
+    """What it looks at beside the problems as they are; a name that ends in a dot stands for all that begin so."""
+    asks: Asks | None = None
+    """What it wants to know of the model beside predictions; `AuditSheet.asked` has it."""
+
+    def wants(self, variant: str) -> bool:
+        """Whether it looks at a variant."""
+        return any(variant.startswith(name) if name.endswith(".") else variant == name for name in self.variants)
+
+
+def protocol(*variants: str, asks: Asks | None = None) -> Callable[[Rows], Protocol]:
+    """Make a protocol of the function that gives its rows."""
+    return lambda rows: Protocol(rows, variants, asks)
+
+
+_HOMES = {
+    "accuracy": "accuracy:accuracy",
+    "groups": "groups:groups",
+    "switching": "switching:switching",
+    "association": "association:association",
+    "artifacts": "artifacts:artifacts",
+    "special-word": "artifacts:special_word",
+    "gender": "gender:gender",
+    "position": "candidates:position",
+    "dependence": "groups:dependence",
+    "structure": "structure:structure",
+    "length": "candidates:length",
+    "stability": "stability:stability",
+    "strict": "stability:strict",
+    "naturalness": "naturalness:naturalness",
+    "luck": "accuracy:luck",
 }
+PROTOCOLS: Registry[Protocol] = Registry(
+    "protocol", "winokit.protocols", {name: f"{__name__}.{home}" for name, home in _HOMES.items()}
+)
+"""Every protocol by its name, in the order of a run's rows."""

@@ -1,15 +1,25 @@
-"""Accuracy, and what abstentions and the majority class do to it."""
+"""Accuracy, what abstentions and the majority class do to it, and luck: what coins would do.
+
+The lucky draw is of Trichelair et al. (2018), appendix B: one coin, the best of ten, and how many problems would tell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 
-from winokit.methods.metrics import abstained, chance, credit, majority_class
+from winokit.methods.metrics.accuracy import abstained, chance, credit, majority_class
+from winokit.methods.metrics.intervals import share
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.methods.metrics.measuring import against_floor
 from winokit.results import TIE, Metric
-from winokit.stages.audit.sheet import AuditSheet
+from winokit.stages.audit.protocols import protocol
+from winokit.stages.audit.sheet import AuditSheet, GradedProblem
+
+TRIES = 10
 
 
+@protocol()
 def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy with abstentions as wrong, expected accuracy with them as guesses, precision, and the majority class."""
     graded = sheet.graded()
@@ -37,3 +47,28 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
         yield from sheet.accuracy("accuracy", "all", answered, "precision")
     constant = majority_class(found.answers)
     yield sheet.head.row(("accuracy", "all", "majority_class"), constant, len(graded), chance=guessing)
+
+
+@protocol()
+def luck(sheet: AuditSheet) -> Iterable[Metric]:
+    """Probabilities that guessing, once or the best of ten times, does as well; problems needed to beat chance."""
+    graded = sheet.graded()
+    if not graded:
+        return
+    found, n = sheet.columns(graded), len(graded)
+    texts = zip(graded, found.chances.tolist(), strict=True)
+    guesses = Counter((_seen(one, sheet.reads_pronoun), chance) for one, chance in texts)
+    chances = [chance for _, chance in guesses]
+    once = p_chance(int(found.correct.sum()), n, chances, list(guesses.values()))
+    yield sheet.head.row(("luck", "all", "p_chance"), once, n)
+    yield sheet.head.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
+    score = share(found.correct, found.clusters)
+    needed = n_to_beat_chance(score.value, float(found.chances.mean()), design_effect=score.design_effect)
+    if needed is not None:
+        yield sheet.head.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
+
+
+def _seen(one: GradedProblem, reads_pronoun: bool) -> Hashable:
+    """What the scorer reads: problems that read the same to it are guessed once."""
+    problem = one.problem
+    return problem.before, problem.after, problem.candidates, problem.query, problem.pronoun if reads_pronoun else None

@@ -7,31 +7,32 @@ chance here did not need the whole text.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
-from winokit.methods.metrics import all_right, all_right_chance
+from winokit.methods.metrics.groups import all_right, all_right_chance
 from winokit.methods.transforms.variants import ARTIFACTS
 from winokit.results import Metric
+from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
 
+@protocol(*ARTIFACTS)
 def artifacts(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy on each of the three."""
     for variant in ARTIFACTS:
         yield from _on_variant(sheet, "artifacts", variant, variant)
 
 
+@protocol("special-word")
 def special_word(sheet: AuditSheet) -> Iterable[Metric]:
     """Zero-shot special words (Elazar et al., 2021): which twin's word fits, given the right candidate?"""
     yield from _on_variant(sheet, "special-word", "all", "special-word")
 
 
-def _on_variant(sheet: AuditSheet, protocol: str, subset: str, variant: str) -> Iterable[Metric]:
-    if variant not in sheet.variants or variant not in sheet.predictions:
+def _on_variant(sheet: AuditSheet, name: str, subset: str, variant: str) -> Iterable[Metric]:
+    if not sheet.has(variant):
         return
-    for why, count in Counter(sheet.variants[variant].refused.values()).items():
-        sheet.leave_out(protocol, subset, why, count)
+    sheet.leave_out_refused(name, subset, variant)
     graded = sheet.graded(variant)
-    yield from sheet.accuracy(protocol, subset, graded)
-    yield from sheet.by_group((protocol, subset, "group_accuracy"), graded, all_right, all_right_chance)
+    yield from sheet.accuracy(name, subset, graded)
+    yield from sheet.by_group((name, subset, "group_accuracy"), graded, all_right, all_right_chance)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from winokit.results import Metric
+from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
 
+@protocol()
 def association(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy on associative problems and on the rest; nothing where no problem is labelled."""
     graded = [one for one in sheet.graded() if "associative" in one.problem.labels]

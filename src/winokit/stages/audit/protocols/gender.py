@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.methods.metrics import f1
+from winokit.methods.metrics.accuracy import f1
 from winokit.methods.metrics.measuring import BLIND, gender_rows
 from winokit.results import Metric
+from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
 
+@protocol()
 def gender(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy by the pronoun's gender and gotcha flag, their gaps, and the pro minus anti gap, where labels allow."""
     note = None if sheet.reads_pronoun else BLIND

@@ -1,24 +1,31 @@
-"""Group scoring (Elazar et al., 2021): a group counts only if all its members are right.
+"""Group scoring (Elazar et al., 2021): a group counts only if all its members are right. And: are twins independent?
 
-Guessing gives 0.25 for pairs, not 0.5.
+Guessing gives 0.25 for pairs, not 0.5. A model that overlooks the special word gives both twins the same option and
+gets one of two right, never both: group accuracy below what independence gives is anti-correlation, not chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.methods.metrics import (
+from winokit.methods.metrics.groups import (
     all_right,
     all_right_chance,
+    independent_group_accuracy,
     no_right,
     no_right_chance,
+    same_option_chance,
+    same_options,
     some_right,
     some_right_chance,
 )
 from winokit.results import Metric
+from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
+from winokit.text.words import bare
 
 
+@protocol()
 def groups(sheet: AuditSheet) -> Iterable[Metric]:
     """Groups with all, some and no members right; accuracy on grouped and on single problems beside them."""
     graded = sheet.graded()
@@ -37,3 +44,23 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.accuracy("groups", "grouped", grouped)
     yield from sheet.accuracy("groups", "single", single)
     yield from sheet.gap(("groups", "all", "single_minus_grouped"), single, grouped)
+
+
+@protocol()
+def dependence(sheet: AuditSheet) -> Iterable[Metric]:
+    """How often twins get the same option, and the group accuracy that independent answers would have."""
+    pairs = [group for group in sheet.complete(sheet.graded()) if len(group) == 2]
+    answered = [one for pair in pairs if all(one.choice is not None for one in pair) for one in pair]
+    if answered:
+        found = sheet.columns(answered)
+        # By name: twins may list their candidates in different orders.
+        options = [bare(one.problem.candidates[one.choice or 0]) for one in answered]
+        same = same_options(options, found.groups)
+        chance = same_option_chance(found.candidates, found.groups)
+        yield from sheet.head.share(("dependence", "complete", "same_option"), same, found.clusters[::2], chance)
+    if pairs:
+        found = sheet.columns([one for pair in pairs for one in pair])
+        independent = independent_group_accuracy(found.correct, found.groups)
+        guessing = float(found.chances.mean()) ** 2
+        name = ("dependence", "complete", "independent_group_accuracy")
+        yield sheet.head.row(name, independent, len(pairs), chance=guessing)

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from winokit.methods.scoring import Cache, answer_all
 from winokit.methods.scoring.base import total
-from winokit.methods.transforms import substitute
+from winokit.methods.scoring.cache import Cache, answer_all
+from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Continuation, Model, PseudoLikelihood, Refusal, Request
 from winokit.problem import Dataset
 from winokit.results import Metric
+from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
 THIRDS = ("likely", "middling", "unlikely")
@@ -24,23 +25,7 @@ ANY = "any"
 """The kind of models that are neither causal nor masked: the random one, functions, the hunter."""
 
 
-def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy on the likeliest, middling and unlikeliest third of the texts, and the gap between the ends."""
-    if not sheet.surprisal:
-        why = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"
-        sheet.leave_out("naturalness", "all", why, len(sheet.dataset))
-        return
-    graded = [one for one in sheet.graded() if one.problem.id in sheet.surprisal]
-    order = np.argsort([sheet.surprisal[one.problem.id] for one in graded], kind="stable")
-    thirds = [[graded[i] for i in part] for part in np.array_split(order, 3)]
-    for name, some in zip(THIRDS, thirds, strict=True):
-        yield from sheet.accuracy("naturalness", name, some)
-    yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), thirds[0], thirds[-1])
-    values = [sheet.surprisal[one.problem.id] for one in graded]
-    yield from sheet.head.mean(("naturalness", "all", "surprisal_per_word"), values, sheet.columns(graded).clusters)
-
-
-def surprisal(dataset: Dataset, model: Model, cache: Cache, *, masked_too: bool) -> Mapping[str, float]:
+def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Mapping[str, float]:
     """Per-word surprisal of each solved text, by problem id; empty where the model cannot give it."""
     texts = {p.id: substitute(p, p.right).text.strip() for p in dataset if p.right is not None and p.query is None}
     asked: dict[str, Request]
@@ -48,7 +33,7 @@ def surprisal(dataset: Dataset, model: Model, cache: Cache, *, masked_too: bool)
         return {}
     if Continuation in model.can:
         asked = {key: Continuation("", text) for key, text in texts.items()}
-    elif masked_too and PseudoLikelihood in model.can:
+    elif by_name and PseudoLikelihood in model.can:
         asked = {key: PseudoLikelihood(text, 0, len(text)) for key, text in texts.items()}
     else:
         return {}
@@ -58,3 +43,21 @@ def surprisal(dataset: Dataset, model: Model, cache: Cache, *, masked_too: bool)
         for key, request in asked.items()
         if not isinstance(answers[request], Refusal)
     }
+
+
+@protocol(asks=surprisal)
+def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
+    """Accuracy on the likeliest, middling and unlikeliest third of the texts, and the gap between the ends."""
+    surprisals = sheet.asked.get("naturalness")
+    if not surprisals:
+        why = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"
+        sheet.leave_out("naturalness", "all", why, len(sheet.dataset))
+        return
+    graded = [one for one in sheet.graded() if one.problem.id in surprisals]
+    order = np.argsort([surprisals[one.problem.id] for one in graded], kind="stable")
+    thirds = [[graded[i] for i in part] for part in np.array_split(order, 3)]
+    for name, some in zip(THIRDS, thirds, strict=True):
+        yield from sheet.accuracy("naturalness", name, some)
+    yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), thirds[0], thirds[-1])
+    values = [surprisals[one.problem.id] for one in graded]
+    yield from sheet.head.mean(("naturalness", "all", "surprisal_per_word"), values, sheet.columns(graded).clusters)

@@ -1,27 +1,31 @@
-"""Stability (Abdou et al., 2020): is a perturbed problem answered like its original?"""
+"""Stability (Abdou et al., 2020): is a perturbed problem answered like its original? And all versions at once.
+
+Strict scoring counts a group only if its twins, their switched and their perturbed versions are all right.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 
-from winokit.methods.metrics import choice_kept, choice_kept_chance
+from winokit.methods.metrics.consistency import choice_kept, choice_kept_chance
+from winokit.methods.metrics.groups import all_right, all_right_chance, complete_groups
 from winokit.methods.metrics.measuring import original_id
+from winokit.methods.transforms.variants import PERTURBED
 from winokit.results import Metric
-from winokit.stages.audit.sheet import AuditSheet
+from winokit.stages.audit.protocols import protocol
+from winokit.stages.audit.sheet import AuditSheet, GradedProblem
 
-PERTURBED = "perturbed."
 
-
+@protocol(PERTURBED)
 def stability(sheet: AuditSheet) -> Iterable[Metric]:
     """For each perturbation: accuracy, accuracy of the originals, and the share of predictions that stay the same."""
     originals = {one.problem.id: one for one in sheet.graded()}
     for variant in sheet.variants:
-        if not variant.startswith(PERTURBED) or variant not in sheet.predictions:
+        if not variant.startswith(PERTURBED) or not sheet.has(variant):
             continue
         subset = variant.removeprefix(PERTURBED)
-        for why, count in Counter(sheet.variants[variant].refused.values()).items():
-            sheet.leave_out("stability", subset, why, count)
+        sheet.leave_out_refused("stability", subset, variant)
         graded = sheet.graded(variant)
         pairs = [(one, originals[original_id(one.problem)]) for one in graded if original_id(one.problem) in originals]
         yield from sheet.accuracy("stability", subset, graded)
@@ -31,3 +35,23 @@ def stability(sheet: AuditSheet) -> Iterable[Metric]:
             kept = choice_kept(before, found.predictions)
             guessing = choice_kept_chance(before, found.predictions, found.candidates)
             yield from sheet.head.share(("stability", subset, "stability"), kept, found.clusters, guessing)
+
+
+@protocol("switched", PERTURBED)
+def strict(sheet: AuditSheet) -> Iterable[Metric]:
+    """Group accuracy over everything that was asked about a group."""
+    versions: dict[str, list[GradedProblem]] = defaultdict(list)
+    for variant in ("switched", *(name for name in sheet.variants if name.startswith(PERTURBED))):
+        if variant in sheet.predictions:
+            for one in sheet.graded(variant):
+                versions[original_id(one.problem)].append(one)
+    if not versions:
+        return
+    asked = [
+        one for group in sheet.complete(sheet.graded()) for twin in group for one in (twin, *versions[twin.problem.id])
+    ]
+    if asked:
+        found = sheet.columns(asked)
+        first = [rows[0] for rows in complete_groups(found.groups).values()]
+        values, guessing = all_right(found.correct, found.groups), all_right_chance(found.chances, found.groups)
+        yield from sheet.head.share(("strict", "complete", "group_accuracy"), values, found.clusters[first], guessing)

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 
 from winokit.data.checks.structure import connective, special_is_last
-from winokit.methods.metrics import all_right, all_right_chance
+from winokit.methods.metrics.groups import all_right, all_right_chance
 from winokit.results import Metric
+from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
 FEWEST = 10
 """Connectives before fewer blanks than this are counted together as "other"."""
 
 
+@protocol()
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy with the special word last or not; accuracy by connective."""
     graded = sheet.graded()

@@ -1,11 +1,33 @@
-"""Yes/no judgements about one pronoun (SuperGLUE-WSC) merged into one problem with the queried spans as candidates."""
+"""The same problems in another form: `--as binary`, `--as choice`, `--as judgements`.
+
+PDP's 60 problems with up to five candidates are the 80 binary ones that the papers count; SuperGLUE-WSC's yes/no
+judgements about one pronoun are one problem with the queried spans as candidates, and the other way round.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from winokit.problem import Dataset, Problem
+
+
+def binary(dataset: Dataset) -> Dataset:
+    """One problem for each right candidate and distractor, in the candidates' order; binary problems stay."""
+    hidden = [problem for problem in dataset if len(problem.candidates) > 2 and problem.answer is None]
+    notes = [f"{len(hidden)} problems have no answer to set against each distractor; left out"] if hidden else []
+    return dataset.with_problems((made for problem in dataset for made in _pairs(problem)), notes)
+
+
+def _pairs(problem: Problem) -> Iterable[Problem]:
+    if len(problem.candidates) == 2:
+        yield problem
+    elif problem.answer is not None:
+        for index, candidate in enumerate(problem.candidates):
+            if index < problem.answer:
+                yield problem.replace(candidates=(candidate, problem.right), answer=1)
+            elif index > problem.answer:
+                yield problem.replace(candidates=(problem.right, candidate), answer=0)
 
 
 def choice(dataset: Dataset) -> Dataset:
@@ -47,3 +69,22 @@ def _merged(rows: Sequence[Problem]) -> Problem | str:
     return rows[0].replace(
         candidates=tuple(spelled.values()), answer=right[0] if right else None, query=None, labels=labels
     )
+
+
+def judgements(dataset: Dataset) -> Dataset:
+    """One yes/no problem for each candidate of each problem; judgements stay as they are."""
+    return dataset.with_problems(
+        problem
+        if problem.query is not None
+        else problem.replace(
+            candidates=("no", "yes"),
+            query=candidate,
+            answer=None if problem.answer is None else int(index == problem.answer),
+            group=None,
+        )
+        for problem in dataset
+        for index, candidate in enumerate(problem.candidates if problem.query is None else [""])
+    )
+
+
+VIEWS = {"binary": binary, "choice": choice, "judgements": judgements}
