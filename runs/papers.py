@@ -6,6 +6,26 @@ WinoGrande's Tables 5 and 6) is taken from there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from winokit.stages.audit.published import published
+
+
+def published_cells(known_set: str, protocol: str, cells: Sequence[tuple[str, str]]) -> dict[str, tuple[float, ...]]:
+    """By system, what is published for a known set under (subset, metric) names, in per cent; systems that have all."""
+    facts = {
+        (fact.system, fact.subset, fact.metric): round(100 * fact.value, 4)
+        for fact in published(known_set)
+        if fact.protocol == protocol
+    }
+    systems = dict.fromkeys(system for system, _, _ in facts)
+    return {
+        system: tuple(facts[system, *cell] for cell in cells)
+        for system in systems
+        if all((system, *cell) in facts for cell in cells)
+    }
+
+
 WINOGRANDE_TABLE_2 = {
     # problems, mean length in tokens, vocabulary (Sakaguchi et al., 2019, first version, Table 2)
     "WSC": (273, 19.1, 919),

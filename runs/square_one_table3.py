@@ -6,12 +6,15 @@ Zero-shot, on WSC, WSC-na and WinoGrande's dev set. A masked model fills in the 
 from __future__ import annotations
 
 from common import Options, Outcome, judged, loaded, rows_of, run, short, single_and_group, table
-from papers import SQUARE_ONE_SIZES, SQUARE_ONE_ZERO_SHOT_NA
+from papers import SQUARE_ONE_SIZES, SQUARE_ONE_ZERO_SHOT_NA, published_cells
 from square_one import in_pairs, special_words, unfolded, word_scoring
 
-from winokit.stages.audit.published import ZERO_SHOT
-
-PAPER = {"WSC": ZERO_SHOT["wsc273"], "WSC-na": SQUARE_ONE_ZERO_SHOT_NA, "WinoGrande": ZERO_SHOT["winogrande/dev"]}
+BOTH = [("all", "accuracy"), ("all", "group_accuracy")]
+PAPER = {
+    "WSC": published_cells("wsc273", "special-word", BOTH),
+    "WSC-na": SQUARE_ONE_ZERO_SHOT_NA,
+    "WinoGrande": published_cells("winogrande/dev", "special-word", BOTH),
+}
 
 
 def experiment(options: Options) -> Outcome:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from common import Options, Outcome, judged, loaded, percent, rows_of, run, short, table
+from papers import published_cells
 
 from winokit.methods.scoring.base import SCORINGS, fits
 from winokit.problem import Problem
-from winokit.stages.audit.published import WINOGENDER
 
 CELLS = ("female.not_gotcha", "female.gotcha", "male.not_gotcha", "male.gotcha")
 
@@ -21,7 +21,8 @@ CELLS = ("female.not_gotcha", "female.gotcha", "male.not_gotcha", "male.gotcha")
 def experiment(options: Options) -> Outcome:
     """The four cells and two gaps of every model, the paper's rows first."""
     data = options.load("winogender/all_sentences.tsv")
-    lines: list[Sequence[object]] = [(f"{name}, paper", *c, *signed(*c)) for name, c in WINOGENDER.items()]
+    paper = published_cells("winogender/all_sentences", "gender", [(cell, "accuracy") for cell in CELLS])
+    lines: list[Sequence[object]] = [(f"{name}, paper", *c, *signed(*c)) for name, c in paper.items()]
     rows = []
     for spec in options.models:
         model = loaded(spec)
