@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect.study import invites, preparing, submissions, tasks
+from winokit.collect.study import invites, new_tasks, submissions, tasks
 from winokit.collect.study.content import read_topics
 from winokit.collect.study.refusals import LinkExpired, NotNow
 from winokit.collect.study.schema import EVALUATE, LIVE, Lease, Payment, Submission, Task, Vote, Worker
@@ -131,7 +131,7 @@ def test_servers_that_open_a_grown_study_at_once_add_its_tasks_once(make_study, 
         all_have_counted.wait()
         return read_topics(path)
 
-    monkeypatch.setattr(preparing, "read_topics", read_late)
+    monkeypatch.setattr(new_tasks, "read_topics", read_late)
     with ThreadPoolExecutor(4) as pool:
         opened = list(pool.map(lambda _: Study.open(first.folder, database), range(4)))
     with first.store.read() as session:

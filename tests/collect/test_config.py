@@ -8,7 +8,7 @@ pytest.importorskip("sqlalchemy", reason="needs the collect extra")
 
 from winokit.collect.study.config import ConfigSection, StudyConfig, parse_config, read_config, render_config
 from winokit.collect.study.content import bundled, read_gold, read_quiz, read_topics
-from winokit.collect.study.preparing import domain_at, topic_at
+from winokit.collect.study.new_tasks import domain_at, topic_at
 from winokit.errors import BadInput, Malformed
 
 

@@ -5,13 +5,11 @@ from sqlalchemy import select
 
 import winokit
 from winokit.collect.study import submissions, tasks
-from winokit.collect.study.evaluate import variant_problems
-from winokit.collect.study.export import export
-from winokit.collect.study.founding import StudyWishes, config_of, found
-from winokit.collect.study.people import majority
+from winokit.collect.study.export import export, majority
+from winokit.collect.study.new_tasks import variant_problems
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import ProblemRow, Task, Vote
-from winokit.collect.study.study import Study
+from winokit.collect.study.study import Study, StudyWishes, config_of, create_study
 from winokit.data.formats import write
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import write_predictions
@@ -131,7 +129,7 @@ def test_people_may_say_that_they_cannot_tell_where_the_study_lets_them(make_stu
 def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
     source = tmp_path / "twins.jsonl"
     write(twins, source)
-    config, notes = found(tmp_path / "study", StudyWishes(evaluate=str(source), variants=("part-sent",)))
+    config, notes = create_study(tmp_path / "study", StudyWishes(evaluate=str(source), variants=("part-sent",)))
     source.unlink()
     assert config.title == "What people make of twins"
     study = Study.open(tmp_path / "study")
@@ -158,7 +156,7 @@ def test_wishes_that_do_not_fit_together_are_one_line(wishes, complaint):
 
 
 def test_real_data_can_be_put_to_people(real_file, tmp_path):
-    _, notes = found(
+    _, notes = create_study(
         tmp_path / "study", StudyWishes(evaluate=str(real_file("wsc/WSCollection.xml")), variants=("part-sent",))
     )
     study = Study.open(tmp_path / "study")

@@ -9,7 +9,7 @@ import pytest
 
 import winokit
 from winokit.collect import platforms
-from winokit.collect.study import browse, progress, quality, submissions, tasks, workers
+from winokit.collect.study import listings, moderation, progress, submissions, tasks, workers
 from winokit.collect.study.export import archive, export
 from winokit.collect.study.refusals import NotFound
 
@@ -85,7 +85,7 @@ def test_nobody_s_name_is_exported(make_study, crew, out):
     workers.consent(study, worker.id)
     workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
     crew.write(study, worker)
-    quality.adjudicate(study, 1, True, "fine", "ada-the-requester")
+    moderation.adjudicate(study, 1, True, "fine", "ada-the-requester")
     export(study, out)
     everything = "".join(path.read_text() for path in out.iterdir())
     assert worker.code in everything
@@ -134,34 +134,34 @@ def test_the_dashboard_s_numbers_add_up(played):
 
 def test_problems_can_be_found_by_what_became_of_them(played):
     def found(**wanted):
-        return browse.problems(played, browse.BrowseFilter(**wanted)).total
+        return listings.problems(played, listings.ProblemFilter(**wanted)).total
 
     assert (found(), found(status="valid"), found(status="split"), found(status="open")) == (4, 2, 2, 0)
     assert (found(domain="social"), found(text="GARDEN gate"), found(text="100%"), found(text="_")) == (2, 2, 0, 4)
-    author = browse.problem(played, 1).problem.author
+    author = listings.problem(played, 1).problem.author.code
     assert (found(author=author), found(author="w-nobody"), found(status="nonsense")) == (2, 0, 4)
 
 
 def test_a_page_beyond_the_last_is_the_last(played):
-    page = browse.problems(played, page=99, per_page=3)
+    page = listings.problems(played, page=99, per_page=3)
     assert (page.number, page.pages, len(page.rows)) == (2, 2, 1)
 
 
 def test_one_problem_shows_its_votes_twin_and_submission(played):
-    quality.adjudicate(played, 3, True, "the third vote was a slip", "ada")
-    detail = browse.problem(played, 3)
+    moderation.adjudicate(played, 3, True, "the third vote was a slip", "ada")
+    detail = listings.problem(played, 3)
     assert len(detail.problem.votes) == 9
-    assert {vote.said for vote in detail.problem.votes if vote.kind == "validate"} == {"the terrier", "the spaniel"}
+    assert {vote.choice for vote in detail.problem.votes if vote.kind == "validate"} == {0, 1}
     assert [twin.id for twin in detail.twins] == [4]
     assert detail.submission.fields["anchor"] == "gate"
     assert [(one.valid, one.note) for one in detail.adjudications] == [(True, "the third vote was a slip")]
     with pytest.raises(NotFound):
-        browse.problem(played, 999)
+        listings.problem(played, 999)
 
 
 def test_submissions_can_be_browsed(played):
-    assert browse.submissions(played).total == 38
-    assert browse.submissions(played, kind="write", counted=True).total == 2
-    row = browse.submissions(played, kind="validate").rows[0]
+    assert listings.submissions(played).total == 38
+    assert listings.submissions(played, kind="write", counted=True).total == 2
+    row = listings.submissions(played, kind="validate").rows[0]
     assert row.fields.keys() == {"choice", "equally_plausible", "local_decides"}
-    assert browse.submissions(played, worker=row.worker, kind="validate").total == 4
+    assert listings.submissions(played, worker=row.worker.code, kind="validate").total == 4

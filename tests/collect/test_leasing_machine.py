@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 pytest.importorskip("sqlalchemy", reason="needs the collect extra")
 
-from winokit.collect.study import quality, submissions, tasks, workers
+from winokit.collect.study import moderation, submissions, tasks, workers
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.refusals import NotAllowed, NotNow
 from winokit.collect.study.schema import EVALUATE, LIVE, Lease, Submission, Task, Vote
@@ -73,18 +73,18 @@ class Leasing(RuleBasedStateMachine):
 
     @rule(who=WHO, discard=st.booleans())
     def block(self, who, discard):
-        quality.block(self.study, self.people[who].code, "a test", "system", discard_work=discard)
+        moderation.block(self.study, self.people[who].code, "a test", "system", discard_work=discard)
 
     @rule(who=WHO)
     def unblock(self, who):
-        quality.unblock(self.study, self.people[who].code, "system")
+        moderation.unblock(self.study, self.people[who].code, "system")
 
     @rule(which=WHICH)
     def discard(self, which):
         with self.study.store.read() as session:
             there = session.scalars(select(Submission.id)).all()
         if there:
-            quality.discard(self.study, there[which % len(there)], "a test", "system")
+            moderation.discard(self.study, there[which % len(there)], "a test", "system")
 
     @invariant()
     def the_counters_tell_the_truth(self):

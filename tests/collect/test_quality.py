@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select
 
-from winokit.collect.study import agreement, log, quality, submissions, tasks, workers
+from winokit.collect.study import listings, moderation, quality, submissions, tasks, workers
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow
 from winokit.collect.study.schema import Identity, Lease, ProblemRow, Task, Vote
 
@@ -89,7 +89,7 @@ def test_a_worker_who_fails_gold_questions_is_blocked(golden, crew):
     with pytest.raises(NotAllowed) as caught:
         tasks.lease(golden, worker.id, "validate")
     assert "gold" not in str(caught.value)
-    line = log.entries(golden, action="block")[0]
+    line = listings.log_entries(golden, action="block")[0]
     assert (line.target, line.detail) == (worker.code, {"why": "1 of 3 gold questions right"})
 
 
@@ -161,14 +161,14 @@ def test_a_blocked_worker_holds_nothing_and_their_work_can_be_taken_out(study, c
     bad = crew.newcomer(study)
     crew.vote(study, bad)
     held = tasks.lease(study, bad.id, "validate")
-    quality.block(study, bad.code, "writes nonsense", "requester:ada", discard_work=True)
+    moderation.block(study, bad.code, "writes nonsense", "requester:ada", discard_work=True)
     with study.store.read() as session:
         asked = session.scalars(select(Task).where(Task.kind == "validate")).all()
         assert [vote.counted for vote in session.scalars(select(Vote))] == [False]
     assert [(task.accepted, task.held) for task in asked] == [(0, 0), (0, 0)]
     receipt = submissions.submit(study, bad.id, held.token, crew.ballot(held))
     assert (receipt.counted, receipt.cents) == (False, 0)
-    quality.unblock(study, bad.code, "requester:ada")
+    moderation.unblock(study, bad.code, "requester:ada")
     assert workers.get(study, bad.code).step == "work"
 
 
@@ -179,7 +179,7 @@ def test_agreement_is_that_of_statsmodels_over_complete_problems(study, crew):
     for number, worker in enumerate(people):
         for _ in range(4):
             crew.vote(study, worker, equally_plausible="yes" if number == 0 else "no")
-    told = {row.question: row for row in agreement.summary(study)}
+    told = {row.question: row for row in quality.agreement_by_question(study)}
     assert told["answer"].problems == 4
     assert told["answer"].unanimous == 4
     assert told["answer"].kappa == pytest.approx(1.0)
@@ -200,7 +200,7 @@ def test_dawid_and_skene_trust_those_who_agree(make_study, crew):
             right = answers[task.before + task.after]
             choice = right if number < 3 else place % 2
             submissions.submit(study, worker.id, task.token, {"choice": str(choice)})
-    found = agreement.dawid_skene(study, "evaluate")
+    found = quality.dawid_skene(study, "evaluate")
     assert sorted(found.labels.values()) == sorted(answers.values())
     assert min(found.reliability[one.code] for one in people[:3]) > 0.95
     assert found.reliability[people[3].code] < 0.8

@@ -1,7 +1,7 @@
 """Texts that were handed in before: found however the numbers of their rows were given out."""
 
-from winokit.collect.study.problems import Origin, to_row
-from winokit.collect.study.similar import MOST_MISSING, PATIENCE, EarlierText
+from winokit.collect.study.schema import to_row
+from winokit.collect.study.writing import MOST_MISSING, PATIENCE, EarlierText
 from winokit.problem import Problem
 
 CANDIDATES = ("the cup", "the tray")
@@ -11,7 +11,7 @@ RIGHT = "On rainy days nobody carries the tray past the cup unless _ has been dr
 
 def stored(study, number, text):
     """A problem under a number of its own, as if its transaction had begun when that number was next."""
-    row = to_row(Problem.from_text(text, CANDIDATES, answer=0), Origin("written", study.now()))
+    row = to_row(Problem.from_text(text, CANDIDATES, answer=0), "written", study.now())
     row.id = number
     with study.store.write() as session:
         session.add(row)

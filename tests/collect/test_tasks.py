@@ -113,13 +113,13 @@ def test_a_form_that_is_sent_twice_at_once_is_not_too_similar_to_itself(study, c
     refuse_broken, first = writing.refuse_broken, []
 
     def while_the_other_is_stored(*arguments):
-        monkeypatch.setattr(writing, "refuse_broken", refuse_broken)
+        monkeypatch.setattr(submissions, "refuse_broken", refuse_broken)
         first.append(submissions.submit(study, worker.id, task.token, crew.form()))
         with pytest.raises(Incomplete, match="too similar"):
             refuse_broken(*arguments)
         refuse_broken(*arguments)
 
-    monkeypatch.setattr(writing, "refuse_broken", while_the_other_is_stored)
+    monkeypatch.setattr(submissions, "refuse_broken", while_the_other_is_stored)
     again = submissions.submit(study, worker.id, task.token, crew.form())
     assert (again.replayed, again.submission_id) == (True, first[0].submission_id)
     assert [len(rows(study, table)) for table in (Submission, Payment, ProblemRow)] == [1, 1, 2]

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select
 
-from winokit.collect.study import quality
+from winokit.collect.study import moderation
 from winokit.collect.study.schema import ProblemRow, Submission, Task
 from winokit.collect.study.validity import Judgement, judge
 
@@ -66,10 +66,10 @@ def test_a_requester_decides_over_the_votes_and_may_take_it_back(study, crew):
     judged(study, crew, {"choice": "0"})
     first = problems(study)[0]
     assert first.valid is False
-    quality.adjudicate(study, first.id, True, "a slip of the third vote", "ada")
+    moderation.adjudicate(study, first.id, True, "a slip of the third vote", "ada")
     assert problems(study)[0].valid is True
     assert problems(study)[0].agreement == "split"
-    quality.adjudicate(study, first.id, None, "", "ada")
+    moderation.adjudicate(study, first.id, None, "", "ada")
     assert problems(study)[0].valid is False
 
 
@@ -77,7 +77,7 @@ def test_a_discarded_vote_is_asked_for_again(study, crew):
     judged(study, crew, {"choice": "0"})
     with study.store.read() as session:
         last = session.scalars(select(Submission).order_by(Submission.id.desc())).first()
-    quality.discard(study, last.id, "not a native speaker after all", "requester:ada")
+    moderation.discard(study, last.id, "not a native speaker after all", "requester:ada")
     assert [row.valid for row in problems(study)] == [False, None]
     crew.vote(study, crew.newcomer(study))
     assert [row.valid for row in problems(study)] == [False, True]
@@ -85,7 +85,7 @@ def test_a_discarded_vote_is_asked_for_again(study, crew):
 
 def test_discarded_twins_are_no_longer_judged_and_are_asked_for_again(study, crew):
     receipt = crew.write(study, crew.newcomer(study))
-    quality.discard(study, receipt.submission_id, "nonsense", "requester:ada")
+    moderation.discard(study, receipt.submission_id, "nonsense", "requester:ada")
     assert all(row.withdrawn for row in problems(study))
     with study.store.read() as session:
         tasks_ = session.scalars(select(Task)).all()

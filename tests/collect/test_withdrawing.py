@@ -9,8 +9,9 @@ import winokit
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import arrive
 from winokit.collect.platforms.prolific import Prolific
-from winokit.collect.study import browse, ledger, progress, quality, submissions, tasks, workers
+from winokit.collect.study import ledger, listings, moderation, progress, quality, submissions, tasks, workers
 from winokit.collect.study.export import export
+from winokit.collect.study.moderation import withdraw
 from winokit.collect.study.refusals import NotFound, NotNow
 from winokit.collect.study.schema import (
     Draft,
@@ -24,7 +25,6 @@ from winokit.collect.study.schema import (
     Vote,
     Worker,
 )
-from winokit.collect.study.withdrawing import withdraw
 
 PID = {"PROLIFIC_PID": "5f8a1b2c3d4e5f6a7b8c9d0e", "STUDY_ID": "60aa27810f15", "SESSION_ID": "60c8d1ddf5b2"}
 
@@ -128,8 +128,8 @@ def test_whoever_has_withdrawn_stays_out(study, crew):
     withdraw(study, worker.code, "requester:ann")
     assert workers.get(study, worker.code).step == "withdrawn"
     for change in (
-        lambda: quality.unblock(study, worker.code, "requester:ann"),
-        lambda: quality.block(study, worker.code, "again", "requester:ann"),
+        lambda: moderation.unblock(study, worker.code, "requester:ann"),
+        lambda: moderation.block(study, worker.code, "again", "requester:ann"),
         lambda: withdraw(study, worker.code, "requester:ann"),
     ):
         with pytest.raises(NotNow, match="has withdrawn"):
@@ -159,7 +159,7 @@ def test_what_is_gone_can_be_looked_at_by_requesters(played):
     study, authors, judges = played
     for worker in (authors[0], judges[0]):
         withdraw(study, worker.code, "requester:ann")
-    assert browse.problem(study, 1).problem.withdrawn
-    assert browse.problems(study, browse.BrowseFilter(status="withdrawn")).total == 2
-    assert browse.submissions(study, worker=judges[0].code).rows[0].why_not == "withdrawn by the worker"
+    assert listings.problem(study, 1).problem.withdrawn
+    assert listings.problems(study, listings.ProblemFilter(status="withdrawn")).total == 2
+    assert listings.submissions(study, worker=judges[0].code).rows[0].why_not == "withdrawn by the worker"
     assert {one.state for one in quality.workers(study)} == {"active", "withdrawn"}

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import select
 
 from winokit.collect.study import adversary, submissions, tasks, writing
-from winokit.collect.study.forms import clean, read_twins
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import Submission
+from winokit.collect.study.writing import clean, read_twins
 from winokit.data.checks.rules import broken_rules
 
 LONG = "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch _ back."

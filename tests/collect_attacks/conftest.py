@@ -14,7 +14,7 @@ from support.people import PASSWORD, Page, Person
 from support.server import Server
 from support.studies import RunningClock, studies_in
 
-from winokit.collect.study import log, passwords
+from winokit.collect.study import listings, requesters
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.study import Study
 from winokit.collect.web.app import create_app
@@ -26,8 +26,8 @@ VOTE = {"choice": "1", "equally_plausible": "no", "local_decides": "no"}
 def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes that are as good as none, so that floods of logins take seconds and not minutes."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", hasher)
-    monkeypatch.setattr(passwords, "NOBODY", hasher.hash("nobody has this password"))
+    monkeypatch.setattr(requesters, "_hasher", hasher)
+    monkeypatch.setattr(requesters, "NOBODY", hasher.hash("nobody has this password"))
 
 
 @pytest.fixture
@@ -80,7 +80,9 @@ def requester(app: FastAPI, study: Study) -> Person:
 @pytest.fixture
 def refused(study: Study) -> Callable[[], list[tuple[str, str, int]]]:
     """What the audit log says was refused, newest first: who, where, with which status."""
-    return lambda: [(line.actor, line.target, line.detail["status"]) for line in log.entries(study, action="refused")]
+    return lambda: [
+        (line.actor, line.target, line.detail["status"]) for line in listings.log_entries(study, action="refused")
+    ]
 
 
 @pytest.fixture(scope="module")

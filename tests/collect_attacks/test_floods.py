@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect.study import log, passwords, requesters
+from winokit.collect.study import listings, requesters
 from winokit.collect.study.requesters import FREE_BY_ADDRESS, FREE_BY_NAME
 from winokit.collect.study.schema import LogEntry
 
@@ -27,9 +27,9 @@ def test_a_flood_of_guesses_for_a_name_is_slowed_down_and_locks_nobody_out(app, 
     # Not even with the right password, or guessing would go on.
     assert evil.send("/login", name="ann", password=password).status_code == 429
     assert person(app, "10.9.9.9").send("/login", name="ann", password=password).url.path == "/requester"
-    refused = log.entries(study, action="login refused")
+    refused = listings.log_entries(study, action="login refused")
     assert [line.target for line in refused] == ["ann"] * FREE_BY_NAME
-    assert [line.detail["status"] for line in log.entries(study, action="refused")] == [429] * 6
+    assert [line.detail["status"] for line in listings.log_entries(study, action="refused")] == [429] * 6
 
 
 def test_a_flood_from_one_address_is_stopped_and_others_log_in(app, study, person, crowd, password):
@@ -89,11 +89,11 @@ def test_a_crowd_at_the_login_takes_turns(monkeypatch):
             inside.pop()
             return False
 
-    monkeypatch.setattr(passwords, "_hasher", Slow())
+    monkeypatch.setattr(requesters, "_hasher", Slow())
     with ThreadPoolExecutor(16) as pool:
-        list(pool.map(lambda _: passwords.verify("hash", "x"), range(32)))
+        list(pool.map(lambda _: requesters.verify_password("hash", "x"), range(32)))
     assert len(most) == 32
-    assert max(most) <= passwords.AT_ONCE
+    assert max(most) <= requesters.AT_ONCE
 
 
 def test_a_flood_of_refusals_does_not_fill_the_log(app, study, stranger, worker):

@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from winokit.collect.study import invites, log
+from winokit.collect.study import invites, listings
 
 MEGABYTE = 2**20
 FORM = "Content-Type: application/x-www-form-urlencoded"
@@ -23,7 +23,7 @@ def study(served):
 
 @pytest.fixture
 def refused(study):
-    return lambda: [(line.target, line.detail["status"]) for line in log.entries(study, action="refused")]
+    return lambda: [(line.target, line.detail["status"]) for line in listings.log_entries(study, action="refused")]
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, inspect, select
 
-from winokit.collect.study import log
+from winokit.collect.study import listings
 from winokit.collect.study.schema import Base, ProblemRow, Requester
 from winokit.collect.web.app import create_app
 
@@ -113,7 +113,7 @@ def test_sql_is_no_way_past_the_login(app, study, person, requester, password):
             answer = person(app, f"10.1.{number}.1").send("/login", name=name, password=trick)
             assert answer.status_code in (403, 429)
             assert answer.url.path == "/login"
-    assert any(line.action == "login refused" and "DROP" in line.target for line in log.entries(study))
+    assert any(line.action == "login refused" and "DROP" in line.target for line in listings.log_entries(study))
 
 
 def test_sql_in_twins_is_kept_to_the_letter(study, worker, twins, requester):

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect.study import invites, withdrawing
+from winokit.collect.study import invites, moderation
 from winokit.collect.study.schema import Lease, Payment, Requester, Submission, Worker
 from winokit.collect.study.tokens import Signer
 
@@ -174,7 +174,7 @@ def test_a_copied_cookie_ends_when_its_worker_signs_out(app, study, person, work
 
 
 def test_a_copied_cookie_ends_when_its_worker_withdraws(study, worker):
-    withdrawing.withdraw(study, code_of(study, worker), "system")
+    moderation.withdraw(study, code_of(study, worker), "system")
     assert worker.get("/begin").status_code == 403
 
 

@@ -11,7 +11,7 @@ from support.crew import Crew, form
 from support.people import PASSWORD, Browser
 from support.studies import RunningClock, studies_in
 
-from winokit.collect.study import log
+from winokit.collect.study import listings
 from winokit.collect.study.study import Study
 from winokit.collect.web.app import create_app
 
@@ -55,7 +55,9 @@ def requester(app: FastAPI, study: Study) -> Browser:
 @pytest.fixture
 def refused(study: Study) -> Callable[[], list[tuple[str, str, int]]]:
     """What the audit log says was refused: who, where, with which status."""
-    return lambda: [(line.actor, line.target, line.detail["status"]) for line in log.entries(study, action="refused")]
+    return lambda: [
+        (line.actor, line.target, line.detail["status"]) for line in listings.log_entries(study, action="refused")
+    ]
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The example study: filled by workers who are made up, and ready to be clicked through."""
 
 from winokit.collect.demo import CONFIG, fill
-from winokit.collect.study import agreement, browse, progress, quality
+from winokit.collect.study import listings, progress, quality
 from winokit.collect.study.study import Study
 from winokit.data.loading import load
 
@@ -11,9 +11,9 @@ def test_the_example_study_is_filled_with_bundled_twins_and_votes_on_them(tmp_pa
     study = Study.open(tmp_path / "study")
     now = progress.snapshot(study)
     bundled = {problem.text for problem in load("open")}
-    written = browse.problems(study).rows
+    written = listings.problems(study).rows
     people = quality.workers(study)
-    asked = {row.question for row in agreement.summary(study)}
+    asked = {row.question for row in quality.agreement_by_question(study)}
     study.close()
     assert len(written) == 12
     assert {f"{problem.before}_{problem.after}" for problem in written} <= bundled
@@ -32,7 +32,8 @@ def test_the_example_workers_do_the_same_every_time(tmp_path):
         fill(tmp_path / name, days=1)
         study = Study.open(tmp_path / name)
         judged = [
-            (one.public_id, one.valid, [(v.worker, v.said) for v in one.votes]) for one in browse.problems(study).rows
+            (one.public_id, one.valid, [(v.worker.code, v.choice) for v in one.votes])
+            for one in listings.problems(study).rows
         ]
         told.append((judged, [(one.code, one.state) for one in quality.workers(study)]))
         study.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.collect.study import browse, invites, quality
+from winokit.collect.study import invites, listings, quality
 from winokit.collect.web.app import create_app
 
 EVIL = '"><script>alert(1)</script>'
@@ -55,7 +55,7 @@ def test_in_stored_twins_wherever_they_are_shown(app, study, worker, requester, 
     judge.take("validate")
     assert "&lt;script&gt;alert" in judge.seen
     assert clean(judge.seen)
-    number = browse.problems(study).rows[0].id
+    number = listings.problems(study).rows[0].id
     code = quality.workers(study)[0].code
     for page in (*PAGES, f"/problems/{number}", f"/workers/{code}"):
         assert clean(requester.get(f"/requester{page}").text), page
@@ -65,7 +65,7 @@ def test_in_stored_twins_wherever_they_are_shown(app, study, worker, requester, 
 def test_in_what_requesters_type(study, requester, worker):
     worker.write()
     code = quality.workers(study)[0].code
-    number = browse.problems(study).rows[0].id
+    number = listings.problems(study).rows[0].id
     requester.get("/requester")
     requester.send("/requester/invites", label=EVIL, count="1", uses="1", days="1")
     requester.send(f"/requester/workers/{code}/bonus", amount="1", note=EVIL)

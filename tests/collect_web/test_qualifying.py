@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.collect.study import invites, quality, workers
+from winokit.collect.study import invites, moderation, quality, workers
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_the_way_out_shows_the_code_and_what_was_earned(worker):
 
 def test_a_blocked_worker_is_told_so_and_gets_nothing(study, worker):
     (one,) = quality.workers(study)
-    quality.block(study, one.code, "test", "requester:ann")
+    moderation.block(study, one.code, "test", "requester:ann")
     assert worker.get("/begin").url.path == "/finish"
     assert "Your work here has ended" in worker.seen
     assert workers.get(study, one.code).step == "blocked"

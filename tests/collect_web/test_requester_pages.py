@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from winokit.collect.study import browse, invites, ledger, log, quality, requesters, workers
+from winokit.collect.study import invites, ledger, listings, quality, requesters, workers
 
 PAGES = [
     "", "/live", "/problems", "/problems/1", "/submissions", "/workers", "/invites", "/pay", "/export", "/export.zip",
@@ -43,9 +43,17 @@ def test_every_page_opens_on_an_empty_study_or_says_there_is_nothing(requester):
 
 
 def test_every_page_opens_on_a_study_with_work_in_it(busy, requester):
-    number = browse.problems(busy).rows[0].id
+    number = listings.problems(busy).rows[0].id
     for page in (*PAGES[:3], f"/problems/{number}", *PAGES[4:], f"/workers/{code(busy)}"):
         assert requester.get(f"/requester{page}").status_code == 200
+
+
+def test_a_problem_shows_what_each_worker_said(busy, requester):
+    problem = next(one for one in listings.problems(busy).rows if one.votes)
+    shown = requester.get(f"/requester/problems/{problem.id}").text
+    for vote in problem.votes:
+        said = ("no", "yes")[vote.choice] if vote.kind == "switchable" else problem.candidates[vote.choice]
+        assert f"{vote.worker.code}</a></th><td>{vote.kind}</td><td>{said}</td>" in shown
 
 
 def test_a_poll_from_a_page_whose_session_ended_leads_to_the_login(stranger):
@@ -171,7 +179,7 @@ def test_sql_in_a_filter_is_only_text(busy, requester):
     for text in ("' OR 1=1 --", '"; DROP TABLE problem; --', "%' UNION SELECT 1 --", "\\"):
         for path in ("/requester/problems", "/requester/submissions", "/requester/log"):
             assert requester.get(path, params=dict.fromkeys(fields, text)).status_code == 200
-    assert browse.problems(busy).total == 2
+    assert listings.problems(busy).total == 2
 
 
 def test_a_nul_in_an_address_is_refused(requester):
@@ -179,24 +187,24 @@ def test_a_nul_in_an_address_is_refused(requester):
 
 
 def test_a_requester_decides_over_the_votes(busy, requester):
-    number = browse.problems(busy).rows[0].id
+    number = listings.problems(busy).rows[0].id
     requester.get(f"/requester/problems/{number}")
     page = requester.send(f"/requester/problems/{number}/decide", valid="valid", note="fine by me").text
     assert "fine by me" in page
     assert "✓ valid" in page
     requester.send(f"/requester/problems/{number}/decide", valid="votes", note="")
-    assert browse.problem(busy, number).problem.valid is None
+    assert listings.problem(busy, number).problem.valid is None
     assert requester.send(f"/requester/problems/{number}/decide", valid="perhaps").status_code == 422
 
 
 def test_a_submission_is_discarded_with_a_reason(busy, requester):
-    vote = next(one for one in browse.submissions(busy).rows if one.kind == "validate")
+    vote = next(one for one in listings.submissions(busy).rows if one.kind == "validate")
     requester.get("/requester/submissions")
     assert requester.send(f"/requester/submissions/{vote.id}/discard", why=" ").status_code == 422
     requester.get("/requester/submissions")
     page = requester.send(f"/requester/submissions/{vote.id}/discard", why="asleep").text
     assert "no: discarded: asleep" in page
-    assert not next(one for one in browse.submissions(busy).rows if one.id == vote.id).counted
+    assert not next(one for one in listings.submissions(busy).rows if one.id == vote.id).counted
 
 
 def test_a_worker_is_blocked_and_let_in_again(busy, requester):
@@ -205,7 +213,7 @@ def test_a_worker_is_blocked_and_let_in_again(busy, requester):
     page = requester.send(f"/requester/workers/{name}/block", why="copies", discard_work="yes").text
     assert "Copies." in page
     assert workers.get(busy, name).step == "blocked"
-    assert all(problem.withdrawn for problem in browse.problems(busy).rows)
+    assert all(problem.withdrawn for problem in listings.problems(busy).rows)
     requester.send(f"/requester/workers/{name}/unblock")
     assert workers.get(busy, name).step == "work"
 
@@ -263,7 +271,7 @@ def test_the_export_is_a_zip_without_anything_personal(busy, requester):
     with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
         rows = packed.read("others.jsonl").decode().splitlines()
     assert len([row for row in map(json.loads, rows) if "text" in row]) == 2
-    assert log.entries(busy, 1)[0].action == "export"
+    assert listings.log_entries(busy, 1)[0].action == "export"
 
 
 def test_the_log_names_who_did_what(busy, requester):
@@ -284,7 +292,7 @@ def test_a_worker_can_be_taken_out(study, requester, worker):
     code = re.search(r"w-\w{10}", worker.seen)[0]
     requester.get(f"/requester/workers/{code}")
     assert requester.send(f"/requester/workers/{code}/withdraw").status_code == 422
-    assert browse.problems(study, browse.BrowseFilter(status="withdrawn")).total == 0
+    assert listings.problems(study, listings.ProblemFilter(status="withdrawn")).total == 0
     requester.get(f"/requester/workers/{code}")
     page = requester.send(f"/requester/workers/{code}/withdraw", sure="yes").text
     assert "Taken out: 0 judgements and 2 sentences" in page

@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.collect.study import browse
+from winokit.collect.study import listings
 from winokit.collect.web.app import create_app
 
 
@@ -36,7 +36,7 @@ def test_a_validation_asks_three_questions(judge):
 
 def test_nothing_on_the_page_tells_the_answer_or_the_author(study, judge):
     judge.take("validate")
-    author = browse.problems(study).rows[0].author
+    author = listings.problems(study).rows[0].author.code
     assert author not in judge.seen
     assert not [box for box in judge.page.all("input", type="radio") if "checked" in box]
 
@@ -78,8 +78,8 @@ def test_a_yes_or_no_is_enough_for_the_others(study, judge, judge_of_clauses):
     ):
         task = somebody.take(kind)
         somebody.send(f"{task}/vote", choice="yes")
-        votes = [vote for problem in browse.problems(where).rows for vote in problem.votes]
-        assert [(vote.kind, vote.said) for vote in votes] == [(kind, "yes")]
+        votes = [vote for problem in listings.problems(where).rows for vote in problem.votes]
+        assert [(vote.kind, vote.choice) for vote in votes] == [(kind, 1)]
 
 
 def test_nobody_judges_their_own(study, worker):

@@ -2,7 +2,7 @@
 
 from sqlalchemy import select
 
-from winokit.collect.study import browse, tasks, workers
+from winokit.collect.study import listings, tasks, workers
 from winokit.collect.study.schema import Event
 from winokit.collect.web.app import ASKED_A_MINUTE
 
@@ -72,14 +72,14 @@ def test_twins_that_keep_the_rules_are_taken_and_paid(study, worker):
     assert answer.url.path == "/begin"
     assert "your work is in" in answer.text
     assert "$0.40" in answer.text
-    assert browse.problems(study).total == 2
+    assert listings.problems(study).total == 2
 
 
 def test_handing_in_twice_is_handing_in_once(study, worker, twins):
     task = worker.take("write")
     for _ in range(3):
         assert worker.post(f"{task}/write", data={"csrf": worker.token, **twins}).url.path == "/begin"
-    assert browse.problems(study).total == 2
+    assert listings.problems(study).total == 2
 
 
 def test_another_workers_task_is_not_there_for_anybody_else(app, study, worker, twins, refused):
@@ -92,7 +92,7 @@ def test_another_workers_task_is_not_there_for_anybody_else(app, study, worker, 
         assert other.send(f"{task}/{path}", events="[]", **twins).status_code == 404
         other.get("/begin")
     assert len(refused()) == 8
-    assert browse.problems(study).total == 0
+    assert listings.problems(study).total == 0
 
 
 def test_another_topic_can_be_asked_for(worker):

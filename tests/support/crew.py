@@ -5,7 +5,7 @@ from __future__ import annotations
 from winokit.collect.study import submissions, tasks, workers
 from winokit.collect.study.study import Study
 from winokit.collect.study.submissions import SubmissionReceipt
-from winokit.collect.study.views import VoteTask
+from winokit.collect.study.voting import VoteTask
 from winokit.collect.study.workers import WorkerInfo
 
 NEVER = "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch _ back."

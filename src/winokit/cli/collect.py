@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from winokit.cli.common import DATA_HELP, Json, console, print_json, tell
+from winokit.cli.common import DATA_HELP, Json, print_json, tell
+from winokit.cli.options import show
 
 if TYPE_CHECKING:
     from winokit.collect.study.invites import InviteInfo
@@ -55,10 +56,10 @@ def init(
     from winokit.collect import need_extra
 
     need_extra()
-    from winokit.collect.study.founding import StudyWishes, found
+    from winokit.collect.study.study import StudyWishes, create_study
 
     wishes = StudyWishes(title, twins, votes, tuple(kind or ()), evaluate, tuple(variant or ()), limit, adversary)
-    config, notes = found(folder, wishes, db)
+    config, notes = create_study(folder, wishes, db)
     tell(notes)
     asked = config.tasks
     if json:
@@ -139,10 +140,9 @@ def status(
     if json:
         print_json(now.to_json() | ({"people": [asdict(one) for one in people]} if workers else {}))
         return
-    from winokit.collect.study.table import status_tables
+    from winokit.collect.study.progress import status_lines
 
-    for part in status_tables(now, people):
-        console().print(part)
+    show(status_lines(now, people), machine=False)
 
 
 @app.command()
@@ -182,13 +182,13 @@ def withdraw(
     from dataclasses import asdict
 
     with _opened(folder, db) as study:
-        from winokit.collect.study import withdrawing, workers
+        from winokit.collect.study import moderation, workers
         from winokit.collect.web.rendering import money
 
         workers.get(study, worker)
         if not yes:
             typer.confirm(f"Delete the sentences and judgements of {worker}? They cannot be put back.", abort=True)
-        done = withdrawing.withdraw(study, worker, "terminal")
+        done = moderation.withdraw(study, worker, "terminal")
         owed = money(done.open_cents, study.config.pay.currency)
     if json:
         print_json(asdict(done))

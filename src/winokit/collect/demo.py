@@ -20,15 +20,15 @@ from typing import Annotated
 import typer
 
 from winokit.collect import need_extra, serving
-from winokit.collect.study import invites, quality, requesters, submissions, tasks, workers
+from winokit.collect.study import invites, moderation, requesters, submissions, tasks, workers
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.content import bundled, read_gold
-from winokit.collect.study.problems import clause
 from winokit.collect.study.refusals import Incomplete, NotNow
 from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE
 from winokit.collect.study.study import Study, utc_now
-from winokit.collect.study.views import VoteTask, WriteTask
+from winokit.collect.study.voting import VoteTask, clause
 from winokit.collect.study.workers import WorkerInfo
+from winokit.collect.study.writing import WriteTask
 from winokit.data.loading import load
 from winokit.files import write_whole
 from winokit.problem import Problem
@@ -194,7 +194,7 @@ def _play(study: Study, clock: PastClock, cast: DemoCast, days: int) -> None:
                 _judge_some(study, cast, worker, kind, slips)
         clock.wait_until(start + timedelta(days=day + 1))
     if workers.get(study, careless.code).step == workers.WORK:
-        quality.block(study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
+        moderation.block(study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
 
 
 def _judge_some(study: Study, cast: DemoCast, worker: WorkerInfo, kind: str, slips: float) -> None:

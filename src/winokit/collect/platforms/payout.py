@@ -14,8 +14,8 @@ from sqlalchemy import select, update
 
 from winokit.collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, platform_of, visitor_of
 from winokit.collect.study.ledger import balances
+from winokit.collect.study.moderation import forget_if_paid
 from winokit.collect.study.schema import SCREENED_OUT, Identity, Payment, Worker
-from winokit.collect.study.withdrawing import forget_if_paid
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study

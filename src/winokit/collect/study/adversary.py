@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from winokit.collect.study.forms import Twins, read_twins
+from winokit.collect.study.writing import read_twins
 from winokit.data.checks.rules import one_blank
 from winokit.errors import WinokitError
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
@@ -101,11 +101,7 @@ def _is_right(prediction: Prediction) -> bool | None:
 
 def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:
     """What the study's model makes of a form; None without a model, or while the form is not whole."""
-    return ask_about(study, read_twins(fields))
-
-
-def ask_about(study: Study, twins: Twins) -> AdversaryVerdict | None:
-    """The same, for a form that has been read."""
-    if not study.adversary.spec or not twins.filled_in or any(one_blank(text) for text in twins.texts):
+    twins = read_twins(fields)
+    if not study.adversary.spec or twins.missing or any(one_blank(text) for text in twins.texts):
         return None
     return study.adversary.judge(twins.problems())

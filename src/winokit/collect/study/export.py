@@ -8,7 +8,10 @@
 | `votes.jsonl`, `workers.jsonl`, `ledger.csv` | every vote, worker (by code) and payment |
 | `study.json` | the settings, the counts and the agreement |
 
-What somebody wrote or said who has withdrawn is in none of them; that they were paid is in the ledger.
+What somebody wrote or said who has withdrawn is in none of them; that they were paid is in the ledger. Workers appear
+by their code alone; who they are on a platform stays in the database. People's answers are predictions, so that
+`winokit audit --predictions` runs every protocol on them: Sakaguchi et al. (2019) take human performance from the
+majority of three workers for each question.
 """
 
 from __future__ import annotations
@@ -19,22 +22,41 @@ import json
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import or_, select
+
 import winokit
 from winokit.collect.study import ledger, progress, quality
-from winokit.collect.study.evaluate import evaluation_dataset
-from winokit.collect.study.people import people_predictions
-from winokit.collect.study.provenance import Records, exported_problem, moment, vote_rows, votes_on_family
-from winokit.collect.study.schema import EVALUATE, VALIDATE, WITHDRAWN, WRITE, WRITTEN, ProblemRow
+from winokit.collect.study.new_tasks import evaluation_dataset
+from winokit.collect.study.schema import (
+    ASSOCIATIVE,
+    EVALUATE,
+    IMPORTED,
+    SWITCHABLE,
+    VALIDATE,
+    WITHDRAWN,
+    WRITE,
+    WRITTEN,
+    Adjudication,
+    ProblemRow,
+    Submission,
+    Task,
+    Vote,
+    Worker,
+    to_problem,
+)
+from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, judgements
+from winokit.collect.study.voting import clause, switched_text
 from winokit.data.checks.groups import group_name
 from winokit.data.formats import WriteOptions, write
 from winokit.files import write_whole
-from winokit.methods.scoring.scorer import write_predictions
+from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Card, Dataset, Problem
 
 if TYPE_CHECKING:
@@ -139,7 +161,7 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
     entries = ledger.entries(study)
     for entry in entries:
         amount, settled = f"{entry.cents / 100:.2f}", entry.settled_at and moment(entry.settled_at)
-        row = [entry.code, entry.reason, amount, study.config.pay.currency, entry.submission_id, entry.note]
+        row = [entry.worker.code, entry.reason, amount, study.config.pay.currency, entry.submission_id, entry.note]
         table.writerow([*row, moment(entry.at), settled])
     write_whole(path, out.getvalue().encode())
     done.files[path.name] = len(entries)
@@ -148,3 +170,170 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
 def _settings(study: Study) -> dict[str, Any]:
     """The config without what is nobody's business: the database, codes and addresses of a platform."""
     return study.config.model_dump(mode="json", by_alias=True, exclude={"database", "platform", "contact"})
+
+
+@dataclass(frozen=True)
+class Records:
+    """Everything an export needs, read at one moment."""
+
+    problems: list[ProblemRow]
+    votes: dict[int, list[Vote]]
+    """By problem, in the order in which they came."""
+    submissions: dict[int, Submission]
+    codes: dict[int, str]
+    asked: dict[tuple[int, str], int]
+    """How many votes were asked for, by problem and kind."""
+    decisions: dict[int, Adjudication]
+    """The last one on each problem."""
+
+    @classmethod
+    def read(cls, study: Study) -> Records:
+        """Read a study, without what was written by those who have withdrawn, and what was said about it."""
+        votes: dict[int, list[Vote]] = defaultdict(list)
+        gone = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == WITHDRAWN))
+        there = select(ProblemRow).where(or_(ProblemRow.author_id.is_(None), ~gone)).order_by(ProblemRow.id)
+        with study.store.read(steady=True) as session:
+            for vote in session.scalars(select(Vote).order_by(Vote.id)):
+                votes[vote.problem_id].append(vote)
+            tasks = session.execute(select(Task.problem_id, Task.kind, Task.asked).where(Task.problem_id.is_not(None)))
+            asked = {(problem or 0, kind): number for problem, kind, number in tasks if number is not None}
+            decisions = {one.problem_id: one for one in session.scalars(select(Adjudication).order_by(Adjudication.id))}
+            return cls(
+                list(session.scalars(there)),
+                votes,
+                {one.id: one for one in session.scalars(select(Submission))},
+                {person.id: person.code for person in session.execute(select(Worker.id, Worker.code))},
+                asked,
+                decisions,
+            )
+
+    def counted(self, row: ProblemRow, kind: str) -> list[Vote]:
+        """The votes of a kind that count."""
+        return [vote for vote in self.votes.get(row.id, ()) if vote.kind == kind and vote.counted]
+
+    def complete(self, row: ProblemRow, kind: str) -> list[Vote] | None:
+        """The same, if there are as many as were asked for; None otherwise."""
+        votes = self.counted(row, kind)
+        return votes if votes and len(votes) >= self.asked.get((row.id, kind), 1) else None
+
+
+def exported_problem(study: Study, records: Records, row: ProblemRow) -> Problem:
+    """A problem with what people said of it as labels, and everything behind that as provenance."""
+    problem = to_problem(row)
+    labels = dict(problem.labels)
+    provenance: dict[str, Any] = {"study": study.config.title}
+    if row.author_id is not None:
+        submission = records.submissions[row.submission_id or 0]
+        provenance |= {
+            "author": records.codes[row.author_id],
+            "written_at": moment(submission.submitted_at),
+            "seconds": round(submission.seconds, 1),
+            "pasted": submission.pasted,
+        }
+        if submission.adversary is not None:
+            provenance["adversary"] = submission.adversary
+    labels |= _judged_labels(study, records, row, problem, provenance)
+    provenance |= _verdict(study, records, row)
+    provenance["votes"] = [vote_row(records, vote) for vote in records.votes.get(row.id, ())]
+    return problem.replace(labels=labels, provenance=provenance)
+
+
+def _judged_labels(
+    study: Study, records: Records, row: ProblemRow, problem: Problem, provenance: dict[str, Any]
+) -> dict[str, bool]:
+    """`switchable` and `associative` after Trichelair et al.: true if all said so; no label while votes are out."""
+    labels: dict[str, bool] = {}
+    for kind, shown in ((SWITCHABLE, switched_text), (ASSOCIATIVE, clause)):
+        if kind not in study.config.tasks.kinds:
+            continue
+        votes = records.complete(row, kind)
+        if votes:
+            agreement = agreement_of([vote.choice == 1 for vote in votes])
+            labels[kind] = agreement == UNANIMOUS_YES
+            provenance[kind] = agreement
+        elif shown(problem) is None:
+            provenance[kind] = "not asked: it cannot be shown"
+            if kind == SWITCHABLE:
+                labels[kind] = False  # candidates that cannot change places are not switchable
+    return labels
+
+
+def _verdict(study: Study, records: Records, row: ProblemRow) -> dict[str, Any]:
+    """What was decided about validity, by whom and why."""
+    told: dict[str, Any] = {}
+    if row.withdrawn:
+        told["withdrawn"] = True
+    if row.valid is not None:
+        told["valid"] = row.valid
+    votes = records.complete(row, VALIDATE)
+    if votes and row.answer is not None:
+        verdict = judge(judgements(votes, row.answer), study.config.validity.rule)
+        told |= {"agreement": verdict.agreement, "rule": study.config.validity.rule}
+        if verdict.failed:
+            told["failed"] = list(verdict.failed)
+    decision = records.decisions.get(row.id)
+    if decision is not None and decision.valid is not None:
+        told["decided_by"] = "requester"
+    return told
+
+
+def vote_rows(records: Records) -> Iterator[dict[str, Any]]:
+    """Every vote, one row each, with the problem it is about."""
+    for row in records.problems:
+        for vote in records.votes.get(row.id, ()):
+            yield {"problem": row.family, "variant": row.variant, **vote_row(records, vote)}
+
+
+def vote_row(records: Records, vote: Vote) -> dict[str, Any]:
+    """A vote as it is exported; what its kind does not ask is left out."""
+    submission = records.submissions[vote.submission_id]
+    choice: int | bool | None = vote.choice
+    if vote.kind in (SWITCHABLE, ASSOCIATIVE):
+        choice = bool(vote.choice)
+    told: dict[str, Any] = {"worker": records.codes[vote.worker_id], "kind": vote.kind, "choice": choice}
+    more = {"equally_plausible": vote.equally_plausible, "local_decides": vote.local_decides}
+    told |= {name: value for name, value in more.items() if value is not None}
+    told |= {"at": moment(vote.at), "seconds": round(submission.seconds, 1), "counted": vote.counted}
+    if vote.gold:
+        told |= {"gold": True, "right": vote.is_right}
+    return told
+
+
+def votes_on_family(records: Records) -> dict[str, list[dict[str, Any]]]:
+    """The votes of people who were asked to solve a problem or a variant of it, by the original's id."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in records.problems:
+        votes = [vote for vote in records.votes.get(row.id, ()) if vote.kind == EVALUATE and not vote.gold]
+        found[row.family] += [{"variant": row.variant, **vote_row(records, vote)} for vote in votes]
+    return found
+
+
+def moment(at: datetime) -> str:
+    """A moment, to the second."""
+    return at.isoformat(timespec="seconds")
+
+
+def people_predictions(study: Study, records: Records) -> tuple[list[Prediction], list[str]]:
+    """One prediction for each problem and variant that has all its votes, and notes on those that have not."""
+    made, waiting = [], 0
+    for row in records.problems:
+        if row.origin == IMPORTED:
+            votes = records.complete(row, EVALUATE)
+            if votes is None:
+                waiting += 1
+            else:
+                made.append(majority(row, votes, study.config.tasks.votes))
+    notes = [f"{waiting:,} problems do not have all their votes yet and are left out"] if waiting else []
+    return made, notes
+
+
+def majority(row: ProblemRow, votes: list[Vote], asked: int) -> Prediction:
+    """What most say, with shares of the votes as scores; a tie, or nobody who can tell, is an abstention."""
+    cast = [vote.choice for vote in votes if vote.choice is not None]
+    named = (row.family, row.variant, "people", f"majority-of-{asked}")
+    if not cast:
+        return Prediction(*named, None, None, row.answer, "nobody could tell")
+    shares = tuple(cast.count(place) / len(cast) for place in range(len(row.candidates)))
+    best = [place for place, share in enumerate(shares) if share == max(shares)]
+    tie = len(best) > 1
+    return Prediction(*named, shares, None if tie else best[0], row.answer, "a tie" if tie else None)

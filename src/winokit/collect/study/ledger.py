@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Row, func, insert, select
+from sqlalchemy.orm import Session, selectinload
 
 from winokit.collect.study.refusals import Incomplete, NotFound
 from winokit.collect.study.schema import LATE, PAYMENTS, Payment, Worker
@@ -19,36 +17,6 @@ if TYPE_CHECKING:
 BONUS, CORRECTION = "bonus", "correction"
 MOST_CENTS = 100_000
 _LINE = insert(PAYMENTS)  # made once: it is written with every submission
-
-
-@dataclass(frozen=True)
-class WorkerBalance:
-    """What one worker is owed, what of it was paid, and what is left."""
-
-    code: str
-    platform: str
-    earned_cents: int
-    settled_cents: int
-
-    @property
-    def open_cents(self) -> int:
-        """What is still to be paid."""
-        return self.earned_cents - self.settled_cents
-
-
-@dataclass(frozen=True)
-class LedgerEntry:
-    """A line of the ledger."""
-
-    id: int
-    code: str
-    submission_id: int | None
-    reason: str
-    cents: int
-    note: str
-    at: datetime
-    settled_at: datetime | None
-    settlement: str | None
 
 
 def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
@@ -75,29 +43,23 @@ def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
         study.log(session, actor, reason, code, cents=cents)
 
 
-def balances(study: Study) -> list[WorkerBalance]:
-    """What each worker is owed, in the order in which they joined."""
-    settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
-    query = (
-        select(Worker.code, Worker.platform, func.sum(Payment.cents), settled)
-        .join(Payment, Payment.worker_id == Worker.id)
-        .group_by(Worker.id)
-        .order_by(Worker.id)
-    )
+def balances(study: Study) -> Sequence[Row[str, str, int, int, int]]:
+    """What each worker is owed, in the order in which they joined.
+
+    Rows of `code`, `platform`, `earned_cents`, `settled_cents` and `open_cents`, which is still to be paid.
+    """
+    earned = func.sum(Payment.cents)
+    settled = func.coalesce(func.sum(Payment.cents).filter(Payment.settled_at.is_not(None)), 0)
+    cents = (earned.label("earned_cents"), settled.label("settled_cents"), (earned - settled).label("open_cents"))
+    query = select(Worker.code, Worker.platform, *cents).join(Payment, Payment.worker_id == Worker.id)
     with study.store.read() as session:
-        return [
-            WorkerBalance(code, platform, int(all_), int(paid or 0))
-            for code, platform, all_, paid in session.execute(query)
-        ]
+        return session.execute(query.group_by(Worker.id).order_by(Worker.id)).all()
 
 
-def entries(study: Study, worker: str | None = None) -> list[LedgerEntry]:
-    """The lines of the ledger, oldest first."""
-    query = select(Payment, Worker.code).join(Worker, Worker.id == Payment.worker_id).order_by(Payment.id)
+def entries(study: Study, worker: str | None = None) -> Sequence[Payment]:
+    """The lines of the ledger, oldest first, each with its worker."""
+    query = select(Payment).options(selectinload(Payment.worker)).order_by(Payment.id)
     if worker is not None:
-        query = query.where(Worker.code == worker)
+        query = query.where(Payment.worker.has(code=worker))
     with study.store.read() as session:
-        return [
-            LedgerEntry(p.id, code, p.submission_id, p.reason, p.cents, p.note, p.at, p.settled_at, p.settlement)
-            for p, code in session.execute(query)
-        ]
+        return session.scalars(query).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.agreement import QuestionAgreement, summary
+from winokit.collect.study.quality import QuestionAgreement, WorkerQuality, agreement_by_question
 from winokit.collect.study.schema import (
     ASSOCIATIVE,
     SWITCHABLE,
@@ -27,8 +27,11 @@ from winokit.collect.study.schema import (
 )
 from winokit.collect.study.study import is_paused
 from winokit.collect.study.tasks import expire
+from winokit.drawing.tables import table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from winokit.collect.study.study import Study
 
 RECENT = 1000
@@ -124,7 +127,7 @@ def snapshot(study: Study) -> StudySnapshot:
             int(settled or 0),
             int(spent or 0) + _still_to_come(study, kinds),
             _days(session),
-            tuple(summary(study)),
+            tuple(agreement_by_question(study)),
         )
 
 
@@ -141,7 +144,8 @@ def _kinds(study: Study, session: Session) -> tuple[KindProgress, ...]:
     people = func.count(Submission.worker_id.distinct())
     query = select(Submission.kind, func.count(), not_counted, people).group_by(Submission.kind)
     submissions = {kind: (total, not_, workers) for kind, total, not_, workers in session.execute(query)}
-    paid = _sums(session)
+    sums = session.execute(select(Payment.reason, func.sum(Payment.cents)).group_by(Payment.reason))
+    paid = {reason: int(cents) for reason, cents in sums}
     return tuple(
         KindProgress(
             kind,
@@ -152,11 +156,6 @@ def _kinds(study: Study, session: Session) -> tuple[KindProgress, ...]:
         )
         for kind in study.config.tasks.kinds
     )
-
-
-def _sums(session: Session) -> dict[str, int]:
-    query = select(Payment.reason, func.sum(Payment.cents)).group_by(Payment.reason)
-    return {reason: int(cents) for reason, cents in session.execute(query)}
 
 
 def _usual_seconds(session: Session, kind: str) -> float | None:
@@ -174,20 +173,17 @@ def _problems(session: Session) -> dict[str, int]:
     written = (ProblemRow.origin == WRITTEN,)
     there = (*written, ~ProblemRow.withdrawn)
     verdict = case((ProblemRow.valid.is_(None), "open"), (ProblemRow.valid.is_(True), "valid"), else_="invalid")
-    found = {"written": 0, "valid": 0, "invalid": 0, "open": 0, "withdrawn": 0}
-    found["written"] = session.scalar(select(func.count()).where(*written)) or 0
-    found |= _counted(session, verdict.label("verdict"), *there)
-    found["withdrawn"] = session.scalar(select(func.count()).where(*written, ProblemRow.withdrawn)) or 0
-    return found | _counted(session, ProblemRow.agreement, *there)
+    counts = {"written": 0, "valid": 0, "invalid": 0, "open": 0, "withdrawn": 0}
+    counts["written"] = session.scalar(select(func.count()).where(*written)) or 0
+    counts |= _counted(session, verdict.label("verdict"), *there)
+    counts["withdrawn"] = session.scalar(select(func.count()).where(*written, ProblemRow.withdrawn)) or 0
+    return counts | _counted(session, ProblemRow.agreement, *there)
 
 
 def _fooled(session: Session) -> tuple[int, int]:
-    told = session.scalars(
-        select(Submission.adversary).where(
-            Submission.kind == WRITE, Submission.counted, Submission.adversary.is_not(None)
-        )
-    )
-    answered = [verdict for verdict in told if verdict and None not in verdict["right"]]
+    asked = (Submission.kind == WRITE, Submission.counted, Submission.adversary.is_not(None))
+    verdicts = session.scalars(select(Submission.adversary).where(*asked))
+    answered = [verdict for verdict in verdicts if verdict and None not in verdict["right"]]
     return len(answered), sum(bool(verdict["fooled"]) for verdict in answered)
 
 
@@ -211,8 +207,59 @@ def _days(session: Session) -> tuple[StudyDay, ...]:
     for date, kind, count in session.execute(select(at, Submission.kind, func.count()).group_by(at, Submission.kind)):
         counts[str(date)][kind] = int(count)
     paid_at = day(Payment.at)
-    paid: Mapping[str, int] = {
-        str(date): int(cents)
-        for date, cents in session.execute(select(paid_at, func.sum(Payment.cents)).group_by(paid_at))
-    }
+    sums = session.execute(select(paid_at, func.sum(Payment.cents)).group_by(paid_at))
+    paid = {str(date): int(cents) for date, cents in sums}
     return tuple(StudyDay(date, counts.get(date, {}), paid.get(date, 0)) for date in sorted({*counts, *paid}))
+
+
+def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Iterator[str | Table]:
+    """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
+    yield f"{now.title}{' (paused)' if now.paused else ''}  {now.done:.0%} done"
+    yield table(
+        ("task", "asked", "in", "under way", "not counted", "workers", "usual time"),
+        map(_kind_cells, now.kinds),
+    )
+    if now.problems["written"]:
+        counts = (now.problems | now.domains).items()
+        yield f"problems: {', '.join(f'{name} {count:,}' for name, count in counts if count)}"
+    if now.asked_adversary:
+        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it"
+    if any(row.problems for row in now.agreement):
+        yield table(("question", "problems", "unanimous", "Fleiss' kappa"), map(_agreement_cells, now.agreement))
+    states = ", ".join(f"{count:,} {state}" for state, count in now.workers.items()) or "none yet"
+    gold = f"; gold questions {now.gold_right:,} of {now.gold_seen:,} right" if now.gold_seen else ""
+    yield f"workers: {states}{gold}"
+    spent, paid, expected = (_money(cents, now) for cents in (now.spent_cents, now.settled_cents, now.expected_cents))
+    yield f"cost: {spent} so far, {paid} of it paid; {expected} when all is in"
+    if people:
+        heads = ("worker", "state", "look at", "in", "agrees", "gold", "usual time", "earned")
+        yield table(heads, (_worker_cells(worker, now) for worker in people), left=3)
+
+
+def _kind_cells(row: KindProgress) -> tuple[str, ...]:
+    counts = (row.asked, row.accepted, row.held, row.not_counted, row.workers)
+    return row.kind, *(f"{count:,}" for count in counts), _time(row)
+
+
+def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
+    share = f"{row.unanimous / row.problems:.0%}" if row.problems else ""
+    kappa = f"{row.kappa:.2f}" if row.kappa is not None else row.why_not or ""
+    return f"{row.kind}: {row.question}", f"{row.problems:,}", share, kappa
+
+
+def _worker_cells(worker: WorkerQuality, now: StudySnapshot) -> tuple[str, ...]:
+    agrees = "" if worker.agreement is None else f"{worker.agreement:.0%}"
+    gold = f"{worker.gold_right}/{worker.gold_seen}" if worker.gold_seen else ""
+    named = (worker.code, worker.state, ", ".join(worker.flags))
+    return *named, f"{worker.submissions:,}", agrees, gold, _time(worker), _money(worker.earned_cents, now)
+
+
+def _time(of: KindProgress | WorkerQuality) -> str:
+    seconds = of.median_seconds
+    if seconds is None:
+        return ""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _money(cents: int, now: StudySnapshot) -> str:
+    return f"{cents / 100:,.2f} {now.currency}"

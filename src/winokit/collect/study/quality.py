@@ -1,26 +1,26 @@
-"""Watching over quality: gold questions, agreement with others, haste and pasting; blocks, discards, adjudication."""
+"""How good the work is: each worker's gold questions, haste and pasting, and how far workers agree.
+
+Agreement is Fleiss' kappa for every question, and the answers by Dawid and Skene's model of workers. Fleiss' kappa asks
+for the same number of votes on every problem, so problems whose votes are still out do not count.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import func, select
 
-from winokit.collect.study.refusals import NotFound, NotNow
 from winokit.collect.study.schema import (
-    ACTIVE,
-    BLOCKED,
-    LIVE,
-    RELEASED,
-    WITHDRAWN,
+    ASSOCIATIVE,
+    EVALUATE,
+    SWITCHABLE,
+    VALIDATE,
     WRITE,
-    Adjudication,
-    Lease,
     Payment,
     ProblemRow,
     Submission,
@@ -28,8 +28,8 @@ from winokit.collect.study.schema import (
     Vote,
     Worker,
 )
-from winokit.collect.study.tasks import count_places
-from winokit.collect.study.validity import settle_problem
+from winokit.errors import BadInput, MissingExtra
+from winokit.methods.metrics.agreement import fleiss_kappa, rating_table
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
@@ -41,6 +41,14 @@ OFTEN = 0.2
 """A share of hasty submissions, or of pasted texts, from which on a worker is marked."""
 PASTED = 40
 """Characters from the clipboard from which on a text counts as pasted: more than a name or a word."""
+QUESTIONS: tuple[tuple[str, str, Callable[[Vote], Hashable]], ...] = (
+    (VALIDATE, "answer", lambda vote: vote.choice),
+    (VALIDATE, "equally plausible", lambda vote: vote.equally_plausible),
+    (VALIDATE, "decided by the clause", lambda vote: vote.local_decides),
+    (SWITCHABLE, "switchable", lambda vote: vote.choice),
+    (ASSOCIATIVE, "associative", lambda vote: vote.choice),
+    (EVALUATE, "answer", lambda vote: vote.choice),
+)
 
 
 @dataclass(frozen=True)
@@ -60,19 +68,6 @@ class WorkerQuality:
     pasted: int
     earned_cents: int
     flags: tuple[str, ...] = field(default=())
-
-
-def after_gold(study: Study, session: Session, worker_id: int) -> None:
-    """Block a worker who fails too many gold questions, if the study does so by itself."""
-    asked = study.config.quality
-    query = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(
-        Vote.worker_id == worker_id, Vote.gold
-    )
-    seen, right = session.execute(query).one()
-    if asked.block_by_gold and seen >= asked.gold_least_seen and right < asked.gold_least_accuracy * seen:
-        worker = session.get_one(Worker, worker_id)
-        if worker.state == ACTIVE:
-            _block(study, session, worker, f"{right} of {seen} gold questions right", "system")
 
 
 def workers(study: Study) -> list[WorkerQuality]:
@@ -153,86 +148,105 @@ def agreement_with_others(votes: Sequence[Vote]) -> dict[int, tuple[int, int]]:
     return {worker: (agreed, of) for worker, (agreed, of) in found.items()}
 
 
-def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool = False) -> None:
-    """Give a worker no more tasks and free what they hold; if asked, take out all they have handed in."""
-    with study.store.write() as session:
-        worker = present_worker(session, code)
-        _block(study, session, worker, why, actor)
-        if discard_work:
-            query = select(Submission).where(Submission.worker_id == worker.id, Submission.counted)
-            for submission in session.scalars(query.order_by(Submission.task_id)).all():
-                take_out(study, session, submission, f"worker blocked: {why}", actor)
+@dataclass(frozen=True)
+class QuestionAgreement:
+    """Agreement on one question of one kind of task."""
+
+    kind: str
+    question: str
+    problems: int
+    """Problems with all their votes."""
+    unanimous: int
+    """Those on which all said the same."""
+    kappa: float | None
+    why_not: str | None = None
+    """Why there is no kappa."""
 
 
-def unblock(study: Study, code: str, actor: str) -> None:
-    """Let a worker work again."""
-    with study.store.write() as session:
-        worker = present_worker(session, code)
-        worker.state, worker.state_why = ACTIVE, None
-        study.log(session, actor, "unblock", code)
+@dataclass(frozen=True)
+class DawidSkene:
+    """What Dawid and Skene's model makes of the votes of one kind."""
+
+    labels: dict[str, int]
+    """The most likely choice, by the problem's public id."""
+    differs: tuple[str, ...]
+    """Problems where that is not the choice of most."""
+    reliability: dict[str, float]
+    """How often each worker is right according to the model."""
 
 
-def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
-    """Take a submission out: it stays stored and paid, no longer counts, and its place is asked for again."""
-    with study.store.write() as session:
-        submission = session.get(Submission, submission_id, with_for_update=True)
-        if submission is None:
-            raise NotFound(f"no submission {submission_id}")
-        if submission.counted:
-            take_out(study, session, submission, why, actor)
+def agreement_by_question(study: Study) -> list[QuestionAgreement]:
+    """Agreement on every question the study asks."""
+    complete = _complete_votes(study)
+    return [
+        _agreement(kind, question, [[told(vote) for vote in votes] for votes in complete[kind]])
+        for kind, question, told in QUESTIONS
+        if kind in study.config.tasks.kinds
+    ]
 
 
-def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
-    """Decide over the votes on a problem, or take such a decision back."""
-    with study.store.write() as session:
-        row = session.get(ProblemRow, problem_id)
-        if row is None:
-            raise NotFound(f"no problem {problem_id}")
-        session.add(
-            Adjudication(problem_id=problem_id, requester=requester, valid=valid, note=note[:1000], at=study.now())
-        )
-        session.flush()
-        settle_problem(session, study.config, row)
-        study.log(session, f"requester:{requester}", "adjudicate", row.public_id, valid=valid)
+def _agreement(kind: str, question: str, ratings: Sequence[Sequence[Hashable]]) -> QuestionAgreement:
+    asked = [votes for votes in ratings if None not in votes]
+    unanimous = sum(len(set(votes)) == 1 for votes in asked)
+    if not asked:
+        return QuestionAgreement(kind, question, 0, 0, None, "no problem has all its votes yet")
+    try:
+        kappa = fleiss_kappa(rating_table(asked))
+    except BadInput as error:
+        return QuestionAgreement(kind, question, len(asked), unanimous, None, str(error))
+    return QuestionAgreement(kind, question, len(asked), unanimous, kappa)
 
 
-def _block(study: Study, session: Session, worker: Worker, why: str, actor: str) -> None:
-    worker.state, worker.state_why = BLOCKED, why[:500]
-    release(session, Lease.worker_id == worker.id)
-    study.log(session, actor, "block", worker.code, why=why[:500])
+def _complete_votes(study: Study) -> dict[str, list[list[Vote]]]:
+    """The counted votes of every task that has as many as the study asks for, by kind."""
+    query = (
+        select(Vote)
+        .join(Task, Task.id == Vote.task_id)
+        .where(Vote.counted, ~Vote.gold, Task.accepted == study.config.tasks.votes)
+        .order_by(Vote.id)
+    )
+    by_task: dict[int, list[Vote]] = defaultdict(list)
+    with study.store.read() as session:
+        for vote in session.scalars(query):
+            by_task[vote.task_id].append(vote)
+    by_kind: dict[str, list[list[Vote]]] = defaultdict(list)
+    for votes in by_task.values():
+        by_kind[votes[0].kind].append(votes)
+    return by_kind
 
 
-def release(session: Session, *which: ColumnElement[bool]) -> None:
-    """End some leases and free their places."""
-    query = select(Lease).where(Lease.state == LIVE, *which).order_by(Lease.task_id).with_for_update()
-    for lease in session.scalars(query):
-        lease.state = RELEASED
-        count_places(session, lease.task_id, held=-1)
+def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:
+    """Dawid and Skene (1979) through crowd-kit: answers and workers' reliability, estimated together."""
+    try:
+        import pandas
+        from crowdkit.aggregation.classification.dawid_skene import DawidSkene as Model
+    except ModuleNotFoundError:
+        raise MissingExtra("Dawid and Skene's model", "crowd") from None
+    query = (
+        select(ProblemRow.public_id, Worker.code, Vote.choice)
+        .join(ProblemRow, ProblemRow.id == Vote.problem_id)
+        .join(Worker, Worker.id == Vote.worker_id)
+        .where(Vote.counted, ~Vote.gold, Vote.kind == kind, Vote.choice.is_not(None))
+        .order_by(Vote.id)
+    )
+    with study.store.read() as session:
+        rows = [(name, worker, int(choice or 0)) for name, worker, choice in session.execute(query)]
+    if not rows:
+        raise BadInput(f"no votes of the kind {kind!r} yet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # crowd-kit calls pandas in ways that newer versions of it warn about
+        model: Any = Model(n_iter=iterations).fit(pandas.DataFrame(rows, columns=["task", "worker", "label"]))
+    labels = {str(name): int(label) for name, label in model.labels_.items()}
+    votes: dict[str, Counter[int]] = defaultdict(Counter)
+    for name, _, choice in rows:
+        votes[name][choice] += 1
+    differs = tuple(name for name, label in labels.items() if votes[name][label] < max(votes[name].values()))
+    return DawidSkene(labels, differs, _reliability(model))
 
 
-def take_out(study: Study, session: Session, submission: Submission, why: str, actor: str) -> None:
-    """Let a submission count no more, with what hangs on it: its place is free, and what was written is withdrawn."""
-    submission.counted, submission.why_not = False, f"discarded: {why}"[:500]
-    count_places(session, submission.task_id, accepted=-1)
-    vote = session.scalar(select(Vote).where(Vote.submission_id == submission.id))
-    if vote is not None:
-        vote.counted = False
-        session.flush()
-        if not vote.gold:
-            settle_problem(session, study.config, session.get_one(ProblemRow, vote.problem_id))
-    written = session.scalars(select(ProblemRow).where(ProblemRow.submission_id == submission.id)).all()
-    for row in written:
-        row.withdrawn = True
-        for task in session.scalars(select(Task).where(Task.problem_id == row.id).with_for_update()):
-            task.asked = task.accepted + task.held  # nobody new is asked about it
-    study.log(session, actor, "discard", str(submission.id), why=why[:500])
-
-
-def present_worker(session: Session, code: str) -> Worker:
-    """A worker who has not withdrawn, kept from other transactions."""
-    found = session.scalar(select(Worker).where(Worker.code == code).with_for_update(key_share=True))
-    if found is None:
-        raise NotFound(f"no worker {code}")
-    if found.state == WITHDRAWN:
-        raise NotNow(f"{code} has withdrawn")
-    return found
+def _reliability(model: Any) -> dict[str, float]:
+    """How often each worker says what is so: P(says l | is l), over the labels as frequent as the model thinks."""
+    found: dict[str, float] = defaultdict(float)
+    for (worker, label), says in model.errors_.iterrows():
+        found[str(worker)] += float(model.priors_[label]) * float(says[label])
+    return dict(found)

@@ -1,18 +1,22 @@
-"""Requesters: the first account, logins that get slower with each wrong try, and sessions that can be ended at once."""
+"""Requesters: the first account, logins that get slower with each wrong try, sessions that can be ended at once.
+
+Passwords are kept as argon2id hashes.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+import threading
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from winokit.collect.study import passwords
 from winokit.collect.study.invites import SETUP, SETUP_SECONDS
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed, TooMany
 from winokit.collect.study.schema import LoginFailure, Requester
@@ -25,16 +29,13 @@ WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
 FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
 """Failures from an address before the first wait: with one name, and with any."""
 NAME = re.compile(r"[\w.@+-]{2,64}")
-REFUSED = "name or password is wrong"
-
-
-@dataclass(frozen=True)
-class RequesterInfo:
-    """A requester who is logged in. A session cookie holds id and version."""
-
-    id: int
-    name: str
-    session_version: int
+SHORTEST, LONGEST = 10, 200
+AT_ONCE = 4
+"""Each hash takes 64 MiB while it is made, which a crowd at the login must not multiply."""
+_turn = threading.BoundedSemaphore(AT_ONCE)
+_hasher = PasswordHasher()
+NOBODY = _hasher.hash("nobody has this password")
+"""Verified where a name is unknown, so that an answer takes as long as for a known one."""
 
 
 def exist(study: Study) -> bool:
@@ -43,7 +44,7 @@ def exist(study: Study) -> bool:
         return session.scalar(select(Requester.id).limit(1)) is not None
 
 
-def set_up(study: Study, token: str, name: str, password: str) -> RequesterInfo:
+def set_up(study: Study, token: str, name: str, password: str) -> Requester:
     """Make the first account by the link that `serve` shows; there is no second one to be had that way."""
     study.signer.read(SETUP, token, SETUP_SECONDS)
     hashed = _checked(name, password)
@@ -53,7 +54,7 @@ def set_up(study: Study, token: str, name: str, password: str) -> RequesterInfo:
         return _added(study, session, name, hashed, "system")
 
 
-def add(study: Study, name: str, password: str, actor: str) -> RequesterInfo:
+def add(study: Study, name: str, password: str, actor: str) -> Requester:
     """Make another account."""
     hashed = _checked(name, password)
     with study.store.write() as session:
@@ -62,7 +63,7 @@ def add(study: Study, name: str, password: str, actor: str) -> RequesterInfo:
         return _added(study, session, name, hashed, actor)
 
 
-def login(study: Study, name: str, password: str, address: str) -> RequesterInfo:
+def login(study: Study, name: str, password: str, address: str) -> Requester:
     """Log in. After some wrong passwords from an address the next try has to wait, longer each time.
 
     The wait is for this name at this address, and for this address: from elsewhere, whoever has the password gets in,
@@ -77,19 +78,19 @@ def login(study: Study, name: str, password: str, address: str) -> RequesterInfo
             _refuse_too_soon(study, session, key, free)
         tries = [LoginFailure(key=key, at=study.now()) for key, _ in keys]
         session.add_all(tries)
-        found = session.scalar(select(Requester).where(Requester.name == name))
-    right = passwords.verify(found.password_hash if found else passwords.NOBODY, password)
+        requester = session.scalar(select(Requester).where(Requester.name == name))
+    right = verify_password(requester.password_hash if requester else NOBODY, password)
     with study.store.write() as session:
-        if found is None or not right:
+        if requester is None or not right:
             study.log(session, "stranger", "login refused", name[:64])
         else:
             this_one = LoginFailure.id.in_([one.id for one in tries])
             over = (LoginFailure.key == tries[0].key, LoginFailure.at < study.now() - WINDOW, this_one)
             session.execute(delete(LoginFailure).where(or_(*over)))
             study.log(session, f"requester:{name}", "login")
-    if found is None or not right:
-        raise NotAllowed(REFUSED)
-    return RequesterInfo(found.id, found.name, found.session_version)
+    if requester is None or not right:
+        raise NotAllowed("name or password is wrong")
+    return requester
 
 
 def place_of(address: str) -> str:
@@ -99,10 +100,10 @@ def place_of(address: str) -> str:
     ('10.0.0.7', '2001:db8:1:2::/64', 'unknown')
     """
     try:
-        told = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return address
-    return str(told) if told.version == 4 else str(ip_network((told, 64), strict=False))
+    return str(parsed) if parsed.version == 4 else str(ip_network((parsed, 64), strict=False))
 
 
 def seconds_to_wait(failures: int, free: int) -> float:
@@ -116,47 +117,47 @@ def seconds_to_wait(failures: int, free: int) -> float:
     return min(FIRST_WAIT.total_seconds() * 2.0 ** min(failures - free, 20), WINDOW.total_seconds())
 
 
-def get(study: Study, requester_id: int, session_version: int) -> RequesterInfo:
+def get(study: Study, requester_id: int, session_version: int) -> Requester:
     """The requester of a session; one whose sessions were ended is refused."""
     with study.store.read() as session:
-        found = session.get(Requester, requester_id)
-        if found is None or found.session_version != session_version:
+        requester = session.get(Requester, requester_id)
+        if requester is None or requester.session_version != session_version:
             raise NotAllowed("please log in")
-        return RequesterInfo(found.id, found.name, found.session_version)
+        return requester
 
 
 def end_sessions(study: Study, requester_id: int) -> None:
     """Log a requester out everywhere."""
     with study.store.write() as session:
-        found = session.get_one(Requester, requester_id)
-        found.session_version += 1
-        study.log(session, f"requester:{found.name}", "logout")
+        requester = session.get_one(Requester, requester_id)
+        requester.session_version += 1
+        study.log(session, f"requester:{requester.name}", "logout")
 
 
-def change_password(study: Study, requester_id: int, old: str, new: str) -> RequesterInfo:
+def change_password(study: Study, requester_id: int, old: str, new: str) -> Requester:
     """Change a password, which ends every session but the one that gets the new version."""
-    hashed = passwords.hash_password(new)
+    hashed = hash_password(new)
     with study.store.write() as session:
-        found = session.get_one(Requester, requester_id)
-        if not passwords.verify(found.password_hash, old):
+        requester = session.get_one(Requester, requester_id)
+        if not verify_password(requester.password_hash, old):
             raise NotAllowed("the old password is wrong")
-        found.password_hash, found.session_version = hashed, found.session_version + 1
-        study.log(session, f"requester:{found.name}", "password")
-        return RequesterInfo(found.id, found.name, found.session_version)
+        requester.password_hash, requester.session_version = hashed, requester.session_version + 1
+        study.log(session, f"requester:{requester.name}", "password")
+        return requester
 
 
 def _checked(name: str, password: str) -> str:
     if not NAME.fullmatch(name):
         raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
-    return passwords.hash_password(password)
+    return hash_password(password)
 
 
-def _added(study: Study, session: Session, name: str, hashed: str, actor: str) -> RequesterInfo:
-    made = Requester(name=name, password_hash=hashed, session_version=1, created_at=study.now())
-    session.add(made)
+def _added(study: Study, session: Session, name: str, hashed: str, actor: str) -> Requester:
+    requester = Requester(name=name, password_hash=hashed, session_version=1, created_at=study.now())
+    session.add(requester)
     session.flush()
     study.log(session, actor, "requester", name)
-    return RequesterInfo(made.id, made.name, made.session_version)
+    return requester
 
 
 def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> None:
@@ -169,5 +170,24 @@ def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> Non
         return
     wait = math.ceil(seconds_to_wait(failures, free) - (now - last).total_seconds())
     if wait > 0:
-        told = f"{wait} seconds" if wait < 120 else f"{math.ceil(wait / 60)} minutes"
-        raise TooMany(f"too many tries; please wait {told}", wait)
+        time = f"{wait} seconds" if wait < 120 else f"{math.ceil(wait / 60)} minutes"
+        raise TooMany(f"too many tries; please wait {time}", wait)
+
+
+def hash_password(password: str) -> str:
+    """A salted hash; a password that is too short or too long is refused."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise Incomplete({"password": f"{SHORTEST} to {LONGEST} characters expected"})
+    with _turn:
+        return _hasher.hash(password)
+
+
+def verify_password(hashed: str, password: str) -> bool:
+    """Whether a password is the one that was hashed."""
+    if len(password) > LONGEST:
+        return False
+    try:
+        with _turn:
+            return _hasher.verify(hashed, password)
+    except (VerificationError, InvalidHashError):
+        return False

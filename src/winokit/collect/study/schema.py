@@ -23,6 +23,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     MetaData,
+    Row,
     String,
     Table,
     Text,
@@ -32,7 +33,9 @@ from sqlalchemy import (
     literal_column,
     text,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from winokit.problem import Problem
 
 WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE = "write", "validate", "switchable", "associative", "evaluate"
 KINDS = (WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE)
@@ -42,6 +45,8 @@ ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", 
 WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
 PAUSED = "paused"
 LATE, FROM_BLOCKED = "late", "from a blocked worker"
+SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
+"""What a page shows beside a row is read with it, or not at all: never row by row."""
 
 
 class Moment(TypeDecorator[datetime]):
@@ -168,7 +173,7 @@ class Group(Base):
 
 
 class ProblemRow(Base):
-    """A problem as it is stored; `problems.to_problem` makes the thing itself of it."""
+    """A problem as it is stored; `to_problem` makes the thing itself of it."""
 
     __tablename__ = "problems"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -197,6 +202,26 @@ class ProblemRow(Base):
     """`unanimous-yes`, `unanimous-no` or `split`, as the votes fell on validity."""
     withdrawn: Mapped[bool] = mapped_column(default=False, server_default=false())
     """Its submission was discarded: nobody is asked about it any more."""
+    author: Mapped[Worker | None] = relationship(**SHOWN)
+    votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
+
+
+PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query", "domain", "labels", "occurrence")
+
+
+def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original", **columns: Any) -> ProblemRow:
+    """A row for a problem, with other columns that are known of it. A variant belongs to its original's family."""
+    stored = {name: getattr(problem, name) for name in PROBLEM_COLUMNS}
+    stored |= {"candidates": list(problem.candidates), "labels": dict(problem.labels)}
+    family = problem.id if variant == "original" else str(problem.provenance.get("of", problem.id))
+    known = {"public_id": problem.id, "family": family, "origin": origin, "variant": variant, "created_at": at}
+    return ProblemRow(**known, **stored, **columns)
+
+
+def to_problem(row: ProblemRow | Row[Any]) -> Problem:
+    """The problem of a row, or of its columns."""
+    stored = {name: getattr(row, name) for name in PROBLEM_COLUMNS}
+    return Problem(**stored | {"candidates": tuple(row.candidates), "labels": dict(row.labels)})
 
 
 class Task(Base):
@@ -281,6 +306,7 @@ class Submission(Base):
     """Characters that came from the clipboard."""
     adversary: Mapped[dict[str, Any] | None]
     submitted_at: Mapped[datetime] = mapped_column(index=True)
+    worker: Mapped[Worker] = relationship(**SHOWN)
 
 
 class Vote(Base):
@@ -303,6 +329,8 @@ class Vote(Base):
     is_right: Mapped[bool | None]
     """For a gold question: whether the vote is the known one."""
     at: Mapped[datetime]
+    worker: Mapped[Worker] = relationship(**SHOWN)
+    submission: Mapped[Submission] = relationship(**SHOWN)
 
 
 class Event(Base):
@@ -333,6 +361,7 @@ class Payment(Base):
     settled_at: Mapped[datetime | None]
     settlement: Mapped[str | None]
     """The platform's receipt."""
+    worker: Mapped[Worker] = relationship(**SHOWN)
 
 
 class Adjudication(Base):

@@ -1,4 +1,6 @@
-"""One study, opened: its folder, config, database, secret and clock. Everything else takes it as first argument.
+"""Making a study's folder; and one study, opened: its config, database, secret and clock.
+
+Everything else takes an open study as first argument.
 
 >>> from tempfile import TemporaryDirectory
 >>> from winokit.collect.study.config import StudyConfig
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -21,12 +24,14 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import content
 from winokit.collect.study.adversary import Adversary
-from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
-from winokit.collect.study.preparing import prepare
-from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
-from winokit.collect.study.similar import EarlierText
+from winokit.collect.study.config import FILE, StudyConfig, parse_config, read_config, render_config
+from winokit.collect.study.new_tasks import DATA, evaluation_problems, prepare
+from winokit.collect.study.schema import EVALUATE, PAUSED, VALIDATE, WRITE, LogEntry, State
 from winokit.collect.study.store import Store, without_password
 from winokit.collect.study.tokens import Signer, read_secret
+from winokit.collect.study.writing import EarlierText
+from winokit.data.formats import write
+from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.files import write_whole
 
@@ -114,6 +119,59 @@ class Study:
         """Add a line to the audit log, in the transaction of what it tells."""
         session.add(LogEntry(at=self.now(), actor=actor, action=action, target=target, detail=detail))
 
+    def note(self, actor: str, action: str, target: str = "", **detail: Any) -> None:
+        """Log something that changed nothing else in the database: a refused form, a flood of logins."""
+        with self.store.write() as session:
+            self.log(session, actor, action, target, **detail)
+
+
+@dataclass(frozen=True)
+class StudyWishes:
+    """What can be said on the command line."""
+
+    title: str | None = None
+    twins: int = 100
+    votes: int = 3
+    kinds: tuple[str, ...] = ()
+    evaluate: str | None = None
+    """A dataset for people to solve, instead of writing."""
+    variants: tuple[str, ...] = ()
+    limit: int = 0
+    adversary: str = ""
+
+
+def create_study(folder: Path, wishes: StudyWishes, db: str | None = None) -> tuple[StudyConfig, list[str]]:
+    """Make a study's folder; its config, and notes on what could not be made of the dataset it is about."""
+    refuse_existing(folder)
+    config = config_of(wishes)
+    notes: list[str] = []
+    if wishes.evaluate:
+        dataset = load(wishes.evaluate)
+        _, notes = evaluation_problems(dataset[: wishes.limit or None], config.evaluate.variants)
+        # A copy, so that the study does not change when the file elsewhere does.
+        write(dataset, folder / DATA)
+    write_folder(folder, config, db)
+    return config, notes
+
+
+def config_of(wishes: StudyWishes) -> StudyConfig:
+    """The config that some wishes come to."""
+    if wishes.variants and not wishes.evaluate:
+        raise BadInput("--variant distorts a dataset: name it with --evaluate DATA")
+    if wishes.evaluate and (wishes.kinds or wishes.adversary):
+        raise BadInput("--evaluate is a study of its own: leave out --kind and --adversary")
+    settings: dict[str, Any] = {"tasks": {"votes": wishes.votes}}
+    if wishes.evaluate:
+        settings["title"] = wishes.title or f"What people make of {Path(wishes.evaluate).stem}"
+        settings["tasks"] |= {"kinds": [EVALUATE], "twins": 0}
+        settings["evaluate"] = {"data": DATA, "variants": list(wishes.variants) or ["original"], "limit": wishes.limit}
+    else:
+        settings["tasks"] |= {"kinds": list(wishes.kinds) or [WRITE, VALIDATE], "twins": wishes.twins}
+        settings["adversary"] = {"model": wishes.adversary}
+        if wishes.title:
+            settings["title"] = wishes.title
+    return parse_config(settings, "winokit collect init")
+
 
 def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:
     """A folder with a config and texts to edit; the database is made when the study is first opened."""
@@ -121,7 +179,8 @@ def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> No
     if db:
         config = config.model_copy(update={"database": without_password(db)})
     texts = {config.guidelines: "guidelines.md", config.consent: "consent.md"}
-    texts |= {name: name for kind in config.tasks.kinds if kind != WRITE for name in [f"guidelines-{kind}.md"]}
+    judged = [f"guidelines-{kind}.md" for kind in config.tasks.kinds if kind != WRITE]
+    texts |= dict(zip(judged, judged, strict=True))
     for own, name in texts.items():
         if not (folder / own).exists():
             write_whole(folder / own, content.bundled(name).read_bytes())

@@ -9,14 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from winokit.collect.study import adversary, ledger, quality, writing
-from winokit.collect.study.forms import Ballot, Twins, read_ballot, read_twins
-from winokit.collect.study.holding import HeldProblem, held_by
-from winokit.collect.study.preparing import add_judgements, gold_answer
-from winokit.collect.study.problems import Origin, to_row
+from winokit.collect.study import adversary, ledger, moderation
+from winokit.collect.study.new_tasks import add_judgements, gold_answer
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import (
     ACTIVE,
@@ -37,11 +34,13 @@ from winokit.collect.study.schema import (
     Payment,
     ProblemRow,
     Submission,
+    to_problem,
+    to_row,
 )
-from winokit.collect.study.tasks import count_places
+from winokit.collect.study.tasks import count_places, held_by
 from winokit.collect.study.validity import settle_problem
-from winokit.collect.study.views import VoteTask, view
-from winokit.collect.study.writing import special_words
+from winokit.collect.study.voting import Ballot, read_ballot
+from winokit.collect.study.writing import Twins, refuse_broken, special_words
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
@@ -77,19 +76,19 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
         held = held_by(session, worker_id, token, for_update=True)
         if held.state == SUBMITTED:
             return _receipt_of(session, held)
-        shown = view(study.config, held)
-        if isinstance(shown, VoteTask):
-            return _handed_in(study, session, held, read_ballot(shown, fields))
-    twins = read_twins(fields)
+        if held.problem_id is not None:
+            return _handed_in(study, session, held, read_ballot(study.config, held, fields))
     try:
-        writing.refuse_broken(study, twins, held.domain)
+        twins = refuse_broken(study, fields, held.task_domain)
     except Incomplete:
         # A form that is sent twice at once finds itself among what was handed in before.
-        if (receipt := _already_in(study, worker_id, token)) is not None:
-            return receipt
+        with study.store.write() as session:
+            held = held_by(session, worker_id, token, for_update=True)
+            if held.state == SUBMITTED:
+                return _receipt_of(session, held)
         raise
     # The model is asked between two transactions, so that nobody waits for it.
-    verdict = adversary.ask_about(study, twins)
+    verdict = adversary.ask(study, fields)
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
         if held.state == SUBMITTED:
@@ -100,7 +99,7 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
 def _handed_in(
     study: Study,
     session: Session,
-    held: HeldProblem,
+    held: Row[Any],
     content: Ballot | Twins,
     verdict: adversary.AdversaryVerdict | None = None,
 ) -> SubmissionReceipt:
@@ -133,14 +132,7 @@ def _handed_in(
     return SubmissionReceipt(number, held.kind, place.why_not is None, bool(submission["late"]), cents, message)
 
 
-def _already_in(study: Study, worker_id: int, token: str) -> SubmissionReceipt | None:
-    """The receipt of a task that was handed in by now; None for one that was not."""
-    with study.store.write() as session:
-        held = held_by(session, worker_id, token, for_update=True)
-        return _receipt_of(session, held) if held.state == SUBMITTED else None
-
-
-def _receipt_of(session: Session, held: HeldProblem) -> SubmissionReceipt:
+def _receipt_of(session: Session, held: Row[Any]) -> SubmissionReceipt:
     """The receipt of what was handed in before."""
     submission = session.scalars(select(Submission).where(Submission.lease_id == held.lease_id)).one()
     paid = select(func.sum(Payment.cents)).where(Payment.submission_id == submission.id)
@@ -165,7 +157,7 @@ class _Place:
     is_last: bool = False
 
 
-def _take_place(session: Session, held: HeldProblem) -> _Place:
+def _take_place(session: Session, held: Row[Any]) -> _Place:
     """Take the place that a submission counts in, or say why it has none."""
     holds = held.state == LIVE  # also after its time, as long as nobody has ended it: then nobody else has the place
     if held.worker_state != ACTIVE:
@@ -185,9 +177,9 @@ def _pasted(session: Session, lease_id: int) -> int:
 
 
 def _add_vote(
-    study: Study, session: Session, held: HeldProblem, ballot: Ballot, submission_id: int, place: _Place
+    study: Study, session: Session, held: Row[Any], ballot: Ballot, submission_id: int, place: _Place
 ) -> None:
-    known = gold_answer(held.problem, held.kind) if held.gold and held.problem else None
+    known = gold_answer(to_problem(held), held.kind) if held.gold else None
     vote = {
         "submission_id": submission_id,
         "task_id": held.task_id,
@@ -204,22 +196,22 @@ def _add_vote(
     }
     session.execute(_VOTE, vote)
     if held.gold:
-        quality.after_gold(study, session, held.worker_id)
+        moderation.after_gold(study, session, held.worker_id)
     elif place.is_last and held.kind == VALIDATE:  # nothing is decided before
         settle_problem(session, study.config, session.get_one(ProblemRow, held.problem_id))
 
 
-def _add_twins(study: Study, session: Session, held: HeldProblem, twins: Twins, submission_id: int) -> None:
+def _add_twins(study: Study, session: Session, held: Row[Any], twins: Twins, submission_id: int) -> None:
     """Store the two problems and ask others about them."""
     group = Group(origin=WRITTEN)
     session.add(group)
     session.flush()
-    origin = Origin(WRITTEN, study.now(), group.id, held.worker_id, submission_id)
     pair = []
-    for problem, special_word in zip(twins.problems(held.domain), special_words(*twins.texts), strict=True):
-        labels = {"topic": held.topic.get("topic", ""), "special_word": special_word}
+    for problem, special_word in zip(twins.problems(held.task_domain), special_words(*twins.texts), strict=True):
+        labels = {"topic": (held.topic or {}).get("topic"), "special_word": special_word}
         pair.append(problem.with_labels(**{key: value for key, value in labels.items() if value}))
-    rows = [to_row(problem, origin) for problem in pair]
+    known = {"group_id": group.id, "author_id": held.worker_id, "submission_id": submission_id}
+    rows = [to_row(problem, WRITTEN, study.now(), **known) for problem in pair]
     session.add_all(rows)
     session.flush()
     for problem, row in zip(pair, rows, strict=True):

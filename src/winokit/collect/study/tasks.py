@@ -3,7 +3,7 @@
 Whatever happens at the same time, live leases plus counted submissions of a task never exceed the number asked: a
 place is taken by raising the task's `held` where there is one free, which the database does for one transaction at a
 time, and a constraint on the table stands behind it.
-Who gets which task is decided in `choosing`.
+Who gets which task is decided in `next_task`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BindParameter, Row, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, Row, Select, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from winokit.collect.study import forms
-from winokit.collect.study.choosing import ChosenTask, WorkerSituation, free_task, gold_task, how_many, situation
-from winokit.collect.study.holding import held_by
+from winokit.collect.study.next_task import free_task, gold_task, how_many, situation
 from winokit.collect.study.refusals import NotFound, NotNow
 from winokit.collect.study.schema import (
     DRAFTS,
@@ -28,15 +25,21 @@ from winokit.collect.study.schema import (
     IS_LIVE,
     LEASES,
     LIVE,
+    PAUSED,
+    PROBLEM_COLUMNS,
+    PROBLEMS,
     RELEASED,
+    SUBMISSIONS,
     SUBMITTED,
     TASKS,
+    WORKERS,
     Event,
     Lease,
     Submission,
 )
-from winokit.collect.study.views import TaskView, view
+from winokit.collect.study.voting import VoteTask, vote_task
 from winokit.collect.study.workers import locked, working
+from winokit.collect.study.writing import WriteTask, draft_fields, write_task
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
@@ -49,8 +52,30 @@ MOST_COUNTED = 100
 ONE_SECOND = timedelta(seconds=1)
 
 # What every request asks is made once: making a query takes longer than running it.
-_OWN = select(LEASES).where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
+_THIS = (LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
+_OWN = select(LEASES).where(*_THIS)
 _OWN_LOCKED = _OWN.with_for_update()
+_HELD = (
+    select(
+        WORKERS.c.state.label("worker_state"),
+        LEASES.c.id.label("lease_id"),
+        *LEASES.c["worker_id", "token", "kind", "state", "leased_at", "expires_at", "task_id"],
+        *TASKS.c["gold", "topic", "problem_id"],
+        TASKS.c.domain.label("task_domain"),
+        *PROBLEMS.c[PROBLEM_COLUMNS],
+        DRAFTS.c.fields.label("draft"),
+    )
+    .select_from(LEASES)
+    .join(WORKERS, WORKERS.c.id == LEASES.c.worker_id)
+    .join(TASKS, TASKS.c.id == LEASES.c.task_id)
+    .outerjoin(PROBLEMS, PROBLEMS.c.id == TASKS.c.problem_id)
+    .outerjoin(DRAFTS, DRAFTS.c.lease_id == LEASES.c.id)
+    .where(*_THIS)
+)
+_DONE = select(func.count()).where(SUBMISSIONS.c.worker_id == LEASES.c.worker_id, SUBMISSIONS.c.kind == LEASES.c.kind)
+_HELD_SHOWN = _HELD.add_columns(_DONE.correlate(LEASES).scalar_subquery().label("done"))
+# The worker first, as everywhere: two requests of one worker happen one after the other, and nobody waits in a circle.
+_HELD_LOCKED = _HELD.with_for_update(key_share=True, of=[WORKERS, LEASES])
 _COUNT = (
     update(TASKS)
     .where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
@@ -70,14 +95,6 @@ _LENGTHEN = update(LEASES).where(LEASES.c.id == bindparam("lengthened")).values(
 _RELEASE = update(LEASES).where(LEASES.c.id == bindparam("released")).values(state=RELEASED)
 
 
-@dataclass(frozen=True)
-class TakenTask:
-    """A task that a worker has now: what kind, and the token under which it is theirs."""
-
-    kind: str
-    token: str
-
-
 def available(study: Study, worker_id: int) -> dict[str, int]:
     """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out."""
     _expire_now_and_then(study)
@@ -89,8 +106,8 @@ def available(study: Study, worker_id: int) -> dict[str, int]:
     return {kind: max(count, kind in held) for kind, count in counts.items() if count or kind in held}
 
 
-def take(study: Study, worker_id: int, kind: str) -> TakenTask:
-    """Give the worker a task of a kind: the one they have under way, else a new one."""
+def take(study: Study, worker_id: int, kind: str) -> str:
+    """Give the worker a task of a kind, the one they have under way or a new one; its token."""
     if kind not in study.config.tasks.kinds:
         raise NotFound(f"this study has no tasks of the kind {kind!r}")
     _expire_now_and_then(study)
@@ -98,25 +115,31 @@ def take(study: Study, worker_id: int, kind: str) -> TakenTask:
         worker = working(study, session, worker_id)
         now = situation(session, worker_id, kind)
         if now.under_way is not None:
-            return TakenTask(kind, now.under_way)
-        _refuse_when_over(study, session, worker_id, kind, now)
+            return str(now.under_way)
+        if (now.paused or {}).get(PAUSED):
+            raise NotNow("the study is paused; please come back later")
+        most = study.config.tasks.most_per_worker
+        own = (Submission.worker_id == worker_id, Submission.kind == kind)
+        if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:
+            raise NotNow("you have done as many of these as one person may; thank you")
         free = free_task(session, study.config, worker_id, kind, now.last_rank)
         if free is None:
             raise NotNow("there is nothing left to do here at the moment; thank you")
-        chosen = gold_task(session, study.config, worker, kind, now.had) or free
-        count_places(session, chosen.task_id, held=1)
-        return TakenTask(kind, _give(study, session, worker_id, kind, chosen))
+        task_id, earlier = gold_task(session, study.config, worker, kind, now.had) or free
+        count_places(session, task_id, held=1)
+        return _give(study, session, worker_id, kind, task_id, earlier)
 
 
-def look(study: Study, worker_id: int, token: str) -> TaskView:
+def look(study: Study, worker_id: int, token: str) -> WriteTask | VoteTask:
     """A task that the worker has, or had and may still hand in."""
     with study.store.read() as session:
-        return view(study.config, held_by(session, worker_id, token))
+        held = held_by(session, worker_id, token)
+    return write_task(study.config, held) if held.problem_id is None else vote_task(study.config, held)
 
 
-def lease(study: Study, worker_id: int, kind: str) -> TaskView:
+def lease(study: Study, worker_id: int, kind: str) -> WriteTask | VoteTask:
     """Take a task and look at it."""
-    return look(study, worker_id, take(study, worker_id, kind).token)
+    return look(study, worker_id, take(study, worker_id, kind))
 
 
 def give_back(study: Study, worker_id: int, token: str) -> None:
@@ -136,7 +159,7 @@ def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, st
         own = own_lease(session, worker_id, token, for_update=True)
         if own.state == SUBMITTED:
             return now
-        draft = {"of": own.id, "typed": forms.draft_fields(fields), "now": now}
+        draft = {"of": own.id, "typed": draft_fields(fields), "now": now}
         if session.execute(_SAVE_AGAIN, draft).first() is None:
             session.execute(_SAVE, draft)
         if own.state == LIVE and own.expires_at > now:
@@ -195,32 +218,34 @@ def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int
 
 def own_lease(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
     """The worker's lease as it stands; another's looks as if there were none."""
-    query = _OWN_LOCKED if for_update else _OWN
-    found = session.execute(query, {"me": worker_id, "token": token}).one_or_none()
-    if found is None:
+    return _theirs(session, _OWN_LOCKED if for_update else _OWN, worker_id, token)
+
+
+def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
+    """What a worker has, or had, under a token, in one query: lease, task, the problem to judge if any, and draft.
+
+    For an update, worker and lease are kept from other transactions; otherwise `done` says how much of the kind the
+    worker has handed in.
+    """
+    return _theirs(session, _HELD_LOCKED if for_update else _HELD_SHOWN, worker_id, token)
+
+
+def _theirs(session: Session, query: Select[Any], worker_id: int, token: str) -> Row[Any]:
+    row = session.execute(query, {"me": worker_id, "token": token}).one_or_none()
+    if row is None:
         raise NotFound("no such task of yours")
-    return found
+    return row
 
 
-def _refuse_when_over(study: Study, session: Session, worker_id: int, kind: str, now: WorkerSituation) -> None:
-    if now.paused:
-        raise NotNow("the study is paused; please come back later")
-    most = study.config.tasks.most_per_worker
-    if most:
-        own = (Submission.worker_id == worker_id, Submission.kind == kind)
-        if (session.scalar(select(func.count()).where(*own)) or 0) >= most:
-            raise NotNow("you have done as many of these as one person may; thank you")
-
-
-def _give(study: Study, session: Session, worker_id: int, kind: str, chosen: ChosenTask) -> str:
+def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:
     """Lease a task, and say under which token; the worker's own expired lease is taken up again, with its draft."""
     now = study.now()
     until = now + timedelta(minutes=study.config.minutes(kind))
-    if chosen.earlier is not None:
-        again = {"earlier": chosen.earlier, "new_state": LIVE, "new_leased_at": now, "new_expires_at": until}
+    if earlier is not None:
+        again = {"earlier": earlier, "new_state": LIVE, "new_leased_at": now, "new_expires_at": until}
         session.execute(_GIVE_AGAIN, again)
-        return chosen.earlier
+        return earlier
     token = secrets.token_urlsafe(18)
-    told = {"token": token, "task_id": chosen.task_id, "worker_id": worker_id, "kind": kind}
-    session.execute(_GIVE, {**told, "state": LIVE, "leased_at": now, "expires_at": until})
+    new = {"token": token, "task_id": task_id, "worker_id": worker_id, "kind": kind}
+    session.execute(_GIVE, {**new, "state": LIVE, "leased_at": now, "expires_at": until})
     return token

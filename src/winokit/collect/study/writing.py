@@ -1,27 +1,150 @@
-"""Feedback while somebody writes: the rules of `winokit check`, applied to a form half filled in.
+"""Writing: the task and its form, feedback while somebody fills it in, and texts that were handed in before.
 
-Each check says yes, no, or that it cannot be told yet, and the words in which the twins differ are marked.
+Feedback is the rules of `winokit check`, applied to a form half filled in: each check says yes, no, or that it cannot
+be told yet, and the words in which the twins differ are marked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from winokit.collect.study.forms import Twins, missing_fields, read_twins
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+from sqlalchemy import Row, bindparam, select
+
+from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.refusals import Incomplete
-from winokit.collect.study.similar import EDGES
+from winokit.collect.study.schema import PROBLEMS, WRITTEN
 from winokit.data.checks import rules
+from winokit.problem import BLANK, Problem
 from winokit.text.words import bare
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
 
+LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
+TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
 WORD_AND_SPACE = re.compile(r"\S+\s*")
 KIND_OF_CANDIDATES = {"social": "two people of one gender", "physical": "two things"}
+EDGES = ".,;:!?\"'“”‘’()"
+FIRST = 0x10000
+UNKNOWN = chr(FIRST - 1)
+PATIENCE = timedelta(minutes=1)
+"""How long a number that was passed over is looked for: no transaction takes longer."""
+MOST_MISSING = 500
+# By their numbers alone: asked for those that were written, PostgreSQL would go through all of them.
+_TEXTS = select(PROBLEMS.c.id, PROBLEMS.c.origin, PROBLEMS.c.before, PROBLEMS.c.after).order_by(PROBLEMS.c.id)
+_NEW = _TEXTS.where(PROBLEMS.c.id > bindparam("last"))
+_MISSING = _TEXTS.where(PROBLEMS.c.id.in_(bindparam("missing", expanding=True)))
+
+
+@dataclass(frozen=True)
+class WriteTask:
+    """A topic to write a pair of twins about."""
+
+    kind: str
+    token: str
+    """Names the task in web addresses and forms; it is this worker's alone."""
+    expires_at: datetime
+    topic: str
+    words: tuple[str, ...]
+    """Words of the topic; one of them, or another that the topic brings to mind, becomes the anchor."""
+    domain: str
+    """`social` (two people of one gender) or `physical` (two things)."""
+    limits: rules.Limits
+    draft: dict[str, Any]
+    """The form's fields as last saved; empty at first."""
+    done: int
+    """How many the worker has handed in."""
+
+
+def write_task(config: StudyConfig, held: Row[Any]) -> WriteTask:
+    """What the holder of a task to write is shown; `held` is a row of `tasks.held_by`."""
+    topic = held.topic or {}
+    return WriteTask(
+        held.kind,
+        held.token,
+        held.expires_at,
+        topic.get("topic", ""),
+        tuple(topic.get("words", ())),
+        held.task_domain or "",
+        config.rules.limits,
+        held.draft or {},
+        held.done,
+    )
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The writing form, as it stands: fields may be empty and texts may break every rule."""
+
+    texts: tuple[str, str]
+    candidates: tuple[str, str]
+    answers: tuple[int | None, int | None]
+    """Places in `candidates`."""
+    anchor: str = ""
+    pronoun: str = ""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The fields that are not filled in yet; the pronoun may be left out."""
+        return tuple(name for name, value in self.to_json().items() if value in ("", None) and name != "pronoun")
+
+    def problems(self, domain: str | None = None) -> tuple[Problem, Problem]:
+        """The two problems; the form must be filled in, with a blank in each text."""
+        known: dict[str, Any] = {"pronoun": self.pronoun or None, "domain": domain, "labels": {"anchor": self.anchor}}
+        (one, other), (first, second) = self.texts, self.answers
+        return (
+            Problem.from_text(one, self.candidates, answer=first, **known),
+            Problem.from_text(other, self.candidates, answer=second, **known),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as they are stored."""
+        values = (*self.texts, *self.candidates, self.anchor, self.pronoun, *self.answers)
+        return dict(zip(TWIN_FIELDS, values, strict=True))
+
+
+def clean(text: object) -> str:
+    r"""A text from a form: composed letters, single spaces, no control characters and no halves of characters.
+
+    >>> clean("  The  cup\x00 hit\r\nthe tray ")
+    'The cup hit the tray'
+    """
+    composed = unicodedata.normalize("NFC", str(text).encode("utf-8", "ignore").decode("utf-8"))
+    # Cc: control, Cf: invisible formatting such as a change of the direction of writing.
+    visible = (" " if letter.isspace() else letter for letter in composed)
+    return " ".join("".join(c for c in visible if unicodedata.category(c) not in ("Cc", "Cf")).split())
+
+
+def draft_fields(fields: Mapping[str, Any]) -> dict[str, str]:
+    """What is kept of a draft: the form's own fields, none longer than twice what could be handed in."""
+    kept = {}
+    for name in TWIN_FIELDS:
+        if name in fields:
+            typed = str(fields[name]).encode("utf-8", "ignore").decode("utf-8").replace("\x00", "")
+            kept[name] = typed[: 2 * LONGEST.get(name, 1)]
+    return kept
+
+
+def read_twins(fields: Mapping[str, Any]) -> Twins:
+    """The writing form, half filled in or whole. Only what no form of ours could send is refused."""
+    typed = {name: clean(fields.get(name, "")) for name in TWIN_FIELDS}
+    long = {name: f"at most {most} characters" for name, most in LONGEST.items() if len(typed[name]) > most}
+    if long:
+        raise Incomplete(long)
+    # A row of underscores is one blank: people type ____.
+    first, second = (re.sub(f"{BLANK}+", BLANK, typed[name]) for name in ("first", "second"))
+    candidates, places = (typed["candidate_1"], typed["candidate_2"]), {"1": 0, "2": 1}
+    answers = (places.get(typed["answer_1"]), places.get(typed["answer_2"]))
+    return Twins((first, second), candidates, answers, typed["anchor"], typed["pronoun"])
 
 
 @dataclass(frozen=True)
@@ -57,11 +180,7 @@ class WritingFeedback:
 
 def feedback(study: Study, fields: Mapping[str, Any], domain: str | None = None) -> WritingFeedback:
     """What to tell somebody about their twins so far."""
-    return judge(study, read_twins(fields), domain)
-
-
-def judge(study: Study, twins: Twins, domain: str | None = None) -> WritingFeedback:
-    """The same, for a form that has been read."""
+    twins = read_twins(fields)
     one, other = twins.texts
     checks = tuple(_checks(study, twins, domain))
     first, second = (
@@ -73,18 +192,19 @@ def judge(study: Study, twins: Twins, domain: str | None = None) -> WritingFeedb
         second,
         (len(one.split()), len(other.split())),
         rules.word_overlap(one, other) if one and other else None,
-        twins.filled_in and all(check.ok for check in checks),
+        not twins.missing and all(check.ok for check in checks),
     )
 
 
-def refuse_broken(study: Study, twins: Twins, domain: str | None) -> None:
-    """Raise Incomplete with what is missing or broken, by field; return where the twins can be taken."""
-    missing = missing_fields(twins)
-    if missing:
-        raise Incomplete(missing)
-    broken = {check.field: check.message for check in judge(study, twins, domain).checks if not check.ok}
+def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None) -> Twins:
+    """The twins of a form, where they can be taken; Incomplete with what is missing or broken, by field, otherwise."""
+    twins = read_twins(fields)
+    if twins.missing:
+        raise Incomplete(dict.fromkeys(twins.missing, "please fill this in"))
+    broken = {check.field: check.message for check in feedback(study, fields, domain).checks if not check.ok}
     if broken:
         raise Incomplete(broken)
+    return twins
 
 
 def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[WritingCheck]:
@@ -150,3 +270,50 @@ def special_words(one: str, other: str) -> tuple[str, str]:
 
 def _differing(spans: tuple[WritingSpan, ...]) -> str:
     return " … ".join(filter(None, (span.text.strip().strip(EDGES) for span in spans if span.differs)))
+
+
+class EarlierText:
+    """The texts of a study's problems, kept in memory and brought up to date by what is new since the last look."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, str] = {}
+        self._texts: list[str] = []
+        self._last = 0
+        self._missing: dict[int, datetime] = {}
+        self._lock = threading.Lock()
+
+    def nearest(self, study: Study, texts: Iterable[str]) -> float:
+        """The similarity, 0 to 1, of the nearest two of some texts and those that were handed in before."""
+        with self._lock:
+            self._look(study)
+            return max((self._nearest(text) for text in texts), default=0.0)
+
+    def _nearest(self, text: str) -> float:
+        coded, measure = self._coded(text, known_only=True), Levenshtein.normalized_similarity
+        nearest = process.extractOne(coded, self._texts, scorer=measure, score_cutoff=0.5)
+        return nearest[1] if nearest else 0.0
+
+    def _look(self, study: Study) -> None:
+        """Read what is new; and what was passed over, since a row with a lower number may be committed later."""
+        now = study.now()
+        self._missing = {row: since for row, since in self._missing.items() if now - since < PATIENCE}
+        with study.store.read() as session:
+            late = session.execute(_MISSING, {"missing": list(self._missing)}).all() if self._missing else []
+            new = session.execute(_NEW, {"last": self._last}).all()
+        for row in late:
+            del self._missing[row.id]
+        for row in new:
+            self._missing |= dict.fromkeys(range(max(self._last + 1, row.id - MOST_MISSING), row.id), now)
+            self._last = row.id
+        written = [row for row in (*late, *new) if row.origin == WRITTEN]
+        self._texts += [self._coded(f"{row.before}_{row.after}") for row in written]
+
+    def _coded(self, text: str, *, known_only: bool = False) -> str:
+        """One character a word, the fastest thing to compare; words that no text has share one where asked.
+
+        Only what was handed in is remembered: whatever people type on the way there would use up the characters.
+        """
+        words = [word for word in (word.strip(EDGES) for word in text.casefold().split()) if word]
+        if known_only:
+            return "".join(self._codes.get(word, UNKNOWN) for word in words)
+        return "".join(self._codes.setdefault(word, chr(FIRST + len(self._codes))) for word in words)

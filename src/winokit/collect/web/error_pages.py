@@ -10,7 +10,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
-from winokit.collect.study import log
 from winokit.collect.study.refusals import NotFound, Refused, TooMany
 from winokit.collect.web.forms import plain
 from winokit.collect.web.limits import RateLimit
@@ -56,7 +55,7 @@ def refusal_page(request: Request, error: Exception) -> Response:
     suspicious = status in SUSPICIOUS or request.scope["path"].startswith(OWN_THINGS)
     if suspicious and not request.app.state.refusals.count():
         actor, path = _actor(request), _route(request)[:200]
-        log.write(request.app.state.study, actor, "refused", path, status=status, why=why[:200])
+        request.app.state.study.note(actor, "refused", path, status=status, why=why[:200])
     response = _page(request, status, TITLES.get(status, "That did not work"), why)
     if isinstance(error, TooMany):
         response.headers["Retry-After"] = str(error.wait)

@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from winokit.collect.platforms.base import platform_of
 from winokit.collect.study import requesters, workers
 from winokit.collect.study.refusals import NotAllowed, Refused
-from winokit.collect.study.requesters import RequesterInfo
+from winokit.collect.study.schema import Requester
 from winokit.collect.study.study import Study
 from winokit.collect.study.workers import WorkerInfo
 from winokit.collect.web.rendering import render
@@ -147,7 +147,7 @@ def known_worker(request: Request) -> WorkerInfo | None:
     return None
 
 
-def known_requester(request: Request) -> RequesterInfo | None:
+def known_requester(request: Request) -> Requester | None:
     """The requester who is logged in, if any."""
     session = request.app.state.cookies.read(request, REQUESTER)
     try:

@@ -9,7 +9,7 @@ from fastapi import Response
 from winokit.collect.study import requesters
 from winokit.collect.study.invites import SETUP, SETUP_SECONDS
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed
-from winokit.collect.study.requesters import RequesterInfo
+from winokit.collect.study.schema import Requester
 from winokit.collect.web.forms import Fields, Pages
 from winokit.collect.web.limits import run_slow
 from winokit.collect.web.sessions import REQUESTER, VISITOR
@@ -106,7 +106,7 @@ def _refuse_unlike(fields: dict[str, str]) -> None:
         raise Incomplete({"again": "the two passwords are not the same"})
 
 
-def _go_logged_in(visit: Visit, requester: RequesterInfo, path: str = DASHBOARD, notice: str = "") -> Response:
+def _go_logged_in(visit: Visit, requester: Requester, path: str = DASHBOARD, notice: str = "") -> Response:
     response = visit.go(path, notice)
     visit.cookies.give(response, REQUESTER, [requester.id, requester.session_version])
     return response

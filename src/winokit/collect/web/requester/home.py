@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import Response
 
-from winokit.collect.study import agreement, progress
+from winokit.collect.study import progress, quality
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import VOTES
@@ -55,7 +55,7 @@ def estimate(visit: ARequester, kind: str) -> Response:
     if kind not in VOTES or kind not in visit.study.config.tasks.kinds:
         raise NotFound("there are no votes of this kind in the study")
     try:
-        found, why_not = agreement.dawid_skene(visit.study, kind), ""
+        found, why_not = quality.dawid_skene(visit.study, kind), ""
     except WinokitError as error:
         found, why_not = None, str(error)
     return visit.page("requester_agreement", kind=kind, found=found, why_not=why_not)

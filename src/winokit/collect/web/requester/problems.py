@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from fastapi import Path, Query, Response
 
-from winokit.collect.study import browse, quality
-from winokit.collect.study.browse import STATUSES, BrowseFilter
+from winokit.collect.study import listings, moderation
 from winokit.collect.study.content import DOMAINS
+from winokit.collect.study.listings import STATUSES, ProblemFilter
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
 from winokit.collect.web.forms import Fields, Pages, is_number, plain, reason
@@ -36,8 +36,8 @@ def problems(
 ) -> Response:
     """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
     origin = origin or (WRITTEN if WRITE in visit.study.config.tasks.kinds else IMPORTED)
-    wanted = BrowseFilter(*(plain(asked) for asked in (status, domain, origin, author, text)))
-    found = browse.problems(visit.study, wanted, page)
+    wanted = ProblemFilter(*(plain(asked) for asked in (status, domain, origin, author, text)))
+    found = listings.problems(visit.study, wanted, page)
     asked = {"status": status, "domain": domain, "author": author, "text": text, "origin": origin}
     address = f"/requester/problems?{urlencode({name: value for name, value in asked.items() if value})}"
     return visit.page(
@@ -48,7 +48,7 @@ def problems(
 @router.get("/requester/problems/{number}")
 def problem(visit: ARequester, number: Number) -> Response:
     """One problem: its votes, its twin, where it comes from, and what was decided."""
-    return visit.page("requester_problem", detail=browse.problem(visit.study, number))
+    return visit.page("requester_problem", detail=listings.problem(visit.study, number))
 
 
 @router.form("/requester/problems/{number}/decide", "valid", "note")
@@ -57,7 +57,7 @@ def decide(visit: ARequester, number: Number, fields: Fields) -> Response:
     if fields.get("valid") not in DECISIONS:
         raise Incomplete({"valid": "valid, invalid or votes expected"})
     valid = DECISIONS[fields["valid"]]
-    quality.adjudicate(visit.study, number, valid, fields.get("note", ""), visit.requester.name)
+    moderation.adjudicate(visit.study, number, valid, fields.get("note", ""), visit.requester.name)
     return visit.go(f"/requester/problems/{number}", "Your decision is kept.")
 
 
@@ -67,7 +67,7 @@ def submissions(
 ) -> Response:
     """Submissions, newest first."""
     worker, kind = plain(worker), plain(kind)
-    found = browse.submissions(visit.study, worker=worker, kind=kind, counted=COUNTED.get(counted), page=page)
+    found = listings.submissions(visit.study, worker=worker, kind=kind, counted=COUNTED.get(counted), page=page)
     asked = {"worker": worker, "kind": kind, "counted": counted}
     return visit.page("requester_submissions", found=found, asked=asked)
 
@@ -75,7 +75,7 @@ def submissions(
 @router.form("/requester/submissions/{number}/discard", "why", "back")
 def discard(visit: ARequester, number: Number, fields: Fields) -> Response:
     """Take a submission out; its place is asked for again."""
-    quality.discard(visit.study, number, reason(fields), visit.actor)
+    moderation.discard(visit.study, number, reason(fields), visit.actor)
     back = fields.get("back", "")
     path = f"/requester/problems/{back}" if is_number(back, 10) else "/requester/submissions"
     return visit.go(path, "The submission no longer counts, and its place is free again.")

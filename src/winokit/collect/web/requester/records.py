@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from winokit.collect.platforms import payout
-from winokit.collect.study import export, ledger, log
+from winokit.collect.study import export, ledger, listings
 from winokit.collect.web.forms import Fields, Pages, plain
 from winokit.collect.web.requester.problems import Wanted
 from winokit.collect.web.sessions import REQUESTER
@@ -46,7 +46,7 @@ def export_page(visit: ARequester) -> Response:
 @router.get("/requester/export.zip")
 def download(visit: ARequester) -> Response:
     """Everything as one file."""
-    log.write(visit.study, visit.actor, "export")
+    visit.study.note(visit.actor, "export")
     name = re.sub(r"[^a-z0-9]+", "-", visit.study.config.title.lower()).strip("-") or "study"
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
     return Response(export.archive(visit.study), media_type="application/zip", headers=headers)
@@ -57,6 +57,6 @@ def audit_log(
     visit: ARequester, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None, action: Wanted = ""
 ) -> Response:
     """Who did what, newest first."""
-    lines = log.entries(visit.study, LOG_LINES, before=before, action=plain(action) or None)
+    lines = listings.log_entries(visit.study, LOG_LINES, before=before, action=plain(action) or None)
     older = lines[-1].id if len(lines) == LOG_LINES else None
     return visit.page("requester_log", lines=lines, action=action, older=older)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Path, Response
 
-from winokit.collect.study import browse, invites, ledger, quality, withdrawing, workers
+from winokit.collect.study import invites, ledger, listings, moderation, quality, workers
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.web.forms import Fields, Pages, cents, reason, whole
 from winokit.collect.web.sessions import REQUESTER
@@ -35,7 +35,7 @@ def worker(visit: ARequester, code: Code) -> Response:
 def block(visit: ARequester, code: Code, fields: Fields) -> Response:
     """Give a worker no more tasks."""
     discard = fields.get("discard_work") == "yes"
-    quality.block(visit.study, code, reason(fields), visit.actor, discard_work=discard)
+    moderation.block(visit.study, code, reason(fields), visit.actor, discard_work=discard)
     work = "and their work no longer counts" if discard else "and what they have handed in still counts"
     return _go(visit, code, f"{code} gets no more tasks, {work}.")
 
@@ -43,7 +43,7 @@ def block(visit: ARequester, code: Code, fields: Fields) -> Response:
 @router.form("/requester/workers/{code}/unblock")
 def unblock(visit: ARequester, code: Code) -> Response:
     """Let a worker work again."""
-    quality.unblock(visit.study, code, visit.actor)
+    moderation.unblock(visit.study, code, visit.actor)
     return _go(visit, code, f"{code} can work again.")
 
 
@@ -73,7 +73,7 @@ def withdraw(visit: ARequester, code: Code, fields: Fields) -> Response:
     """Take a worker's sentences and judgements out, for good, since they have asked for it."""
     if fields.get("sure") != "yes":
         raise Incomplete({"sure": "please tick the box: what is taken out cannot be put back"})
-    done = withdrawing.withdraw(visit.study, code, visit.actor)
+    done = moderation.withdraw(visit.study, code, visit.actor)
     return _go(visit, code, f"Taken out: {done.judgements} judgements and {done.texts} sentences.")
 
 
@@ -114,5 +114,5 @@ def _own_address(visit: RequesterVisit) -> str:
 def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
     info = workers.get(visit.study, code)  # refuses a code that nobody has
     one = next(worker for worker in quality.workers(visit.study) if worker.code == code)
-    known = browse.submissions(visit.study, worker=code, per_page=SHOWN)
+    known = listings.submissions(visit.study, worker=code, per_page=SHOWN)
     return visit.page("requester_worker", info=info, one=one, known=known, link=link)

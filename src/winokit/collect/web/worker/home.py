@@ -12,7 +12,8 @@ from winokit.collect.platforms.base import leave
 from winokit.collect.study import tasks, workers
 from winokit.collect.study.refusals import Incomplete, NotFound, NotNow
 from winokit.collect.study.schema import WRITE
-from winokit.collect.study.views import VoteTask, WriteTask
+from winokit.collect.study.voting import VoteTask
+from winokit.collect.study.writing import WriteTask
 from winokit.collect.web.forms import Fields, Pages
 from winokit.collect.web.middleware import policy
 from winokit.collect.web.rendering import sentence
@@ -76,10 +77,10 @@ def finish(visit: AWorker) -> Response:
 def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
     """Send a worker to a task of a kind, or home where there is none."""
     try:
-        task = tasks.take(visit.study, visit.worker.id, kind)
+        token = tasks.take(visit.study, visit.worker.id, kind)
     except NotNow as error:
         return visit.go(HOME, f"{notice} {sentence(str(error))}".strip())
-    return visit.go(f"/task/{task.token}/{'write' if task.kind == WRITE else 'vote'}", notice)
+    return visit.go(f"/task/{token}/{'write' if kind == WRITE else 'vote'}", notice)
 
 
 def own_task(visit: WorkerVisit, token: str, kind: type[T]) -> T:

@@ -6,7 +6,7 @@ from fastapi import Response
 
 from winokit.collect.study import submissions, workers
 from winokit.collect.study.refusals import Incomplete, NotAllowed
-from winokit.collect.study.views import VoteTask
+from winokit.collect.study.voting import VoteTask
 from winokit.collect.web.forms import Fields, Pages
 from winokit.collect.web.rendering import money
 from winokit.collect.web.sessions import WORKER

@@ -9,11 +9,9 @@ from typing import Any
 from fastapi import Response
 
 from winokit.collect.study import adversary, submissions, tasks, writing
-from winokit.collect.study.forms import TWIN_FIELDS
 from winokit.collect.study.refusals import Incomplete, TooMany
 from winokit.collect.study.study import Study
-from winokit.collect.study.views import WriteTask
-from winokit.collect.study.writing import WritingCheck, WritingFeedback
+from winokit.collect.study.writing import TWIN_FIELDS, WriteTask, WritingCheck, WritingFeedback
 from winokit.collect.web.forms import Fields, Pages
 from winokit.collect.web.limits import run_slow
 from winokit.collect.web.rendering import money

@@ -19,7 +19,6 @@ problems are finished early, and the twin of a problem comes as late as can be.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -48,44 +47,27 @@ AFTER: BindParameter[int] = bindparam("after")
 BEFORE_ALL = -1
 
 
-@dataclass(frozen=True)
-class WorkerSituation:
-    """What a worker has done so far of a kind, as far as it decides what they get next."""
+def situation(session: Session, worker_id: int, kind: str) -> Row[Any, Any, Any, Any]:
+    """Where a worker stands in a kind of task, in one query.
 
-    under_way: str | None
-    """The token of the task that they have now."""
-    paused: bool
-    last_rank: int
-    """Where they stopped."""
-    had: int
-    """How many tasks they have had."""
+    A row of `under_way` (the token of the task they have now), `paused` (the study's state), `last_rank` (where they
+    stopped) and `had` (how many tasks they have had).
+    """
+    return session.execute(_SITUATION, {"me": worker_id, "kind": kind}).one()
 
 
-@dataclass(frozen=True)
-class ChosenTask:
-    """A task to be given; and the worker's own lease on it, where they had one and it expired."""
-
-    task_id: int
-    earlier: str | None = None
-    """Its token."""
-
-
-def situation(session: Session, worker_id: int, kind: str) -> WorkerSituation:
-    """Where a worker stands, in one query."""
-    under_way, paused, last, had = session.execute(_SITUATION, {"me": worker_id, "kind": kind}).one()
-    return WorkerSituation(under_way, bool((paused or {}).get(PAUSED)), BEFORE_ALL if last is None else last, had)
-
-
-def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int) -> ChosenTask | None:
-    """The next task with a free place that a worker may have, locked."""
+def free_task(
+    session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int
+) -> Row[int, str | None] | None:
+    """The next task with a free place that a worker may have, locked: its id, and the token of their expired lease."""
     places = dict.fromkeys((last_rank, BEFORE_ALL))
     # A task that another transaction is looking at is passed over, and waited for only if there is no other.
     for passing_over in (True, False):
         for query in _queries(*_asked(config, kind), passing_over):
             for after in places:
-                found = session.execute(query, {"me": worker_id, "after": after}).one_or_none()
-                if found is not None:
-                    return ChosenTask(*found)
+                task = session.execute(query, {"me": worker_id, "after": after}).one_or_none()
+                if task is not None:
+                    return task
     return None
 
 
@@ -94,15 +76,17 @@ def how_many(session: Session, config: StudyConfig, worker_id: int, kind: str, m
     return session.scalar(_count(*_asked(config, kind), most), {"me": worker_id, "after": BEFORE_ALL}) or 0
 
 
-def gold_task(session: Session, config: StudyConfig, worker: Row[Any], kind: str, had: int) -> ChosenTask | None:
-    """A gold question the worker has not seen, as often as the config says."""
+def gold_task(
+    session: Session, config: StudyConfig, worker: Row[Any], kind: str, had: int
+) -> tuple[int, str | None] | None:
+    """A gold question the worker has not seen, as often as the config says: as `free_task` does, without a lease."""
     if kind not in VOTES or not config.quality.gold_share:
         return None
     chance = random.Random(f"{config.seed} {worker.code} {kind} {had}")
     if chance.random() >= config.quality.gold_share:
         return None
     unseen = session.scalars(_gold_query(), {"me": worker.id, "kind": kind}).all()
-    return ChosenTask(chance.choice(unseen)) if unseen else None
+    return (chance.choice(unseen), None) if unseen else None
 
 
 _OWN = (LEASES.c.worker_id == ME, LEASES.c.kind == KIND)
@@ -114,10 +98,10 @@ _LAST = (
     .limit(1)
 )
 _SITUATION = select(
-    select(LEASES.c.token).where(*_OWN, IS_LIVE).scalar_subquery(),
-    select(STATE.c.value).where(STATE.c.key == PAUSED).scalar_subquery(),
-    _LAST.scalar_subquery(),
-    select(func.count()).select_from(LEASES).where(*_OWN).scalar_subquery(),
+    select(LEASES.c.token).where(*_OWN, IS_LIVE).scalar_subquery().label("under_way"),
+    select(STATE.c.value).where(STATE.c.key == PAUSED).scalar_subquery().label("paused"),
+    func.coalesce(_LAST.scalar_subquery(), BEFORE_ALL).label("last_rank"),
+    select(func.count()).select_from(LEASES).where(*_OWN).scalar_subquery().label("had"),
 )
 
 

@@ -1,0 +1,144 @@
+"""Problems with their votes, submissions and the audit log, filtered and page by page, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import selectinload
+
+from winokit.collect.study.refusals import NotFound
+from winokit.collect.study.schema import WRITTEN, Adjudication, LogEntry, ProblemRow, Submission, Vote, Worker
+from winokit.collect.study.validity import SPLIT, UNANIMOUS_NO, UNANIMOUS_YES
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+T = TypeVar("T")
+PER_PAGE = 50
+STATUSES = ("valid", "invalid", "open", "withdrawn", UNANIMOUS_YES, UNANIMOUS_NO, SPLIT)
+_VOTES = selectinload(ProblemRow.votes)
+_WITH_VOTES = (
+    selectinload(ProblemRow.author),
+    _VOTES.selectinload(Vote.worker),
+    _VOTES.selectinload(Vote.submission),
+)
+
+
+@dataclass(frozen=True)
+class ProblemFilter:
+    """What to look for; empty fields do not count."""
+
+    status: str = ""
+    """One of STATUSES."""
+    domain: str = ""
+    origin: str = WRITTEN
+    author: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class ListingPage(Generic[T]):
+    """Some of what was found."""
+
+    rows: Sequence[T]
+    total: int
+    number: int
+    pages: int
+
+
+@dataclass(frozen=True)
+class ProblemDetail:
+    """Everything about one problem."""
+
+    problem: ProblemRow
+    twins: Sequence[ProblemRow]
+    submission: Submission | None
+    adjudications: Sequence[Adjudication]
+
+
+def problems(
+    study: Study, wanted: ProblemFilter | None = None, page: int = 1, per_page: int = PER_PAGE
+) -> ListingPage[ProblemRow]:
+    """The problems a filter lets through, each with its author and its votes."""
+    query = select(ProblemRow).where(*_where(wanted or ProblemFilter())).order_by(ProblemRow.id.desc())
+    return _page(study, query.options(*_WITH_VOTES), page, per_page)
+
+
+def problem(study: Study, problem_id: int) -> ProblemDetail:
+    """One problem with its twins, its submission and what was decided about it."""
+    decided = select(Adjudication).where(Adjudication.problem_id == problem_id).order_by(Adjudication.id.desc())
+    with study.store.read() as session:
+        row = session.get(ProblemRow, problem_id, options=_WITH_VOTES)
+        if row is None:
+            raise NotFound(f"no problem {problem_id}")
+        group = (ProblemRow.group_id == row.group_id, ProblemRow.id != row.id, ProblemRow.variant == row.variant)
+        twins = session.scalars(select(ProblemRow).where(*group).order_by(ProblemRow.id)).all()
+        submission = session.get(Submission, row.submission_id) if row.submission_id else None
+        return ProblemDetail(row, twins, submission, session.scalars(decided).all())
+
+
+def submissions(
+    study: Study,
+    *,
+    worker: str = "",
+    kind: str = "",
+    counted: bool | None = None,
+    page: int = 1,
+    per_page: int = PER_PAGE,
+) -> ListingPage[Submission]:
+    """Submissions, each with its worker."""
+    query = select(Submission).order_by(Submission.id.desc()).options(selectinload(Submission.worker))
+    if worker:
+        query = query.where(Submission.worker.has(code=worker))
+    if kind:
+        query = query.where(Submission.kind == kind)
+    if counted is not None:
+        query = query.where(Submission.counted == counted)
+    return _page(study, query, page, per_page)
+
+
+def log_entries(
+    study: Study, limit: int = 100, *, before: int | None = None, action: str | None = None
+) -> Sequence[LogEntry]:
+    """The newest lines of the audit log, or the newest before one."""
+    query = select(LogEntry).order_by(LogEntry.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(LogEntry.id < before)
+    if action is not None:
+        query = query.where(LogEntry.action == action)
+    with study.store.read() as session:
+        return session.scalars(query).all()
+
+
+def _where(wanted: ProblemFilter) -> list[ColumnElement[bool]]:
+    rules: list[ColumnElement[bool]] = []
+    if wanted.origin:
+        rules.append(ProblemRow.origin == wanted.origin)
+    if wanted.domain:
+        rules.append(ProblemRow.domain == wanted.domain)
+    if wanted.author:
+        rules.append(ProblemRow.author_id == select(Worker.id).where(Worker.code == wanted.author).scalar_subquery())
+    if wanted.text:
+        whole = ProblemRow.before.concat("_").concat(ProblemRow.after)
+        rules.append(whole.icontains(wanted.text[:200], autoescape=True))
+    if wanted.status == "withdrawn":
+        return [*rules, ProblemRow.withdrawn.is_(True)]
+    if wanted.status in ("valid", "invalid"):
+        rules.append(ProblemRow.valid.is_(wanted.status == "valid"))
+    elif wanted.status == "open":
+        rules.append(ProblemRow.valid.is_(None))
+    elif wanted.status in STATUSES:
+        rules.append(ProblemRow.agreement == wanted.status)
+    return [*rules, ~ProblemRow.withdrawn] if wanted.status else rules
+
+
+def _page(study: Study, query: Select[Any], page: int, per_page: int) -> ListingPage[Any]:
+    with study.store.read() as session:
+        total = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
+        pages = max(1, -(-total // per_page))
+        number = min(max(page, 1), pages)
+        rows = session.scalars(query.limit(per_page).offset((number - 1) * per_page)).all()
+        return ListingPage(rows, total, number, pages)

@@ -1,0 +1,212 @@
+"""What a requester does about work and workers: blocks, discards, decisions over votes, withdrawals.
+
+A worker who withdraws has their sentences and judgements taken out, as the consent page promises; pay stays owed.
+Texts, votes, drafts and signals are deleted, not marked. What remains is what the ledger hangs on: that something was
+handed in, when, and what it earned. The places become free, so that others are asked instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from winokit.collect.study.refusals import NotFound, NotNow
+from winokit.collect.study.schema import (
+    ACTIVE,
+    BLOCKED,
+    LIVE,
+    RELEASED,
+    WITHDRAWN,
+    Adjudication,
+    Draft,
+    Event,
+    Identity,
+    Lease,
+    Payment,
+    ProblemRow,
+    QuizAttempt,
+    Submission,
+    Task,
+    Vote,
+    Worker,
+)
+from winokit.collect.study.tasks import count_places
+from winokit.collect.study.validity import settle_problem
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+WITHDREW = "withdrawn by the worker"
+ERASED: dict[str, Any] = {
+    "before": "(withdrawn by its author) ",
+    "after": "",
+    "candidates": ["(withdrawn)", "(erased)"],
+    "pronoun": None,
+    "labels": {},
+    "withdrawn": True,
+}
+"""What stands in the place of a text; it is never exported."""
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """What was taken out, and what is still owed."""
+
+    code: str
+    judgements: int
+    texts: int
+    open_cents: int
+    is_forgotten: bool
+    """Nothing ties the code to a person any more. While a platform has to pay them, it must know whom."""
+
+
+def after_gold(study: Study, session: Session, worker_id: int) -> None:
+    """Block a worker who fails too many gold questions, if the study does so by itself."""
+    asked = study.config.quality
+    query = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(
+        Vote.worker_id == worker_id, Vote.gold
+    )
+    seen, right = session.execute(query).one()
+    if asked.block_by_gold and seen >= asked.gold_least_seen and right < asked.gold_least_accuracy * seen:
+        worker = session.get_one(Worker, worker_id)
+        if worker.state == ACTIVE:
+            _block(study, session, worker, f"{right} of {seen} gold questions right", "system")
+
+
+def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool = False) -> None:
+    """Give a worker no more tasks and free what they hold; if asked, take out all they have handed in."""
+    with study.store.write() as session:
+        worker = _present_worker(session, code)
+        _block(study, session, worker, why, actor)
+        if discard_work:
+            _take_out_all(study, session, worker.id, f"worker blocked: {why}", actor)
+
+
+def unblock(study: Study, code: str, actor: str) -> None:
+    """Let a worker work again."""
+    with study.store.write() as session:
+        worker = _present_worker(session, code)
+        worker.state, worker.state_why = ACTIVE, None
+        study.log(session, actor, "unblock", code)
+
+
+def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
+    """Take a submission out: it stays stored and paid, no longer counts, and its place is asked for again."""
+    with study.store.write() as session:
+        submission = session.get(Submission, submission_id, with_for_update=True)
+        if submission is None:
+            raise NotFound(f"no submission {submission_id}")
+        if submission.counted:
+            _take_out(study, session, submission, why, actor)
+
+
+def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
+    """Decide over the votes on a problem, or take such a decision back."""
+    with study.store.write() as session:
+        row = session.get(ProblemRow, problem_id)
+        if row is None:
+            raise NotFound(f"no problem {problem_id}")
+        session.add(
+            Adjudication(problem_id=problem_id, requester=requester, valid=valid, note=note[:1000], at=study.now())
+        )
+        session.flush()
+        settle_problem(session, study.config, row)
+        study.log(session, f"requester:{requester}", "adjudicate", row.public_id, valid=valid)
+
+
+def _block(study: Study, session: Session, worker: Worker, why: str, actor: str) -> None:
+    worker.state, worker.state_why = BLOCKED, why[:500]
+    _release(session, Lease.worker_id == worker.id)
+    study.log(session, actor, "block", worker.code, why=why[:500])
+
+
+def _release(session: Session, *which: ColumnElement[bool]) -> None:
+    """End some leases and free their places."""
+    query = select(Lease).where(Lease.state == LIVE, *which).order_by(Lease.task_id).with_for_update()
+    for lease in session.scalars(query):
+        lease.state = RELEASED
+        count_places(session, lease.task_id, held=-1)
+
+
+def _take_out(study: Study, session: Session, submission: Submission, why: str, actor: str) -> None:
+    """Let a submission count no more, with what hangs on it: its place is free, and what was written is withdrawn."""
+    submission.counted, submission.why_not = False, f"discarded: {why}"[:500]
+    count_places(session, submission.task_id, accepted=-1)
+    vote = session.scalar(select(Vote).where(Vote.submission_id == submission.id))
+    if vote is not None:
+        vote.counted = False
+        session.flush()
+        if not vote.gold:
+            settle_problem(session, study.config, session.get_one(ProblemRow, vote.problem_id))
+    for row in session.scalars(select(ProblemRow).where(ProblemRow.submission_id == submission.id)).all():
+        row.withdrawn = True
+        for task in session.scalars(select(Task).where(Task.problem_id == row.id).with_for_update()):
+            task.asked = task.accepted + task.held  # nobody new is asked about it
+    study.log(session, actor, "discard", str(submission.id), why=why[:500])
+
+
+def _take_out_all(study: Study, session: Session, worker_id: int, why: str, actor: str) -> None:
+    query = select(Submission).where(Submission.worker_id == worker_id, Submission.counted)
+    for submission in session.scalars(query.order_by(Submission.task_id)).all():
+        _take_out(study, session, submission, why, actor)
+
+
+def _present_worker(session: Session, code: str) -> Worker:
+    """A worker who has not withdrawn, kept from other transactions."""
+    worker = session.scalar(select(Worker).where(Worker.code == code).with_for_update(key_share=True))
+    if worker is None:
+        raise NotFound(f"no worker {code}")
+    if worker.state == WITHDRAWN:
+        raise NotNow(f"{code} has withdrawn")
+    return worker
+
+
+def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
+    """Take a worker out of the study; there is no way back."""
+    with study.store.write() as session:
+        worker = _present_worker(session, code)
+        # Leases before tasks, as when something is handed in, so that nobody waits in a circle.
+        asked = select(Task.id).join(ProblemRow, ProblemRow.id == Task.problem_id)
+        about_theirs = Lease.task_id.in_(asked.where(ProblemRow.author_id == worker.id))
+        _release(session, or_(Lease.worker_id == worker.id, about_theirs))
+        _take_out_all(study, session, worker.id, WITHDREW, actor)
+        judgements, texts = _erase(session, worker.id)
+        worker.state, worker.state_why = WITHDRAWN, None
+        worker.native_speaker = worker.has_seen_wsc = None
+        worker.session_version += 1
+        open_cents = session.scalar(_open(worker.id)) or 0
+        is_forgotten = forget_if_paid(session, worker)
+        study.log(session, actor, "withdraw", code, judgements=judgements, texts=texts)
+    return Withdrawal(code, judgements, texts, int(open_cents), is_forgotten)
+
+
+def forget_if_paid(session: Session, worker: Worker) -> bool:
+    """Delete who a worker is who has withdrawn, unless something is owed; whether nothing is known now."""
+    identity = session.get(Identity, worker.id)
+    if identity is None:
+        return True
+    if worker.state != WITHDRAWN or session.scalar(_open(worker.id)):
+        return False
+    session.delete(identity)
+    return True
+
+
+def _open(worker_id: int) -> Select[int]:
+    return select(func.sum(Payment.cents)).where(Payment.worker_id == worker_id, Payment.settled_at.is_(None))
+
+
+def _erase(session: Session, worker_id: int) -> tuple[int, int]:
+    """Delete what a worker said and wrote; how many judgements and texts there were."""
+    erase = update(ProblemRow).where(ProblemRow.author_id == worker_id).values(ERASED)
+    texts = session.execute(erase.returning(ProblemRow.id)).all()
+    votes = session.execute(delete(Vote).where(Vote.worker_id == worker_id).returning(Vote.id)).all()
+    blank: dict[str, Any] = {"fields": {}, "adversary": None, "why_not": WITHDREW}
+    session.execute(update(Submission).where(Submission.worker_id == worker_id).values(blank))
+    leases = select(Lease.id).where(Lease.worker_id == worker_id)
+    session.execute(delete(Draft).where(Draft.lease_id.in_(leases)))
+    for signals in (Event, QuizAttempt):
+        session.execute(delete(signals).where(signals.worker_id == worker_id))
+    return len(votes), len(texts)

@@ -1,0 +1,214 @@
+"""New tasks: topics to write about, gold questions, a dataset for people to solve, and judgements of what comes in.
+
+Preparing a study again adds what the config asks for beyond what is there, and takes nothing away.
+
+With `evaluate`, people are asked as if they were a model: the problems of an existing dataset, whole or distorted. The
+papers only expect people to fail where the text is cut so that nobody could know; here they can be asked.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from winokit.collect.study.config import StudyConfig
+from winokit.collect.study.content import DOMAINS, Topic, place_of, read_gold, read_topics
+from winokit.collect.study.schema import (
+    ASSOCIATIVE,
+    EVALUATE,
+    GOLD,
+    IMPORTED,
+    SWITCHABLE,
+    VALIDATE,
+    VOTES,
+    WRITE,
+    Group,
+    ProblemRow,
+    Task,
+    to_row,
+)
+from winokit.collect.study.voting import clause, switched_text
+from winokit.data.loading import load
+from winokit.errors import BadInput
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.no_cands import no_cands
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.switch import by_label_or_rule
+from winokit.problem import Dataset, Problem
+
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
+DATA = "problems.jsonl"
+ORIGINAL = "original"
+_CUTS: Mapping[str, Callable[[Problem], Problem | str]] = {
+    "no-cands": no_cands,
+    "part-sent": part_sent,
+    "local-context": local_context,
+}
+
+
+def prepare(study: Study) -> None:
+    """Make the tasks that are missing."""
+    kinds = study.config.tasks.kinds
+    with study.store.read() as session:
+        wanted = study.config.tasks.twins if WRITE in kinds else 0
+        lacks_topics = wanted > _count_written(session)
+        lacks_gold, lacks_data = not _has(session, GOLD), not _has(session, IMPORTED)
+    if lacks_topics:
+        _add_topics(study, wanted)
+    if study.config.quality.gold_share and lacks_gold and set(kinds) & set(VOTES):
+        _add_gold(study)
+    if EVALUATE in kinds and lacks_data:
+        _add_evaluation(study)
+
+
+# What is there is asked again under the lock: another process may have been faster.
+def _count_written(session: Session) -> int:
+    return session.scalar(select(func.count()).where(Task.kind == WRITE)) or 0
+
+
+def _has(session: Session, origin: str) -> bool:
+    return session.scalar(select(ProblemRow.id).where(ProblemRow.origin == origin).limit(1)) is not None
+
+
+def _add_topics(study: Study, wanted: int) -> None:
+    topics = read_topics(place_of(study.folder, study.config.topics, "topics.jsonl"))
+    social_share = study.config.tasks.social_share
+    with study.store.write(alone=True) as session:
+        for rank in range(_count_written(session), wanted):
+            domain, social = domain_at(rank, social_share), int(rank * social_share)
+            place = social if domain == DOMAINS[0] else rank - social
+            topic = topic_at(place, domain, topics, study.config.seed)
+            shown = {"topic": topic.topic, "words": list(topic.words)}
+            session.add(Task(kind=WRITE, asked=1, rank=rank, domain=domain, topic=shown))
+
+
+def domain_at(rank: int, social_share: float) -> str:
+    """The domain of the task at a rank: at every rank the share of social ones is as near as can be to what is asked.
+
+    >>> [domain_at(rank, 0.5) for rank in range(4)]
+    ['physical', 'social', 'physical', 'social']
+    """
+    social, physical = DOMAINS
+    return social if int((rank + 1) * social_share) > int(rank * social_share) else physical
+
+
+def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
+    """The topic of a domain's task number `place`: every fitting topic once in a random order, then all in another."""
+    fitting = [topic for topic in topics if topic.fits(domain)] or topics
+    round_, place = divmod(place, len(fitting))
+    order = list(range(len(fitting)))
+    random.Random(f"{seed} {domain} {round_}").shuffle(order)
+    return fitting[order[place]]
+
+
+def _add_gold(study: Study) -> None:
+    gold = read_gold(place_of(study.folder, study.config.gold, "gold.jsonl"))
+    with study.store.write(alone=True) as session:
+        if _has(session, GOLD):
+            return
+        rows = [to_row(problem, GOLD, study.now()) for problem in gold]
+        session.add_all(rows)
+        session.flush()
+        session.add_all(
+            Task(kind=kind, asked=None, rank=row.id, gold=True, problem_id=row.id)
+            for problem, row in zip(gold, rows, strict=True)
+            for kind in study.config.tasks.kinds
+            if gold_answer(problem, kind) is not None
+        )
+
+
+def gold_answer(problem: Problem, kind: str) -> int | None:
+    """What a vote of a kind must be on a gold question, or None where that is not known or cannot be shown."""
+    if kind in (VALIDATE, EVALUATE):
+        return problem.answer
+    label = problem.labels.get(kind)
+    shown = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}.get(kind)
+    if not isinstance(label, bool) or shown is None or shown(problem) is None:
+        return None
+    return int(label)
+
+
+def _add_evaluation(study: Study) -> None:
+    dataset = evaluation_dataset(study.folder, study.config)
+    problems, _ = evaluation_problems(dataset, study.config.evaluate.variants)
+    with study.store.write(alone=True) as session:
+        if _has(session, IMPORTED):
+            return
+        names = dict.fromkeys(problem.group for _, problem in problems if problem.group is not None)
+        groups = {name: Group(name=name, origin=IMPORTED) for name in names}
+        session.add_all(groups.values())
+        session.flush()
+        rows = []
+        for variant, problem in problems:
+            group_id = None if problem.group is None else groups[problem.group].id
+            rows.append(to_row(problem, IMPORTED, study.now(), variant, group_id=group_id))
+        session.add_all(rows)
+        session.flush()
+        session.add_all(_judging_task(EVALUATE, row, study.config.tasks.votes) for row in rows)
+
+
+def add_judgements(session: Session, study: Study, row: ProblemRow, problem: Problem) -> None:
+    """Ask about a new problem whatever the study asks; what cannot be shown is not asked."""
+    can_be_shown = {
+        VALIDATE: True,
+        SWITCHABLE: switched_text(problem) is not None,
+        ASSOCIATIVE: clause(problem) is not None,
+    }
+    for kind, shown in can_be_shown.items():
+        if shown and kind in study.config.tasks.kinds:
+            session.add(_judging_task(kind, row, study.config.tasks.votes))
+
+
+def _judging_task(kind: str, row: ProblemRow, votes: int) -> Task:
+    """So many workers, asked about a problem."""
+    about = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
+    return Task(kind=kind, asked=votes, rank=row.id, problem_id=row.id, **about)
+
+
+def evaluation_dataset(folder: Path, config: StudyConfig) -> Dataset:
+    """The dataset that people are asked about."""
+    place, limit = folder / config.evaluate.data, config.evaluate.limit
+    dataset = load(place if place.exists() else config.evaluate.data)
+    return dataset[:limit] if limit else dataset
+
+
+def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list[tuple[str, Problem]], list[str]]:
+    """(variant, problem) for everything people are asked, and notes on what could not be made.
+
+    A variant's problem has its original's id in `provenance["of"]`, as everywhere.
+    """
+    made: list[tuple[str, Problem]] = []
+    notes: list[str] = []
+    for variant in variants:
+        problems, refused = variant_problems(dataset, variant)
+        made += [(variant, problem) for problem in problems]
+        if refused:
+            why, count = refused.most_common(1)[0]
+            left_out = f"not made of {refused.total():,} of {len(dataset):,} problems"
+            notes.append(f"{variant}: {left_out}, mostly: {why} ({count:,})")
+    if not made:
+        raise BadInput(f"{dataset.card.name}: no problem is left to ask people about: {'; '.join(notes)}")
+    return made, notes
+
+
+def variant_problems(dataset: Dataset, variant: str) -> tuple[list[Problem], Counter[str]]:
+    """The problems of one variant, and how often each reason stood against one."""
+    if variant == ORIGINAL:
+        return list(dataset), Counter()
+    make = by_label_or_rule(dataset) if variant == "switched" else _CUTS[variant]
+    made, refused = [], Counter[str]()
+    for problem in dataset:
+        outcome = "a yes/no judgement" if problem.query is not None else make(problem)
+        if isinstance(outcome, str):
+            refused[outcome] += 1
+        else:
+            made.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
+    return made, refused

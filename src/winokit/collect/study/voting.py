@@ -1,0 +1,139 @@
+"""Judging: what a voter is shown of a problem, and the vote as a form sends it.
+
+No author, no answer, no vote of others, and nothing that tells gold from the rest is shown.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Row
+
+from winokit.collect.study.config import StudyConfig
+from winokit.collect.study.refusals import Incomplete
+from winokit.collect.study.schema import ASSOCIATIVE, EVALUATE, SWITCHABLE, VALIDATE, to_problem
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.switch import switch
+from winokit.problem import Problem
+
+YES_NO = {"yes": True, "no": False}
+UNSURE = "unsure"
+
+
+@dataclass(frozen=True)
+class VoteTask:
+    """A problem to judge. Fields that a kind does not show are None, so that a page cannot show them by mistake."""
+
+    kind: str
+    token: str
+    expires_at: datetime
+    before: str | None
+    after: str | None
+    """The text around the blank; None for `associative`, which shows the clause alone."""
+    pronoun: str | None
+    query: str | None
+    """For a yes/no judgement (SuperGLUE-WSC): does the blank refer to this?"""
+    options: tuple[tuple[int, str], ...]
+    """(value of the form's `choice`, candidate), in an order of this worker's own."""
+    clause: str | None
+    """The clause with the blank: for `associative`, and for the third question of `validate`."""
+    switched: str | None
+    """For `switchable`: the text with the candidates in each other's places."""
+    may_abstain: bool
+    done: int
+    """How many the worker has handed in."""
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """A vote as a form says it."""
+
+    choice: int | None
+    equally_plausible: bool | None = None
+    local_decides: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as they are stored; what was not asked is left out."""
+        asked = {"equally_plausible": self.equally_plausible, "local_decides": self.local_decides}
+        return {"choice": self.choice, **{name: answer for name, answer in asked.items() if answer is not None}}
+
+
+@lru_cache(10_000)
+def clause(problem: Problem) -> str | None:
+    """The clause with the blank, or the words next to it where the text has no joint; None where neither can be cut.
+
+    Trichelair et al. (2018) showed their judges the clause with the pronoun and the two candidates, and no more.
+
+    >>> clause(Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0))
+    'because _ was loose.'
+    """
+    for cut in (part_sent, local_context):
+        part = cut(problem)
+        if not isinstance(part, str):
+            return part.text
+    return None
+
+
+@lru_cache(10_000)
+def switched_text(problem: Problem) -> str | None:
+    """The text with the candidates in each other's places, or None where they cannot change them."""
+    switched = switch(problem)
+    return None if isinstance(switched, str) else switched.text
+
+
+def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
+    """What the holder of a task to judge is shown; `held` is a row of `tasks.held_by`."""
+    problem = to_problem(held)
+    options = list(enumerate(problem.candidates))
+    # An order of the lease's own, the same on every reload: no place on the page is the right one more often.
+    random.Random(held.token).shuffle(options)
+    whole = held.kind != ASSOCIATIVE
+    return VoteTask(
+        held.kind,
+        held.token,
+        held.expires_at,
+        problem.before if whole else None,
+        problem.after if whole else None,
+        problem.pronoun if whole else None,
+        problem.query if whole else None,
+        tuple(options),
+        clause(problem) if held.kind in (VALIDATE, ASSOCIATIVE) else None,
+        switched_text(problem) if held.kind == SWITCHABLE else None,
+        config.evaluate.abstain and held.kind == EVALUATE,
+        held.done,
+    )
+
+
+def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) -> Ballot:
+    """A vote on what was shown; whatever is missing or not among the options is said by field."""
+    wrong: dict[str, str] = {}
+
+    def yes_or_no(name: str) -> bool | None:
+        answer = YES_NO.get(str(fields.get(name, "")))
+        if answer is None:
+            wrong[name] = "please choose yes or no"
+        return answer
+
+    if held.kind in (SWITCHABLE, ASSOCIATIVE):
+        ballot = Ballot(int(yes_or_no("choice") or False))
+    else:
+        choice = str(fields.get("choice", ""))
+        places = {str(place): place for place in range(len(held.candidates))}
+        may_abstain = config.evaluate.abstain and held.kind == EVALUATE
+        if choice not in places and not (may_abstain and choice == UNSURE):
+            wrong["choice"] = "please choose one of the answers"
+        plausible = local = None
+        if held.kind == VALIDATE:
+            plausible = yes_or_no("equally_plausible")
+            # Where no clause can be cut out, the page has nothing to ask about.
+            local = None if clause(to_problem(held)) is None else yes_or_no("local_decides")
+        ballot = Ballot(places.get(choice), plausible, local)
+    if wrong:
+        raise Incomplete(wrong)
+    return ballot
