@@ -24,7 +24,10 @@ import torch
 import transformers
 
 from winokit.data.loading import load
-from winokit.methods.formalizations import Formalization, cases, encode, load_network
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.cases import cases
+from winokit.methods.formalizations.inputs import encode
+from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.batches import epoch_steps, padding
 from winokit.methods.training.exam import Exam
 from winokit.methods.training.finetune import training_examples

@@ -13,7 +13,7 @@ import argparse
 from common import Options, Outcome, percent, run, short, table
 
 from winokit.drawing.tables import progress_bar
-from winokit.methods.formalizations import FORMALIZATIONS
+from winokit.methods.formalizations.base import FORMALIZATIONS
 from winokit.methods.training.data import TrainingData, hold_out
 from winokit.methods.training.settings import TrainSettings
 from winokit.results import rows_to_json

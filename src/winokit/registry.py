@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping from names to things of one kind: our own in order of registration, then those of other packages.
+    """A mapping from names to things of one kind: our own in the order they are written, then those of other packages.
 
     Parameters
     ----------

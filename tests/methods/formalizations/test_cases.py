@@ -2,9 +2,8 @@ import pytest
 
 from winokit.data.loading import load
 from winokit.errors import BadInput, MissingExtra, UnknownName
-from winokit.methods.formalizations import FORMALIZATIONS, STYLES, Formalization, cases, training_cases
-from winokit.methods.formalizations.cases import alone
-from winokit.methods.formalizations.noun_chunks import noun_phrases, spans
+from winokit.methods.formalizations.base import FORMALIZATIONS, STYLES, Formalization
+from winokit.methods.formalizations.cases import alone, cases, noun_phrases, spans, training_cases
 from winokit.problem import Dataset, Problem
 
 YES_NO = ("no", "yes")
@@ -156,3 +155,20 @@ def test_a_spec_says_everything_that_differs_from_the_defaults(name, style):
 def test_a_wrong_name_says_what_exists(spec, said):
     with pytest.raises((UnknownName, BadInput), match=said.replace("?", r"\?")):
         Formalization.parse(spec)
+
+
+def test_every_formalization_is_found_under_its_own_name_and_one_alone_reads_the_pronoun():
+    assert [FORMALIZATIONS[name].name for name in FORMALIZATIONS] == list(FORMALIZATIONS)
+    assert [name for name in FORMALIZATIONS if FORMALIZATIONS[name].reads_pronoun] == ["p-span"]
+
+
+def test_another_package_adds_a_formalization_by_an_entry_point(monkeypatch):
+    from importlib.metadata import EntryPoint
+
+    mine = EntryPoint("mine", "winokit.methods.formalizations.mc_sent:MC_SENT", "winokit.formalizations")
+    monkeypatch.setattr(
+        "winokit.registry.entry_points", lambda group: [mine] if group == "winokit.formalizations" else []
+    )
+    monkeypatch.setattr(FORMALIZATIONS, "_things", {})
+    assert list(FORMALIZATIONS)[-1] == "mine"
+    assert Formalization.parse("mine?head=dense").switches["head"] == "dense"

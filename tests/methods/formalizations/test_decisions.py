@@ -3,7 +3,8 @@ import itertools
 import pytest
 
 pytest.importorskip("torch")
-from winokit.methods.formalizations import FORMALIZATIONS, Case, Formalization
+from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
+from winokit.methods.formalizations.cases import Case
 from winokit.methods.metrics.accuracy import expected_accuracy
 from winokit.problem import Problem
 

@@ -4,7 +4,10 @@ import pytest
 
 pytest.importorskip("torch")
 from winokit.errors import BadInput
-from winokit.methods.formalizations import FORMALIZATIONS, Formalization, cases, encode, load_network, save_network
+from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
+from winokit.methods.formalizations.cases import cases
+from winokit.methods.formalizations.inputs import encode
+from winokit.methods.formalizations.network import load_network, save_network
 from winokit.methods.scoring.base import default_scoring
 from winokit.methods.scoring.scorer import score
 from winokit.models.base import Fill, Model

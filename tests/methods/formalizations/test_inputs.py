@@ -1,7 +1,9 @@
 import pytest
 
 pytest.importorskip("torch")
-from winokit.methods.formalizations import Formalization, InputReader, cases, encode
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.cases import cases
+from winokit.methods.formalizations.inputs import InputReader, encode
 from winokit.models.base import TooLong
 from winokit.problem import Dataset, Problem
 

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from winokit.methods.formalizations import FORMALIZATIONS, Formalization, cases, encode, load_network
+from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
+from winokit.methods.formalizations.cases import cases
+from winokit.methods.formalizations.inputs import encode
+from winokit.methods.formalizations.network import load_network
 from winokit.problem import Dataset, Problem
 
 # Two problems, with two options and with three; the right ones are the first and the second.

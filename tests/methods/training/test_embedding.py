@@ -12,7 +12,8 @@ from winokit.cli.main import app
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.methods.formalizations import Formalization, load_network
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.embedding import SentenceParts, embedded, finetuned_features, states
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
@@ -82,7 +83,8 @@ def test_order_and_batches_change_nothing(bert, unseen):
 
 
 def embedded_examples(dataset, network):
-    from winokit.methods.formalizations import cases, encode
+    from winokit.methods.formalizations.cases import cases
+    from winokit.methods.formalizations.inputs import encode
 
     return encode(cases(dataset, network.formalization), network.formalization, network.reader)
 

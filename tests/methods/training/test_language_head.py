@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from winokit.errors import BadInput
-from winokit.methods.formalizations import Formalization, load_network
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.network import load_network
 
 RUNS = Path(__file__).parents[3] / "runs"
 TEXT = "Jim lent the book to Bill because he was glad.\n\nKevin asked for it since he had left home.\n\n"

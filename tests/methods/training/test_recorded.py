@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from winokit.data.loading import load
-from winokit.methods.formalizations import Formalization, load_network
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import finetune, training_examples
 from winokit.methods.training.recorded import LENGTH, ROWS, RecordedStepper, filled_up

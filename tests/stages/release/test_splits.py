@@ -325,7 +325,7 @@ def test_settings_are_checked_when_made():
 
 def test_the_names_of_formalizations_are_those_that_can_be_trained():
     pytest.importorskip("torch")
-    from winokit.methods.formalizations import FORMALIZATIONS as TRAINED
+    from winokit.methods.formalizations.base import FORMALIZATIONS as TRAINED
 
     assert set(FORMALIZATIONS) == set(TRAINED)
 

@@ -1,4 +1,4 @@
-"""What a formalization is: a problem becomes inputs, a head turns them into a number an option, then loss and decision.
+"""What a formalization is: a problem becomes inputs, a head gives each option a number, then loss and decision.
 
 The six are those of Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020),
 https://arxiv.org/abs/2010.04043. Paper and released code disagree in places; where they do there is a switch, written
@@ -69,26 +69,35 @@ class Definition:
     about: str
     input: Input
     head: Callable[[Any, Switches], Module]
-    """From the encoder's configuration to a module: encoder and batch in, a number an option out."""
+    """From the encoder's configuration to a module: encoder and batch in, numbers of shape (options,) out."""
     loss: Callable[[Tensor, Batch, Switches], Loss]
     decide: Callable[[Case, Sequence[float], Switches], tuple[float, ...] | str]
-    """From a number an option to a score a candidate, or why there is none."""
+    """From the numbers of a case's options to one score per candidate, or why there are none."""
     pointwise: bool = False
     """Whether each option trains by itself, with the others elsewhere in the epoch."""
     compares: bool = True
     """Whether a decision looks at more than one option."""
     guesses: bool = False
     """Whether it needs the model's language-modelling head."""
+    reads_pronoun: bool = False
+    """Whether the text is read as it stands; the others put an option where the pronoun was."""
     switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Switches and their values, the default first; `NUMBER` and a default for numbers, nothing for free text."""
 
 
-FORMALIZATIONS: Registry[Definition] = Registry("formalization")
-
-
-def register(definition: Definition) -> Definition:
-    """Add a formalization to the registry."""
-    return FORMALIZATIONS.register(definition.name)(definition)
+FORMALIZATIONS: Registry[Definition] = Registry(
+    "formalization",
+    group="winokit.formalizations",
+    homes={
+        "mc-mlm": "winokit.methods.formalizations.mc_mlm:MC_MLM",
+        "mc-sent": "winokit.methods.formalizations.mc_sent:MC_SENT",
+        "mc-sent-no-pair-loss": "winokit.methods.formalizations.mc_sent_no_pair_loss:MC_SENT_NO_PAIR_LOSS",
+        "mc-sent-no-softmax": "winokit.methods.formalizations.mc_sent_no_softmax:MC_SENT_NO_SOFTMAX",
+        "p-sent": "winokit.methods.formalizations.p_sent:P_SENT",
+        "p-span": "winokit.methods.formalizations.p_span:P_SPAN",
+    },
+)
+"""The six, each in its own file, and those of other packages."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +121,8 @@ class Formalization:
                 raise UnknownName(f"switch of {name!r}", switch, [*definition.switches, "style"])
         # A style speaks of every formalization: what this one has no switch or no such value for is not meant for it.
         styled = {key: value for key, value in STYLES[style].items() if value in definition.switches.get(key, ())}
-        return cls(
-            definition, {**defaults(definition), **styled, **{key: _checked(name, key, asked[key]) for key in asked}}
-        )
+        chosen = {key: _checked(definition, key, value) for key, value in asked.items()}
+        return cls(definition, {**defaults(definition), **styled, **chosen})
 
     @property
     def name(self) -> str:
@@ -131,25 +139,20 @@ class Formalization:
 
 def defaults(definition: Definition) -> dict[str, str]:
     """The switches as they stand when nobody says otherwise."""
-    return {key: _default(key, values) for key, values in definition.switches.items()}
+    lists = {key: [value for value in values if value not in NUMBER] for key, values in definition.switches.items()}
+    return {key: values[0] if values else "siblings" for key, values in lists.items()}
 
 
-def _default(key: str, values: tuple[str, ...]) -> str:
-    if not values:
-        return "siblings"
-    return values[1] if values[:1] == NUMBER else values[0]
-
-
-def _checked(name: str, key: str, value: str) -> str:
-    known = FORMALIZATIONS[name].switches[key]
+def _checked(definition: Definition, key: str, value: str) -> str:
+    known = definition.switches[key]
     if known[:1] == NUMBER:
         try:
             number = float(value)
         except ValueError:
             number = math.nan
         if not (number >= 0 and math.isfinite(number)):
-            raise BadInput(f"{name}?{key}: a number, 0 or more, expected, found {value!r}")
+            raise BadInput(f"{definition.name}?{key}: a number, 0 or more, expected, found {value!r}")
         return str(number)
     if known and value not in known:
-        raise UnknownName(f"{key} of {name!r}", value, known)
+        raise UnknownName(f"{key} of {definition.name!r}", value, known)
     return value

@@ -2,8 +2,12 @@
 
 A problem with candidates is its own case. A yes/no judgement (SuperGLUE-WSC) asks about one span, the query; to be
 compared with something it needs rivals, which the dataset does not name. They come from its siblings, the judgements
-about the same pronoun of the same sentence, or from a spaCy model's noun phrases (`noun_chunks.py`), as Liu et al.
-mined them. Labels of siblings are used in training only.
+about the same pronoun of the same sentence, or from a spaCy model's noun phrases, as Liu et al. mined them. Labels of
+siblings are used in training only.
+
+Noun phrases are noun chunks and runs of nouns or of names, pronouns left out, and whatever overlaps with the query. We
+compare whole words ("he" does not exclude "the heart") and keep the order of the text, where Liu et al.'s code changes
+it from run to run.
 """
 
 from __future__ import annotations
@@ -11,14 +15,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cache
+from importlib import import_module
+from itertools import groupby
+from typing import Any, TypeAlias
 
+from winokit.errors import BadInput, MissingExtra
 from winokit.methods.formalizations.base import Formalization
 from winokit.problem import Dataset, Problem
+from winokit.text.mentions import core, occurrences
 
 Rivals: TypeAlias = Callable[[Problem], tuple[str, ...]]
 """From a judgement to the spans its query is compared with."""
 YES = 1
+NOUNS = ("NOUN", "PROPN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +65,19 @@ def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list
     if formalization.definition.pointwise:
         one_each = formalization.switches.get("trains") == "groups"
         trained = [members[0] for members in siblings(dataset).values()] if one_each else list(dataset)
-        return [_case(problem, lambda one: ()) for problem in trained], _left_out(dataset, trained)
+        note = f"{len(trained):,} of {len(dataset):,} problems train: of yes/no judgements one for each pronoun"
+        notes = [note] if len(trained) < len(dataset) else []
+        return [_case(problem, lambda one: ()) for problem in trained], notes
     rivals = rivals_of(dataset, formalization)
     choices = [_case(problem, rivals) for problem in dataset if problem.query is None]
     judged = [members for members in siblings(dataset).values() if members[0].query is not None]
-    found = [_judged(members, rivals, formalization.switches["trains"]) for members in judged]
-    kept = [case for some in found for case in some if case.gold is not None and len(case.options) > 1]
+    trains = formalization.switches["trains"]
+    compared = [case for members in judged for case in _judged(members, rivals, trains)]
+    kept = [case for case in compared if case.gold is not None and len(case.options) > 1]
     count = sum(map(len, judged))
-    notes = [f"{len(kept):,} of {count:,} judgements train {formalization.name}: {_rule(formalization)}"] * bool(count)
+    which = "whose query is right" if trains == "right" else "one for each pronoun"
+    rule = f"those {which}, where there is a rival to compare with"
+    notes = [f"{len(kept):,} of {count:,} judgements train {formalization.name}: {rule}"] if count else []
     return [*choices, *kept], notes
 
 
@@ -85,8 +100,6 @@ def rivals_of(dataset: Dataset, formalization: Formalization) -> Rivals:
     """Where a formalization's rivals come from."""
     source = formalization.switches["rivals"]
     if source != "siblings":
-        from winokit.methods.formalizations.noun_chunks import noun_phrases
-
         return noun_phrases(source)
     asked = {
         (problem.before, problem.pronoun, problem.after): [one.query or "" for one in members]
@@ -132,12 +145,46 @@ def _judged(members: Sequence[Problem], rivals: Rivals, trains: str) -> list[Cas
     return [Case(first, options, tuple(option.casefold() == right.casefold() for option in options))]
 
 
-def _left_out(dataset: Dataset, trained: Sequence[Problem]) -> list[str]:
-    if len(trained) == len(dataset):
-        return []
-    return [f"{len(trained):,} of {len(dataset):,} problems train: of yes/no judgements one for each pronoun"]
+def noun_phrases(name: str) -> Rivals:
+    """The noun phrases a spaCy model finds in a judgement's sentence, its query aside."""
+    language = _language(name)
+    found = cache(lambda text: spans(language(text)))
+
+    def of(problem: Problem) -> tuple[str, ...]:
+        query = problem.query or ""
+        return without(query, [span for span in found(problem.sentence) if not _overlap(span, query)])
+
+    return of
 
 
-def _rule(formalization: Formalization) -> str:
-    what = "whose query is right" if formalization.switches["trains"] == "right" else "one for each pronoun"
-    return f"those {what}, where there is a rival to compare with"
+def spans(doc: Any) -> list[str]:
+    """Noun chunks and runs of nouns or names, in order of place, those made of pronouns alone left out."""
+    chunks = {(chunk.start, chunk.end) for chunk in doc.noun_chunks}
+    for kind, run in groupby(doc, key=lambda token: token.pos_):
+        if kind in NOUNS:
+            tokens = list(run)
+            chunks.add((tokens[0].i, tokens[-1].i + 1))
+    return [
+        doc[start:end].text
+        for start, end in sorted(chunks)
+        if not all(token.pos_ == "PRON" for token in doc[start:end])
+    ]
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one is part of the other, word by word."""
+    return bool(occurrences(one, core(other)) or occurrences(other, core(one)))
+
+
+def _language(name: str) -> Any:
+    try:
+        spacy = import_module("spacy")
+    except ImportError:
+        raise MissingExtra("rivals from noun phrases", "nlp") from None
+    try:
+        return spacy.load(name)
+    except OSError:
+        raise BadInput(
+            f"rivals={name}: no such spaCy model is installed; `python -m spacy download en_core_web_sm` gets one, "
+            "and rivals=siblings needs none"
+        ) from None

@@ -1,4 +1,4 @@
-"""From what the encoder makes of a batch to one number an option.
+"""From what the encoder makes of a batch to one number per option, and from these to the losses that several share.
 
 `FirstToken` and `Spans` are linear layers on the encoder's last states, without dropout or a layer between, as in Liu
 et al.'s code; `head=dense` is allenai/winogrande's for RoBERTa: dropout, dense, tanh, dropout, linear. `MaskedWords`
@@ -8,12 +8,14 @@ precision: options that differ by less than bfloat16 can tell would all be ties.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from winokit.methods.formalizations.base import Switches
+from winokit.methods.formalizations.base import Loss, Switches
 from winokit.methods.formalizations.batch import NOWHERE, Batch
 from winokit.models.hf_masked import only_at
 
@@ -33,7 +35,7 @@ class FirstToken(nn.Module):
             self.layers = linear
 
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
-        """A number an option."""
+        """Numbers of shape (options,)."""
         first = encoder(**batch.texts).last_hidden_state[:, 0]
         return in_float32(self.layers, first[batch.row])
 
@@ -46,7 +48,7 @@ class Spans(nn.Module):
         self.layers = nn.Linear(3 * config.hidden_size, 1)
 
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
-        """A number an option."""
+        """Numbers of shape (options,)."""
         states = encoder(**batch.texts).last_hidden_state[batch.row]
         found = batch.places != NOWHERE
         at = batch.places.clamp(min=0).flatten(1).unsqueeze(-1).expand(-1, -1, states.shape[-1])
@@ -65,7 +67,7 @@ class MaskedWords(nn.Module):
         """Whether the language-modelling head may be given the masked positions only; told when a model is loaded."""
 
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
-        """A number an option."""
+        """Numbers of shape (options,)."""
         found = batch.tokens != NOWHERE
         rows = batch.row.unsqueeze(-1).expand_as(batch.tokens)
         places, tokens = batch.places[:, 0].clamp(min=0), batch.tokens.clamp(min=0)
@@ -87,7 +89,20 @@ class MaskedWords(nn.Module):
 
 
 def in_float32(layers: nn.Module, states: Tensor) -> Tensor:
-    """A number a state, computed in float32."""
+    """One number per state, computed in float32."""
     with torch.autocast(states.device.type, enabled=False):
         numbers: Tensor = layers(states.float()).squeeze(-1)
     return numbers
+
+
+def softmax(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
+    """Cross entropy of the right option against all options of its case."""
+    # (cases, options); minus infinity where a case has fewer options than others
+    table = torch.full((batch.cases, batch.widest), -math.inf, device=numbers.device, dtype=numbers.dtype)
+    table = table.index_put((batch.case, batch.column), numbers)
+    return functional.cross_entropy(table, batch.gold, reduction="sum"), batch.cases
+
+
+def binary(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
+    """Binary cross entropy of each option, right or wrong by itself."""
+    return functional.binary_cross_entropy_with_logits(numbers, batch.right, reduction="sum"), len(numbers)

@@ -30,7 +30,13 @@ from winokit.text.mentions import core, occurrences
 
 SUBSTITUTION = {"substitution": ("auto", "literal", "natural", "verbatim")}
 """How an option goes into the blank (`transforms.substitute`); `verbatim` changes nothing: "his" becomes "Bill"."""
-SEPARATION = {"separator": ("before", "after"), "separators": ("own", "1", "2")}
+SENTENCE_SWITCHES = {
+    "separator": ("before", "after"),
+    "separators": ("own", "1", "2"),
+    **SUBSTITUTION,
+    "head": ("linear", "dense"),
+}
+"""Switches of formalizations that read whole sentences."""
 CHUNK = 4096
 """Texts tokenised at a time."""
 

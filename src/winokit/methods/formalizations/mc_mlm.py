@@ -17,18 +17,17 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from winokit.methods.formalizations.base import COMPARING, NUMBER, Definition, Loss, Switches, register
+from winokit.methods.formalizations.base import COMPARING, NUMBER, Definition, Loss, Switches
 from winokit.methods.formalizations.batch import Batch
 from winokit.methods.formalizations.decisions import highest
-from winokit.methods.formalizations.heads import MaskedWords
+from winokit.methods.formalizations.heads import MaskedWords, softmax
 from winokit.methods.formalizations.inputs import MASKED, SUBSTITUTION
-from winokit.methods.formalizations.losses import softmax
 
 
 def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
     """Cross entropy over the options, or the margin loss."""
     if switches["loss"] == "softmax":
-        return softmax(numbers, batch)
+        return softmax(numbers, batch, switches)
     return margin(numbers, batch, float(switches["alpha"]), float(switches["beta"]))
 
 
@@ -41,23 +40,21 @@ def margin(numbers: Tensor, batch: Batch, alpha: float, beta: float) -> Loss:
     return alpha * penalty.sum() - right.sum(), batch.cases
 
 
-register(
-    Definition(
-        "mc-mlm",
-        "a softmax over how likely each option is in the masked blank; loss=margin for Kocijan et al.'s",
-        MASKED,
-        MaskedWords,
-        loss,
-        highest,
-        guesses=True,
-        switches={
-            **SUBSTITUTION,
-            "reduce": ("mean", "sum"),
-            "head": ("pretrained", "fresh"),
-            "loss": ("softmax", "margin"),
-            "alpha": (*NUMBER, "10.0"),
-            "beta": (*NUMBER, "0.4"),
-            **COMPARING,
-        },
-    )
+MC_MLM = Definition(
+    "mc-mlm",
+    "a softmax over how likely each option is in the masked blank; loss=margin for Kocijan et al.'s",
+    MASKED,
+    MaskedWords,
+    loss,
+    highest,
+    guesses=True,
+    switches={
+        **SUBSTITUTION,
+        "reduce": ("mean", "sum"),
+        "head": ("pretrained", "fresh"),
+        "loss": ("softmax", "margin"),
+        "alpha": (*NUMBER, "10.0"),
+        "beta": (*NUMBER, "0.4"),
+        **COMPARING,
+    },
 )

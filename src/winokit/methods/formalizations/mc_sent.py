@@ -6,29 +6,17 @@ One thing of WinoGrande's code is left out: it tokenises context and option apar
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from winokit.methods.formalizations.base import COMPARING, Definition, Loss, Switches, register
-from winokit.methods.formalizations.batch import Batch
+from winokit.methods.formalizations.base import COMPARING, Definition
 from winokit.methods.formalizations.decisions import highest
-from winokit.methods.formalizations.heads import FirstToken
-from winokit.methods.formalizations.inputs import SENTENCES, SEPARATION, SUBSTITUTION
-from winokit.methods.formalizations.losses import softmax
+from winokit.methods.formalizations.heads import FirstToken, softmax
+from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 
-
-def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
-    """Cross entropy over the options."""
-    return softmax(numbers, batch)
-
-
-register(
-    Definition(
-        "mc-sent",
-        "a softmax over the first tokens of the filled texts",
-        SENTENCES,
-        FirstToken,
-        loss,
-        highest,
-        switches={**SEPARATION, **SUBSTITUTION, "head": ("linear", "dense"), **COMPARING},
-    )
+MC_SENT = Definition(
+    "mc-sent",
+    "a softmax over the first tokens of the filled texts",
+    SENTENCES,
+    FirstToken,
+    softmax,
+    highest,
+    switches={**SENTENCE_SWITCHES, **COMPARING},
 )

@@ -6,36 +6,18 @@ code keeps all for this one, whose loss sees the query only, and so do we (`trai
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from winokit.methods.formalizations.base import COMPARING, Definition, Loss, Switches, register
-from winokit.methods.formalizations.batch import Batch
+from winokit.methods.formalizations.base import COMPARING, Definition
 from winokit.methods.formalizations.decisions import highest
-from winokit.methods.formalizations.heads import FirstToken
-from winokit.methods.formalizations.inputs import SENTENCES, SEPARATION, SUBSTITUTION
-from winokit.methods.formalizations.losses import binary
+from winokit.methods.formalizations.heads import FirstToken, binary
+from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 
-
-def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
-    """Binary cross entropy of each filled text."""
-    return binary(numbers, batch)
-
-
-register(
-    Definition(
-        "mc-sent-no-pair-loss",
-        "P-Sent's training; the option with the highest number wins",
-        SENTENCES,
-        FirstToken,
-        loss,
-        highest,
-        pointwise=True,
-        switches={
-            **SEPARATION,
-            **SUBSTITUTION,
-            "head": ("linear", "dense"),
-            **COMPARING,
-            "trains": ("all", "groups"),
-        },
-    )
+MC_SENT_NO_PAIR_LOSS = Definition(
+    "mc-sent-no-pair-loss",
+    "P-Sent's training; the option with the highest number wins",
+    SENTENCES,
+    FirstToken,
+    binary,
+    highest,
+    pointwise=True,
+    switches={**SENTENCE_SWITCHES, **COMPARING, "trains": ("all", "groups")},
 )

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from winokit.methods.formalizations.base import Definition, Loss, Switches, register
-from winokit.methods.formalizations.batch import Batch
+from winokit.methods.formalizations.base import Definition
 from winokit.methods.formalizations.decisions import JUDGING, judged
-from winokit.methods.formalizations.heads import FirstToken
-from winokit.methods.formalizations.inputs import SENTENCES, SEPARATION, SUBSTITUTION
-from winokit.methods.formalizations.losses import binary
+from winokit.methods.formalizations.heads import FirstToken, binary
+from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 
-
-def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
-    """Binary cross entropy of each filled text."""
-    return binary(numbers, batch)
-
-
-register(
-    Definition(
-        "p-sent",
-        "is the filled text right? first token -> right or wrong",
-        SENTENCES,
-        FirstToken,
-        loss,
-        judged,
-        pointwise=True,
-        compares=False,
-        switches={**SEPARATION, **SUBSTITUTION, "head": ("linear", "dense"), **JUDGING},
-    )
+P_SENT = Definition(
+    "p-sent",
+    "is the filled text right? first token -> right or wrong",
+    SENTENCES,
+    FirstToken,
+    binary,
+    judged,
+    pointwise=True,
+    compares=False,
+    switches={**SENTENCE_SWITCHES, **JUDGING},
 )

@@ -18,9 +18,10 @@ import torch
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.formalizations import Encoded, Formalization, Network, cases, encode, open_network
-from winokit.methods.formalizations.inputs import SENTENCES, InputOption, InputRow
-from winokit.methods.formalizations.network import BUDGET_ELSEWHERE, BUDGET_ON_CPU
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.cases import cases
+from winokit.methods.formalizations.inputs import SENTENCES, Encoded, InputOption, InputRow, encode
+from winokit.methods.formalizations.network import BUDGET_ELSEWHERE, BUDGET_ON_CPU, Network, open_network
 from winokit.methods.scoring.features import FeatureKind
 from winokit.methods.training.data import TrainingData, hold_out
 from winokit.methods.training.finetune import TrainOutcome, finetune, folder_settings

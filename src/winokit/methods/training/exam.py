@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from winokit.methods.formalizations import Network, cases, encode
-from winokit.methods.formalizations.cases import alone
+from winokit.methods.formalizations.cases import alone, cases
+from winokit.methods.formalizations.inputs import encode
+from winokit.methods.formalizations.network import Network
 from winokit.methods.metrics.accuracy import abstained, chance, credit, majority_class
 from winokit.methods.metrics.groups import all_right, all_right_chance, complete_groups, group_accuracy
 from winokit.methods.metrics.intervals import share

@@ -22,17 +22,10 @@ import torch
 import winokit
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
-from winokit.methods.formalizations import (
-    Encoded,
-    Formalization,
-    Network,
-    encode,
-    load_network,
-    open_network,
-    save_network,
-)
-from winokit.methods.formalizations import training_cases as cases_to_train_on
-from winokit.methods.formalizations.network import ABOUT, remembered
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.cases import training_cases as cases_to_train_on
+from winokit.methods.formalizations.inputs import Encoded, encode
+from winokit.methods.formalizations.network import ABOUT, Network, load_network, open_network, remembered, save_network
 from winokit.methods.metrics.accuracy import chance
 from winokit.methods.metrics.groups import complete_groups, group_accuracy_chance
 from winokit.methods.scoring.scorer import Prediction, write_predictions

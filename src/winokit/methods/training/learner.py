@@ -18,7 +18,8 @@ from typing import Any
 import torch
 
 from winokit.errors import BadInput
-from winokit.methods.formalizations import Encoded, Network
+from winokit.methods.formalizations.inputs import Encoded
+from winokit.methods.formalizations.network import Network
 from winokit.methods.training.batches import planned
 from winokit.methods.training.checkpoint import (
     NAME,

@@ -17,8 +17,8 @@ import torch
 from torch.nn.functional import pad
 from torch.overrides import TorchFunctionMode
 
-from winokit.methods.formalizations import Batch, Network
-from winokit.methods.formalizations.batch import NOWHERE
+from winokit.methods.formalizations.batch import NOWHERE, Batch
+from winokit.methods.formalizations.network import Network
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.stepper import Stepper
 from winokit.models.hf import out_of_memory

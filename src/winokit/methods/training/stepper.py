@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch.nn.utils import clip_grad_norm_
 
-from winokit.methods.formalizations import Batch, Network
+from winokit.methods.formalizations.batch import Batch
+from winokit.methods.formalizations.network import Network
 from winokit.methods.training.optimiser import autocast, lower_precision, optimiser
 from winokit.methods.training.settings import TrainSettings
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import torch
 
 from winokit.errors import WinokitError
-from winokit.methods.formalizations import Encoded, Network
+from winokit.methods.formalizations.inputs import Encoded
+from winokit.methods.formalizations.network import Network
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset
 from winokit.results import ABOVE, FLOOR, Metric, stands

@@ -13,7 +13,8 @@ from typing import Any
 
 import winokit
 from winokit.files import write_whole
-from winokit.methods.formalizations import Formalization, load_network
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.network import load_network
 from winokit.methods.scoring.scorer import write_predictions
 from winokit.methods.training.exam import Exam, rows
 from winokit.methods.training.finetune import PREDICTIONS, RESULTS, TrainOutcome

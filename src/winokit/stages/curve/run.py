@@ -280,7 +280,7 @@ def restart_seed(seed: int, restart: int) -> int:
 
 def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSettings, out: Path) -> Iterator[CurveJob]:
     """Every point, the smallest sizes first, so that there is something to look at early."""
-    from winokit.methods.formalizations import Formalization
+    from winokit.methods.formalizations.base import Formalization
 
     specs = {name: Formalization.parse(name).spec for name in design.formalization}
     if len(set(specs.values())) < max(1, len(design.formalization)):

@@ -106,7 +106,7 @@ def search(
         The same number gives the same scores to the bit, whatever the workers.
     """
     need_training("search", "optuna")
-    from winokit.methods.formalizations import FORMALIZATIONS, Formalization
+    from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
     from winokit.stages.search.findings import search_findings
     from winokit.stages.search.local import TrialCrew, engine_of
     from winokit.stages.search.page import write_search_page

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from winokit.methods.formalizations.base import Formalization
 from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.training.finetune import PREDICTIONS, TrainOutcome
 from winokit.results import Detail, Metric
 from winokit.stages.transfer.selection import NamedData, TransferTarget
 
-READS_PRONOUN = ("p-span",)
-"""Formalizations that leave the pronoun where it is."""
 SUBSETS = {"accuracy": "all", "groups": "complete"}
 """The subsets of an audit's rows."""
 
@@ -58,7 +57,7 @@ def cell_of(
         choices = [json.loads(line)["prediction"] for line in path.read_text("utf-8").splitlines()]
         like = found[0]
         head = RowHead(like.dataset, like.model, like.scoring, like.formalization, about)
-        note = None if like.scoring.partition("?")[0] in READS_PRONOUN else BLIND
+        note = None if Formalization.parse(like.scoring).definition.reads_pronoun else BLIND
         columns = MetricColumns(test.data, choices, clusters_by_id(test.data))
         answered = [row for row, problem in enumerate(test.data) if problem.answer is not None]
         found += gender_rows(head, columns.take(answered), note)

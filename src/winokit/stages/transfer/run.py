@@ -22,7 +22,7 @@ from typing import Any
 import winokit
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.methods.formalizations import Formalization
+from winokit.methods.formalizations.base import Formalization
 from winokit.methods.overlap import said
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import RESULTS, TrainOutcome, finetune
