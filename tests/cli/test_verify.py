@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from support import small
 from typer.testing import CliRunner
 
-from winokit.cli.verify import verify
+from winokit.cli.main import app
 from winokit.errors import BadInput
 
 
@@ -18,9 +17,7 @@ def release(tmp_path) -> Path:
 
 
 def run(*arguments: object):
-    app = typer.Typer()
-    app.command()(verify)
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, ["verify", *(str(argument) for argument in arguments)])
 
 
 def test_a_release_as_it_should_be_returns_0(release):

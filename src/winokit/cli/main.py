@@ -114,9 +114,12 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         "winokit.cli.transfer:transfer",
         "Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.",
     ),
-    "release": ("winokit.cli.release:release", "Make a benchmark of filtered twins that others can use."),
+    "release": (
+        Verb("winokit.stages.evolve.run:release", "winokit.stages.release.table", "making the release"),
+        "Make a benchmark of filtered twins that others can use.",
+    ),
     "verify": (
-        "winokit.cli.verify:verify",
+        Verb("winokit.stages.release.verify:verify", "winokit.stages.release.verify", "verifying"),
         "Verify a release: its files by their hashes, and what must hold of any release.",
     ),
     "grade": (

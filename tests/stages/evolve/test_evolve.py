@@ -4,31 +4,30 @@ import html
 import inspect
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support import small
 
-from winokit.cli.release import release as cli_release
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.evolve.answers import EvolveAnswers, answers_of
-from winokit.stages.evolve.next_version import Predecessor
+from winokit.stages.evolve.evolution import EvolveSettings, evolve
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
-from winokit.stages.evolve.preparing import EvolveModels, evolved
-from winokit.stages.evolve.run import EvolveSettings, evolve
-from winokit.stages.evolve.solved import is_solved, solved_beyond_chance
+from winokit.stages.evolve.run import evolved
+from winokit.stages.evolve.run import release as verb
+from winokit.stages.evolve.solved import EvolveAnswers, answers_of, is_solved, solved_beyond_chance
 from winokit.stages.release.draws import Draws
 from winokit.stages.release.hidden import hidden_folder
 from winokit.stages.release.lineage import read_lineage, write_lineage
-from winokit.stages.release.manifest import verify
-from winokit.stages.release.reading import read_release
-from winokit.stages.release.run import release as write_release
+from winokit.stages.release.rows import read_release
+from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseSettings
+from winokit.stages.release.verify import verify
 
 NEXT = EvolveSettings("2.0")
 
@@ -117,16 +116,15 @@ def test_a_majority_must_be_one_and_all_means_all(release, new):
     assert len(most.retire) > len(solved_beyond_chance(asked, models).retire)
     for wrong in (0.5, 0.0, 1.1):
         with pytest.raises(BadInput, match="majority"):
-            solved_beyond_chance(asked, models, majority=wrong)
+            EvolveSettings(majority=wrong)
     for wrong in (0, 1.1, float("nan")):
-        with pytest.raises(BadInput, match="an alpha above 0 and at most 1"):
+        with pytest.raises(BadInput, match="alpha: 1 or less and a number above 0"):
             EvolveSettings("2.0", alpha=wrong)
 
 
 def test_every_door_has_the_same_alpha():
-    command = inspect.signature(cli_release).parameters["alpha"].default
-    library = inspect.signature(solved_beyond_chance).parameters["alpha"].default
-    assert command == library == EvolveSettings("2.0").alpha == Predecessor(Path("v1"), EvolveModels([])).alpha
+    defaults = [inspect.signature(door).parameters["alpha"].default for door in (verb, solved_beyond_chance)]
+    assert {*defaults, EvolveSettings("2.0").alpha} == {0.05}
 
 
 def test_models_that_guess_as_one_are_not_taken_for_several(release, new):
@@ -149,7 +147,8 @@ def test_the_draw_does_not_depend_on_the_order_of_the_file(release, new):
 
 def test_every_problem_has_a_place_and_a_past(release, new):
     pool = pool_of(release, new)
-    kept, removed, lineage, fixed = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT).outcome
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
+    kept, removed, lineage, fixed = evolution.kept, evolution.removed, evolution.lineage, evolution.fixed
     rows = {row["id"]: row for row in lineage}
     assert set(rows) == {p.id for p in pool.problems}
     gone = {name for name, row in rows.items() if row["status"] == "retired"}
@@ -267,7 +266,7 @@ def test_the_page_says_that_falling_scores_are_by_construction(second):
     solved = json.loads((hidden_folder(folder) / "evolution.json").read_text())["solved"]
     assert [one["split"] for one in solved] == ["dev", "new", "test"]
     assert sum(one["turned"] for one in solved) > 0
-    assert [f.dataset for f in verify(folder) if f.check == "files"] == []
+    assert [f.dataset for f in verify(folder).findings if f.check == "files"] == []
 
 
 def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_less_often(release, new):
@@ -357,26 +356,26 @@ def answers(release, tmp_path) -> tuple[Dataset, Path]:
 
 def test_one_call_asks_models_and_files(release, answers):
     offered, path = answers
-    evolution = evolved(release, offered, EvolveModels([str(path)], watched=["random"]), NEXT)
+    evolution = evolved(offered, replace(NEXT, previous=release, against=(str(path),), watch=("random",)))
     assert len(evolution.solved.retire) > 50
     assert {fare.model: fare.against for fare in evolution.fares if fare.version == "2.0"} == {
         "able": True,
         "random": False,
     }
     with pytest.raises(BadInput, match="random is named twice"):
-        evolved(release, offered, EvolveModels(["random", "random"]), NEXT)
+        evolved(offered, replace(NEXT, previous=release, against=("random", "random")))
 
 
 def test_a_version_becomes_a_release_that_verifies_and_evolves_again(release, answers, tmp_path):
     offered, path = answers
-    evolution = evolved(release, offered, EvolveModels([str(path)]), NEXT)
-    kept, removed, _, fixed = evolution.outcome
+    evolution = evolved(offered, replace(NEXT, previous=release, against=(str(path),)))
+    kept, removed, fixed = evolution.kept, evolution.removed, evolution.fixed
     made = ReleaseSettings(name="small", version="2.0", singles=True)
     out = write_release(
         kept, tmp_path / "v2", removed=removed, settings=made, fixed=fixed, lineage=evolution.placed
     ).folder
     write_evolution(evolution, out)
-    assert [finding for finding in verify(out) if finding.warns] == []
+    assert [finding for finding in verify(out).findings if finding.warns] == []
     before, now = read_release(release), read_release(out)
     trained = {p.id for name, part in before.items() if name.startswith("train") for p in part}
     assert trained.isdisjoint(p.id for name in ("dev", "test") for p in now[name])

@@ -4,11 +4,8 @@ import pytest
 
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.stages.evolve.next_version import Predecessor, release_next
-from winokit.stages.evolve.preparing import EvolveModels
-from winokit.stages.release.manifest import verify
-from winokit.stages.release.run import release
-from winokit.stages.release.settings import ReleaseSettings
+from winokit.stages.evolve.run import release
+from winokit.stages.release.verify import verify
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
@@ -18,52 +15,49 @@ pytest.importorskip("mlcroissant")
 def two_versions(tmp_path_factory):
     folder, data = tmp_path_factory.mktemp("versions"), load("open")
     early = set(list(data.groups)[:150])
-    first = release(data.filter(lambda p: p.group in early), folder / "v1", settings=ReleaseSettings(name="open-wino"))
-    before = Predecessor(first.folder, EvolveModels(["random"]))
+    first = release(data.filter(lambda p: p.group in early), out=folder / "v1", name="open-wino")
     more = data.filter(lambda p: p.group not in early)
-    return first, release_next(before, folder / "v2", kept=more, settings=ReleaseSettings(version="2.0", seed=4))
+    return first, release(more, out=folder / "v2", previous=first.folder, against=["random"], version="2.0", seed=4)
 
 
 def test_what_was_in_a_split_stays_there_and_new_problems_join(two_versions):
     first, second = two_versions
-    where = second.release.contents.where
+    where = second.contents.where
     assert all(where[name] == split for name, split in first.contents.where.items() if name in where)
     assert len(where) > len(first.contents.where)
-    assert {p.id for p in second.release.contents.files["test"]} > {p.id for p in first.contents.files["test"]}
+    assert {p.id for p in second.contents.files["test"]} > {p.id for p in first.contents.files["test"]}
 
 
 def test_candidates_stay_in_the_order_of_the_first_version(two_versions):
     first, second = two_versions
     order = {p.id: p.candidates for data in first.contents.files.values() for p in data}
-    now = {p.id: p.candidates for data in second.release.contents.files.values() for p in data}
+    now = {p.id: p.candidates for data in second.contents.files.values() for p in data}
     assert all(now[name] == candidates for name, candidates in order.items() if name in now)
 
 
 def test_name_and_licence_are_inherited_and_the_lineage_says_since_when(two_versions):
     _, second = two_versions
-    assert (second.release.settings.name, second.release.settings.version) == ("open-wino", "2.0")
-    assert second.release.licence == "CC0-1.0"
-    rows = [json.loads(line) for line in (second.release.folder / "lineage.jsonl").read_text().splitlines()]
+    assert (second.settings.name, second.settings.version) == ("open-wino", "2.0")
+    assert second.facts.licence == "CC0-1.0"
+    rows = [json.loads(line) for line in (second.folder / "lineage.jsonl").read_text().splitlines()]
     assert {(row["status"], row["since"]) for row in rows} == {("kept", "1.0"), ("added", "2.0")}
-    assert {row["id"]: row["split"] for row in rows} == second.release.contents.where
+    assert {row["id"]: row["split"] for row in rows} == second.contents.where
 
 
 def test_the_new_folder_is_a_release_with_a_page_on_what_changed(two_versions):
     _, second = two_versions
-    assert [finding for finding in verify(second.release.folder) if finding.warns] == []
+    assert [finding for finding in verify(second.folder).findings if finding.warns] == []
     assert second.page.read_text().count("random") > 0
 
 
 def test_a_version_does_not_overwrite_the_one_before(two_versions):
     first, _ = two_versions
-    before = Predecessor(first.folder, EvolveModels(["random"]))
     with pytest.raises(BadInput, match="a folder of its own"):
-        release_next(before, first.folder, settings=ReleaseSettings(version="3.0"))
+        release(out=first.folder, previous=first.folder, against=["random"], version="3.0")
     with pytest.raises(BadInput, match="must not be called"):
-        release_next(before, first.folder.with_name("v3"))
+        release(out=first.folder.with_name("v3"), previous=first.folder, against=["random"])
 
 
 def test_removed_problems_need_those_they_were_removed_from(two_versions, tmp_path):
-    before = Predecessor(two_versions[0].folder, EvolveModels(["random"]))
     with pytest.raises(BadInput, match=r"--removed: .* name those too"):
-        release_next(before, tmp_path / "v3", removed="open", settings=ReleaseSettings(version="3.0"))
+        release(out=tmp_path / "v3", previous=two_versions[0].folder, removed="open", version="3.0")

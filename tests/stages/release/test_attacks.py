@@ -18,10 +18,8 @@ from winokit.data.checks.groups import possible_twins
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.evolve.answers import EvolveAnswers
-from winokit.stages.evolve.next_version import Predecessor, release_next
-from winokit.stages.evolve.preparing import EvolveModels
-from winokit.stages.evolve.solved import solved_beyond_chance
+from winokit.stages.evolve.run import release
+from winokit.stages.evolve.solved import EvolveAnswers, solved_beyond_chance
 from winokit.stages.grade.ladder import rules_of, to_step
 from winokit.stages.grade.run import grade
 from winokit.stages.grade.statement import Statement
@@ -29,9 +27,9 @@ from winokit.stages.release.contents import fill
 from winokit.stages.release.draws import Draws, read_secret
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 from winokit.stages.release.inputs import read_inputs
-from winokit.stages.release.run import ReleaseExtras, release
-from winokit.stages.release.settings import ReleaseSettings
-from winokit.stages.release.units import twin_keys, units_of
+from winokit.stages.release.run import write_release
+from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
+from winokit.stages.release.splits import keys_of, units_of
 
 KEY = b"k" * 32
 NAMED = ReleaseSettings(name="open-wino", licence="CC0-1.0", test=32)
@@ -56,13 +54,9 @@ def two_versions(data: Dataset, folder: Path) -> tuple[Path, Path]:
     """A release and its next version with nothing new."""
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
-    first = release(data, folder / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
-    second = release_next(
-        Predecessor(first.folder, EvolveModels(["random"])),
-        folder / "v2",
-        settings=ReleaseSettings(version="2.0", test=32),
-    )
-    return first.folder, second.release.folder
+    first = write_release(data, folder / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
+    second = release(out=folder / "v2", previous=first.folder, against=["random"], version="2.0", test=32)
+    return first.folder, second.folder
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +103,7 @@ def test_the_order_of_the_input_leaves_no_trace_in_a_release(versions, tmp_path)
     mixed = list(some_alone())
     random.Random(3).shuffle(mixed)
     data = Dataset([p if random.Random(p.id).random() < 0.5 else p.with_order((1, 0)) for p in mixed], Card("open"))
-    again = release(data, tmp_path / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
+    again = write_release(data, tmp_path / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
     name = "winogrande/test.jsonl"
     assert (again.folder / name).read_bytes() == (versions[0] / name).read_bytes()
 
@@ -182,19 +176,18 @@ def test_a_lost_secret_ends_the_next_version_and_grading_and_is_not_replaced(ver
     first = shutil.copytree(versions[0], tmp_path / "v1")
     shutil.copytree(hidden_folder(versions[0]), hidden_folder(first))
     (hidden_folder(first) / "secret").unlink()
-    before = Predecessor(first, EvolveModels(["random"]))
     with pytest.raises(BadInput, match="a lost secret cannot be made again"):
-        release_next(before, tmp_path / "v2", settings=ReleaseSettings(version="2.0", test=32))
+        release(out=tmp_path / "v2", previous=first, against=["random"], version="2.0", test=32)
     with pytest.raises(BadInput, match="a lost secret"):
         read_hidden(first)
     with pytest.raises(BadInput, match="a lost secret"):
-        release(some_alone(), first, settings=NAMED)
+        write_release(some_alone(), first, settings=NAMED)
     assert not (hidden_folder(first) / "secret").exists()
 
 
 def test_another_secret_never_replaces_the_one_that_is_there(versions):
     with pytest.raises(BadInput, match="another secret than the one given"):
-        release(some_alone(), versions[0], settings=NAMED, extras=ReleaseExtras(secret=b"j" * 32))
+        write_release(some_alone(), versions[0], settings=NAMED, extras=ReleaseExtras(secret=b"j" * 32))
     assert read_secret(hidden_folder(versions[0]) / "secret") == KEY
 
 
@@ -206,9 +199,7 @@ def test_a_release_from_before_secrets_is_redrawn_and_the_next_card_says_so(vers
         content = json.loads(path.read_text())
         del content["commitment"]
         path.write_text(json.dumps(content))
-    made = release_next(
-        Predecessor(first, EvolveModels(["random"])), tmp_path / "v2", settings=ReleaseSettings(version="2.0", test=32)
-    ).release
+    made = release(out=tmp_path / "v2", previous=first, against=["random"], version="2.0", test=32)
     card = (made.folder / "README.md").read_text()
     assert "Version 1.0 was drawn without a secret" in card
     assert "drawn without a secret" not in (versions[1] / "README.md").read_text()
@@ -233,14 +224,14 @@ def test_the_card_says_of_the_tests_leaks_only_that_there_are_some(tmp_path):
         )
         for n in range(200)
     ]
-    made = release(
+    made = write_release(
         Dataset(problems, Card("balls")), tmp_path / "balls", settings=NAMED, extras=ReleaseExtras(secret=KEY)
     )
     text = b"".join(public_files(made.folder).values()).decode("utf-8", "replace")
     card = (made.folder / "README.md").read_text()
     assert "- `test`: something was found; what it is, would tell answers." in card
-    assert made.test_leaks
-    assert "test" not in made.leaks
+    assert made.facts.test_leaks
+    assert "test" not in made.facts.leaks
     leaks = json.loads((made.hidden / "checks.json").read_text())["leaks"]
     assert any("ball" in leak["says"] for leak in leaks)
     n = {leak["n"] for leak in leaks if "ball" in leak["says"]}
@@ -398,21 +389,13 @@ def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():
 def test_a_new_twin_of_a_tested_problem_stands_on_its_side_whoever_wrote_it(tmp_path):
     """Once a new twin kept its author's order: 29 of 29 answers first, of an author who writes the right one first."""
     right_first = [p if p.answer == 0 else p.with_order((1, 0)) for p in load("open")]
-    first = release(
+    first = write_release(
         Dataset(right_first[::2], Card("open")), tmp_path / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY)
     )
     before = {p.id: p for p in first.contents.files["test"]}
-    settings = ReleaseSettings(version="2.0", test=70)
-    test = (
-        release_next(
-            Predecessor(first.folder, EvolveModels(["random"])),
-            tmp_path / "v2",
-            kept=Dataset(right_first, Card("open")),
-            settings=settings,
-        )
-        .release.contents.files["test"]
-        .problems
-    )
+    data, following = Dataset(right_first, Card("open")), {"previous": first.folder, "against": ["random"]}
+    second = release(data, out=tmp_path / "v2", **following, version="2.0", test=70)
+    test = second.contents.files["test"].problems
     sides = {p.group: p.candidates for p in test if p.id in before}
     new = [p for p in test if p.id not in before and p.group in sides]
     assert len(new) > 20
@@ -513,10 +496,12 @@ def test_one_hidden_answer_of_unnamed_twins_in_any_order_changes_no_public_byte(
     mixed = [p.replace(group=None) for p in load("open")]
     random.Random(0).shuffle(mixed)
     data = Dataset(mixed, Card("open"))
-    first = release(data, tmp_path / "0", settings=NAMED, extras=ReleaseExtras(secret=KEY)).folder
+    first = write_release(data, tmp_path / "0", settings=NAMED, extras=ReleaseExtras(secret=KEY)).folder
     assert None not in read_hidden(first).groups
     for name in read_hidden(first).ids[:3]:
-        other = release(turned(data, {name}), tmp_path / name, settings=NAMED, extras=ReleaseExtras(secret=KEY)).folder
+        other = write_release(
+            turned(data, {name}), tmp_path / name, settings=NAMED, extras=ReleaseExtras(secret=KEY)
+        ).folder
         assert public_files(other) == public_files(first)
 
 
@@ -531,7 +516,7 @@ def test_what_may_be_twins_is_tied_whatever_their_answers_are():
     for answers in itertools.product((0, 1), repeat=3):
         data = [p.replace(answer=answer) for p, answer in zip((near, far, third), answers, strict=True)]
         groups.append([p.group for p in read_inputs(Dataset(data, Card("x"))).problems])
-        keys.append(twin_keys(units_of(Dataset(data), frozenset(p.id for p in data))))
+        keys.append(keys_of(units_of(Dataset(data), frozenset(p.id for p in data))))
     assert all(found == groups[0] for found in groups)
     assert all(found == keys[0] for found in keys)
     assert all(keys[0])

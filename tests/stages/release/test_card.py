@@ -7,15 +7,17 @@ from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
 from winokit.stages.audit.run import audit
-from winokit.stages.release.run import ReleaseExtras, release
-from winokit.stages.release.settings import ReleaseSettings
+from winokit.stages.release.run import write_release
+from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
 
 
 def card_of(tmp_path, data="open", **extras):
-    made = release(data, tmp_path / "out", settings=ReleaseSettings(name="open-wino"), extras=ReleaseExtras(**extras))
+    made = write_release(
+        data, tmp_path / "out", settings=ReleaseSettings(name="open-wino"), extras=ReleaseExtras(**extras)
+    )
     return (made.folder / "README.md").read_text("utf-8")
 
 
@@ -65,7 +67,7 @@ def test_what_the_authors_say_is_in_it(tmp_path):
 def test_an_audit_is_told_with_its_verdict(tmp_path):
     run = audit("open", model="random")
     run.save(tmp_path / "run")
-    card = card_of(tmp_path, audits=(tmp_path / "run",))
+    card = card_of(tmp_path, audit=(tmp_path / "run",))
     assert "### random, own" in card or "### random" in card
     assert "428 problems, of which 322 stand in train, 42 stand in dev, 64 stand in test." in card
     assert "What it found is with the test's answers." in card
@@ -77,7 +79,7 @@ def test_an_audit_is_told_with_its_verdict(tmp_path):
 def test_an_audit_of_what_is_public_is_told_in_full(tmp_path):
     card_of(tmp_path)
     audit(tmp_path / "out" / "winogrande" / "dev.jsonl", model="random").save(tmp_path / "run")
-    card = card_of(tmp_path, audits=(tmp_path / "run",))
+    card = card_of(tmp_path, audit=(tmp_path / "run",))
     assert "42 problems, of which 42 stand in dev." in card
     assert "groups are right as a whole" in card
 
@@ -85,7 +87,7 @@ def test_an_audit_of_what_is_public_is_told_in_full(tmp_path):
 def test_an_audit_of_other_problems_is_refused(tmp_path, twins):
     audit(twins, model="random").save(tmp_path / "run")
     with pytest.raises(BadInput, match="none of the release's problems"):
-        card_of(tmp_path, audits=(tmp_path / "run",))
+        card_of(tmp_path, audit=(tmp_path / "run",))
 
 
 STUDY = {

@@ -3,10 +3,9 @@ import subprocess
 import sys
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from winokit.cli.release import release
+from winokit.cli.main import app
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import BadInput
@@ -15,12 +14,9 @@ from winokit.problem import Card, Dataset
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
 
-app = typer.Typer()
-app.command()(release)
-
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, ["release", *(str(argument) for argument in arguments)])
 
 
 def test_a_table_of_splits_and_where_everything_is(tmp_path):
@@ -72,7 +68,5 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_written(arguments, said, 
 
 
 def test_the_verb_starts_without_heavy_imports():
-    code = (
-        "import sys, winokit.cli.release; print([m for m in ('pyarrow', 'mlcroissant', 'numpy') if m in sys.modules])"
-    )
+    code = "import sys, winokit.stages.evolve.run; print([m for m in ('pyarrow', 'mlcroissant') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from winokit.problem import Dataset
-from winokit.stages.release.licences import hub_licence, licence_url
 from winokit.stages.release.parquet import parquet_bytes, parquet_path
-from winokit.stages.release.run import release
-from winokit.stages.release.settings import ReleaseSettings
+from winokit.stages.release.run import write_release
+from winokit.stages.release.settings import LICENCES, ReleaseSettings, hub_licence
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
@@ -19,7 +18,7 @@ pytest.importorskip("mlcroissant")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return release("open", tmp_path_factory.mktemp("made") / "open", settings=ReleaseSettings(name="open-wino"))
+    return write_release("open", tmp_path_factory.mktemp("made") / "open", settings=ReleaseSettings(name="open-wino"))
 
 
 def told(problem):
@@ -86,7 +85,7 @@ def test_croissant_notices_a_changed_file(made, tmp_path):
 
 def test_croissant_has_licence_and_version(made):
     content = json.loads((made.folder / "croissant.json").read_text())
-    assert (content["version"], content["license"]) == ("1.0", licence_url("CC0-1.0"))
+    assert (content["version"], content["license"]) == ("1.0", LICENCES["cc0-1.0"])
     assert "datePublished" not in content
 
 
@@ -101,4 +100,3 @@ def test_parquet_is_the_same_whenever_it_is_written(twins):
 def test_licences_have_the_hub_s_names():
     assert hub_licence("CC-BY-SA 4.0") == "cc-by-sa-4.0"
     assert hub_licence("my own") == "other"
-    assert licence_url("my own") == "my own"

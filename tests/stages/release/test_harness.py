@@ -15,7 +15,7 @@ from winokit.methods.scoring.base import SCORINGS, Setting
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.run import audit
 from winokit.stages.release.harness import harness_rows
-from winokit.stages.release.run import release
+from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseSettings
 
 pytest.importorskip("pyarrow")
@@ -24,7 +24,7 @@ pytest.importorskip("mlcroissant")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return release(
+    return write_release(
         "open", tmp_path_factory.mktemp("made") / "open", settings=ReleaseSettings(name="open-wino", version="2.5")
     )
 

@@ -8,7 +8,8 @@ import pytest
 from support import small
 
 from winokit.errors import BadInput
-from winokit.stages.release.manifest import MANIFEST, file_names, read_manifest, verify, write_manifest
+from winokit.stages.release.manifest import MANIFEST, file_names, read_manifest, write_manifest
+from winokit.stages.release.verify import verify
 
 
 @pytest.fixture
@@ -30,11 +31,11 @@ def rewrite(release: Path, name: str, changed: list[dict]) -> None:
 
 
 def complaints(release: Path) -> set[str]:
-    return {finding.check for finding in verify(release) if finding.warns}
+    return {finding.check for finding in verify(release).findings if finding.warns}
 
 
 def test_a_release_as_it_was_made_has_no_finding(release):
-    assert [finding for finding in verify(release) if finding.warns] == []
+    assert [finding for finding in verify(release).findings if finding.warns] == []
 
 
 def test_two_manifests_of_the_same_files_have_the_same_bytes(release):
@@ -75,7 +76,7 @@ def test_about_may_not_take_the_manifests_own_words(tmp_path):
 )
 def test_a_missing_changed_or_extra_file_is_found(release, change, said):
     change(release)
-    assert [said in finding.message for finding in verify(release) if finding.check == "files"] == [True]
+    assert [said in finding.message for finding in verify(release).findings if finding.check == "files"] == [True]
 
 
 def test_a_file_that_became_a_link_is_found(release, tmp_path):
@@ -177,7 +178,7 @@ def test_a_lineage_that_places_a_problem_elsewhere_is_found(release):
 
 def test_hidden_labels_of_another_release_are_found(release):
     other = small.small_release(release.with_name("other"), about={"version": "2.0"})
-    findings = verify(release, other.with_name("other.hidden"))
+    findings = verify(release, hidden=other.with_name("other.hidden")).findings
     assert ["another release" in finding.message for finding in findings if finding.warns] == [True]
 
 
@@ -197,7 +198,7 @@ def test_an_unreadable_file_is_a_finding_and_no_end(release):
     [
         (None, "no manifest.json"),
         ("{", "cannot be read"),
-        ("[]", "an object"),
+        ("[]", "a JSON object"),
         ('{"schema": 9, "files": {}}', "schema 9"),
     ],
 )

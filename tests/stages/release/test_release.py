@@ -18,11 +18,11 @@ from winokit.stages.debias.save import save
 from winokit.stages.release.draws import read_secret
 from winokit.stages.release.hidden import read_hidden
 from winokit.stages.release.inputs import read_inputs
-from winokit.stages.release.manifest import read_manifest, verify
-from winokit.stages.release.reading import read_release
-from winokit.stages.release.rows import problem_of, row_of
-from winokit.stages.release.run import ReleaseExtras, release
-from winokit.stages.release.settings import ReleaseSettings
+from winokit.stages.release.manifest import read_manifest
+from winokit.stages.release.rows import problem_of, read_release, row_of
+from winokit.stages.release.run import write_release
+from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
+from winokit.stages.release.verify import verify
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("mlcroissant")
@@ -32,7 +32,7 @@ NAMED = ReleaseSettings(name="open-wino", licence="CC0-1.0")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return release("open", tmp_path_factory.mktemp("made") / "open", settings=NAMED)
+    return write_release("open", tmp_path_factory.mktemp("made") / "open", settings=NAMED)
 
 
 def contents_of(folder):
@@ -52,7 +52,7 @@ def test_the_folder_has_every_format_and_the_answers_are_beside_it(made):
 
 
 def test_two_runs_with_one_secret_give_the_same_bytes(made, tmp_path):
-    again = release(
+    again = write_release(
         "open", tmp_path / "open", settings=NAMED, extras=ReleaseExtras(secret=read_secret(made.hidden / "secret"))
     )
     assert contents_of(again.folder) == contents_of(made.folder)
@@ -61,18 +61,18 @@ def test_two_runs_with_one_secret_give_the_same_bytes(made, tmp_path):
 
 def test_a_run_in_the_same_place_keeps_its_secret(made):
     before = contents_of(made.folder), contents_of(made.hidden)
-    release("open", made.folder, settings=NAMED)
+    write_release("open", made.folder, settings=NAMED)
     assert (contents_of(made.folder), contents_of(made.hidden)) == before
 
 
 def test_without_a_secret_given_every_release_is_another(made, tmp_path):
-    other = release("open", tmp_path / "open", settings=NAMED)
+    other = write_release("open", tmp_path / "open", settings=NAMED)
     assert {p.id for p in other.contents.files["test"]} != {p.id for p in made.contents.files["test"]}
 
 
 def test_the_seed_orders_only_what_is_public(made, tmp_path):
     secret = ReleaseExtras(secret=read_secret(made.hidden / "secret"))
-    other = release(
+    other = write_release(
         "open", tmp_path / "open", settings=ReleaseSettings(name="open-wino", licence="CC0-1.0", seed=1), extras=secret
     )
     assert other.contents.where == made.contents.where
@@ -82,13 +82,15 @@ def test_the_seed_orders_only_what_is_public(made, tmp_path):
 
 
 def test_without_a_hidden_test_the_seed_draws_everything(tmp_path):
-    one, two = (release("open", tmp_path / name, settings=ReleaseSettings(name="o", test=0)) for name in ("one", "two"))
+    one, two = (
+        write_release("open", tmp_path / name, settings=ReleaseSettings(name="o", test=0)) for name in ("one", "two")
+    )
     assert one.hidden is None
     assert contents_of(one.folder) == contents_of(two.folder)
 
 
 def test_nothing_in_the_folder_is_out_of_order(made):
-    assert [finding for finding in verify(made.folder, made.hidden) if finding.warns] == []
+    assert [finding for finding in verify(made.folder, hidden=made.hidden).findings if finding.warns] == []
 
 
 def test_a_file_of_a_release_is_not_taken_for_winogrande(made, tmp_path):
@@ -187,7 +189,7 @@ def test_answers_of_dev_and_test_are_not_given_away(made):
 def test_a_folder_of_anything_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(BadInput, match="not empty, and no release"):
-        release("open", tmp_path, settings=NAMED)
+        write_release("open", tmp_path, settings=NAMED)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
@@ -196,17 +198,19 @@ def test_an_earlier_release_gives_way_and_what_others_put_there_stays(made, tmp_
     shutil.copytree(made.folder, folder)
     (folder / ".git").mkdir()
     (folder / ".git" / "HEAD").write_text("ref")
-    release("open", folder, settings=ReleaseSettings(name="renamed", licence="CC0-1.0"))
+    write_release("open", folder, settings=ReleaseSettings(name="renamed", licence="CC0-1.0"))
     names = set(contents_of(folder))
     assert "lm_eval/renamed.yaml" in names
     assert "lm_eval/open_wino.yaml" not in names
     assert ".git/HEAD" in names
-    assert [finding for finding in verify(folder) if finding.warns] == []
+    assert [finding for finding in verify(folder).findings if finding.warns] == []
 
 
 def test_hidden_answers_never_go_into_the_release(tmp_path):
     with pytest.raises(BadInput, match="would be published"):
-        release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=tmp_path / "out" / "labels"))
+        write_release(
+            "open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=tmp_path / "out" / "labels")
+        )
     assert not (tmp_path / "out").exists()
 
 
@@ -216,17 +220,17 @@ def test_hidden_answers_of_another_release_are_not_lost(made, tmp_path):
     before = contents_of(hidden)
     other = ReleaseSettings(name="open-wino", licence="CC0-1.0", seed=7, version="1.1")
     with pytest.raises(BadInput, match=r"has the answers of another release \(open-wino 1.0\)"):
-        release("open", tmp_path / "out", settings=other, extras=ReleaseExtras(hidden=hidden))
+        write_release("open", tmp_path / "out", settings=other, extras=ReleaseExtras(hidden=hidden))
     assert contents_of(hidden) == before
     assert not (tmp_path / "out").exists()
-    release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=hidden))
+    write_release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=hidden))
     assert contents_of(hidden) == before
 
 
 def test_hidden_answers_go_with_the_release_that_is_replaced(tmp_path):
     for seed in (1, 2):
-        release("open", tmp_path / "out", settings=ReleaseSettings(name="open-wino", seed=seed))
-    assert not any(finding.warns for finding in verify(tmp_path / "out"))
+        write_release("open", tmp_path / "out", settings=ReleaseSettings(name="open-wino", seed=seed))
+    assert not any(finding.warns for finding in verify(tmp_path / "out").findings)
 
 
 def test_hidden_answers_do_not_mix_with_other_files(tmp_path):
@@ -234,13 +238,13 @@ def test_hidden_answers_do_not_mix_with_other_files(tmp_path):
     (tmp_path / "notes" / "labels.jsonl").write_text("mine")
     for place, said in (("notes", "not empty, and no hidden labels"), ("notes/labels.jsonl", "a file; hidden")):
         with pytest.raises(BadInput, match=said):
-            release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=tmp_path / place))
+            write_release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=tmp_path / place))
     assert (tmp_path / "notes" / "labels.jsonl").read_text() == "mine"
 
 
 def test_a_release_without_a_test_is_as_it_should_be(tmp_path):
-    made = release("open", tmp_path / "out", settings=ReleaseSettings(name="open-wino", test=0))
-    assert not any(finding.warns for finding in verify(made.folder))
+    made = write_release("open", tmp_path / "out", settings=ReleaseSettings(name="open-wino", test=0))
+    assert not any(finding.warns for finding in verify(made.folder).findings)
 
 
 def test_files_that_cannot_be_read_are_findings(made, tmp_path):
@@ -248,13 +252,13 @@ def test_files_that_cannot_be_read_are_findings(made, tmp_path):
     table = next(folder.rglob("*.parquet"))
     table.write_text("cut short")
     (folder / "lineage.jsonl").write_text("[1")
-    said = {finding.dataset for finding in verify(folder) if "cannot be read" in finding.message}
+    said = {finding.dataset for finding in verify(folder).findings if "cannot be read" in finding.message}
     assert said == {table.relative_to(folder).as_posix(), "lineage.jsonl"}
 
 
 def test_an_unnamed_dataset_needs_a_name(twins, tmp_path):
     with pytest.raises(BadInput, match="--name"):
-        release(Dataset(twins, Card("9 lives")), tmp_path / "out")
+        write_release(Dataset(twins, Card("9 lives")), tmp_path / "out")
 
 
 @pytest.fixture
@@ -268,7 +272,7 @@ def filtered(tmp_path):
 
 
 def test_a_folder_of_debias_gives_kept_and_removed_with_twins_found_again(filtered, tmp_path):
-    made = release(filtered, tmp_path / "out", settings=NAMED)
+    made = write_release(filtered, tmp_path / "out", settings=NAMED)
     assert len(made.contents.kept) == 300
     largest = made.contents.files["train_xl"]
     assert {made.contents.status(p) for p in largest} == {"kept", "removed"}
@@ -282,14 +286,14 @@ def test_a_folder_of_debias_gives_kept_and_removed_with_twins_found_again(filter
     pairs = sum(count == 2 for count in alone.values())
     assert read_manifest(made.folder)["groups"]["train_debiased"] == pairs < len(alone)
     assert "random: 300 of 428 problems kept" in (made.folder / "README.md").read_text()
-    assert [finding for finding in verify(made.folder) if finding.warns] == []
+    assert [finding for finding in verify(made.folder).findings if finding.warns] == []
 
 
 def test_kept_and_removed_may_be_named_one_by_one(filtered, tmp_path):
-    one = release(filtered, tmp_path / "one", settings=NAMED)
+    one = write_release(filtered, tmp_path / "one", settings=NAMED)
     files = filtered / "kept.jsonl", filtered / "removed.jsonl"
     secret = ReleaseExtras(secret=read_secret(one.hidden / "secret"))
-    two = release(files[0], tmp_path / "two", removed=files[1], settings=NAMED, extras=secret)
+    two = write_release(files[0], tmp_path / "two", removed=files[1], settings=NAMED, extras=secret)
     assert one.contents.files == two.contents.files
 
 
@@ -312,21 +316,21 @@ def test_removed_may_be_everything_there_was_before_filtering(tmp_path):
     assert len(inputs.problems) == 428
     assert inputs.kept == {p.id for p in kept}
     assert len(inputs.problems.groups) == 214
-    assert "143 of the 428 removed problems are among the kept" in inputs.notes[-1]
+    assert "143 of the 428 removed problems are among the kept" in inputs.problems.notes[-1]
 
 
 def test_source_ids_that_tell_the_answer_are_left_behind(tmp_path):
     told = [p.replace(provenance={"qID": f"{p.id}-{p.answer + 1}"}) for p in load("open")]
     # A secret is given: with a fresh one, one order in a hundred or so looks like a leak by chance.
     secret = ReleaseExtras(secret=bytes(range(32)))
-    made = release(Dataset(told, Card("told")), tmp_path / "out", settings=NAMED, extras=secret)
-    assert not any(made.leaks.values())
+    made = write_release(Dataset(told, Card("told")), tmp_path / "out", settings=NAMED, extras=secret)
+    assert not any(made.facts.leaks.values())
     assert not any(p.provenance for data in made.contents.files.values() for p in data)
 
 
 def test_a_folder_that_is_not_one_of_debias_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"there is no kept\.jsonl"):
-        release(tmp_path, tmp_path / "out", settings=NAMED)
+        write_release(tmp_path, tmp_path / "out", settings=NAMED)
 
 
 def test_a_row_says_everything_a_problem_knows(twins):
@@ -339,7 +343,7 @@ def test_winogrande_goes_through_and_comes_back(real_file, tmp_path):
     train, dev = (real_file(f"winogrande/{name}.jsonl") for name in ("train_xl", "dev"))
     both = tmp_path / "both.jsonl"
     both.write_bytes(train.read_bytes() + dev.read_bytes())
-    made = release(f"winogrande:{both}", tmp_path / "out", settings=ReleaseSettings(name="wg", licence="CC BY"))
+    made = write_release(f"winogrande:{both}", tmp_path / "out", settings=ReleaseSettings(name="wg", licence="CC BY"))
     known = {p.id: p for p in load(f"winogrande:{both}")}
     released = {p.id: p for data in made.contents.files.values() for p in data}
     assert released.keys() == known.keys()
@@ -351,8 +355,8 @@ def test_winogrande_goes_through_and_comes_back(real_file, tmp_path):
     sizes = [[p.id for p in data] for data in made.contents.sizes.values()]
     assert len(sizes) == 5
     assert all(large[: len(small)] == small for small, large in pairwise(sizes))
-    assert all(not crossing.repeated and not crossing.groups for crossing in made.crossings)
-    assert [finding for finding in verify(made.folder) if finding.warns] == []
+    assert all(not crossing.repeated and not crossing.groups for crossing in made.facts.crossings)
+    assert [finding for finding in verify(made.folder).findings if finding.warns] == []
     for name, data in made.contents.files.items():
         loaded = load(made.folder / "winogrande" / f"{name}.jsonl")
         assert [p.id for p in loaded] == [p.id for p in data]

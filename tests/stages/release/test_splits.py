@@ -9,12 +9,11 @@ from winokit.data.loading import load
 from winokit.errors import BadInput, CannotWrite, UnknownName
 from winokit.problem import Dataset, Problem
 from winokit.stages.release.balance import balanced
-from winokit.stages.release.contents import TWIN_EVALUATED, fill
+from winokit.stages.release.contents import TWIN_EVALUATED, fill, size_targets
 from winokit.stages.release.draws import Draws
 from winokit.stages.release.inputs import ReleaseInputs, read_inputs
-from winokit.stages.release.settings import FORMALIZATIONS, ReleaseSettings, amount_of
-from winokit.stages.release.sizes import size_targets
-from winokit.stages.release.units import ReleaseUnit, blocks_of, units_of
+from winokit.stages.release.settings import FORMALIZATIONS, ReleaseSettings
+from winokit.stages.release.splits import ReleaseUnit, blocks_of, units_of
 
 WORDS = "oak ash elm fir yew box bay fig ivy hop oat rye pea nut gum rue tea fen moss reed sage mint dill kale".split()
 
@@ -320,7 +319,8 @@ def test_settings_are_checked_when_made():
         with pytest.raises(UnknownName):
             ReleaseSettings(**wrong)
     with pytest.raises(BadInput, match="--dev some"):
-        amount_of("some", "dev")
+        ReleaseSettings(dev="some")
+    assert (ReleaseSettings(dev="15%").dev, ReleaseSettings(sizes="2,4").sizes) == (0.15, (2, 4))
 
 
 def test_the_names_of_formalizations_are_those_that_can_be_trained():

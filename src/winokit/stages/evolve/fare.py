@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from winokit.errors import BadInput
+from winokit.files import read_object
 from winokit.methods.metrics.accuracy import chance
 from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
 from winokit.methods.metrics.intervals import share_interval
 from winokit.problem import Dataset
-from winokit.stages.evolve.answers import EvolveAnswers
 from winokit.stages.evolve.pool import EvolvePool
+from winokit.stages.evolve.solved import EvolveAnswers
 from winokit.stages.grade.ladder import on_grid, steps_of
 
 RECORD = "evolution.json"
@@ -42,35 +41,31 @@ class Fare:
 
 def fares(
     pool: EvolvePool,
-    asked: Dataset,
     stays: Dataset,
     against: Sequence[EvolveAnswers],
     watched: Sequence[EvolveAnswers],
     version: str,
-) -> tuple[Fare, ...]:
-    """Every model on dev and test of the previous version, and on what the new one can evaluate on."""
-    before = asked.filter(lambda problem: not pool.is_new(problem))
-    found: list[Fare] = []
-    for one, filtered in [(one, True) for one in against] + [(one, False) for one in watched]:
+) -> Iterator[Fare]:
+    """Every model on dev and test of the previous version, and on what `stays` for the new one to evaluate on."""
+    before = pool.asked.filter(lambda problem: not pool.is_new(problem))
+    for answers, is_against in [*((model, True) for model in against), *((model, False) for model in watched)]:
         if len(before):
-            found += _fares(before, one, pool.version, against=False)
-        found += _fares(stays, one, version, against=filtered)
-    return tuple(found)
+            yield from _fares(before, answers, pool.version, against=False)
+        yield from _fares(stays, answers, version, against=is_against)
 
 
 def _fares(problems: Dataset, answers: EvolveAnswers, version: str, *, against: bool) -> Iterator[Fare]:
     right = np.array([answers.right[p.id] for p in problems], np.bool_)
     groups = [p.group for p in problems]
     sizes = [len(p.candidates) for p in problems]
-    found = share_interval(right, problems.clusters)
-    value = float(right.mean())
-    yield Fare(version, answers.model, against, ACCURACY, value, found.low, found.high, len(right), chance(sizes))
+    rows = [(ACCURACY, right, problems.clusters, chance(sizes))]
     if complete_groups(groups):
         whole = all_right(right, groups)
-        found = share_interval(whole, range(len(whole)))
         by_chance = group_accuracy_chance([1 / size for size in sizes], groups)
-        value, n = float(whole.mean()), len(whole)
-        yield Fare(version, answers.model, against, GROUP_ACCURACY, value, found.low, found.high, n, by_chance)
+        rows.append((GROUP_ACCURACY, whole, tuple(range(len(whole))), by_chance))
+    for metric, values, clusters, by_chance in rows:
+        ends, value = share_interval(values, clusters), float(values.mean())
+        yield Fare(version, answers.model, against, metric, value, ends.low, ends.high, len(values), by_chance)
 
 
 def coarse_fare(fare: Fare) -> Fare:
@@ -81,23 +76,21 @@ def coarse_fare(fare: Fare) -> Fare:
     return replace(fare, value=value, low=low, high=high)
 
 
-def earlier_fares(previous: Path | None) -> tuple[Fare, ...]:
-    """What the previous release recorded of versions before it."""
-    if previous is None or not (previous / RECORD).is_file():
-        return ()
-    path = previous / RECORD
-    try:
-        content: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        return tuple(Fare(**row) for row in content["fares"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path}: not what winokit release writes ({error})") from None
+def known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
+    """What is known of all versions: what was measured last counts, what was filtered against stays so.
 
-
-def joined_fares(earlier: Sequence[Fare], told: Sequence[Fare]) -> tuple[Fare, ...]:
-    """What is known of all versions: what was measured last counts, what was filtered against stays so."""
-    known = {(one.version, one.model, one.metric): one for one in earlier}
-    for one in told:
-        key = (one.version, one.model, one.metric)
-        against = one.against or (key in known and known[key].against)
-        known[key] = replace(one, against=against)
+    The previous release recorded what was known of the versions before it.
+    """
+    path = previous / RECORD if previous is not None else None
+    known: dict[tuple[str, str, str], Fare] = {}
+    if path is not None and path.is_file():
+        content = read_object(path)
+        try:
+            earlier = [Fare(**row) for row in content["fares"]]
+        except (KeyError, TypeError) as error:
+            raise BadInput(f"{path}: not what winokit release writes ({error})") from None
+        known = {(fare.version, fare.model, fare.metric): fare for fare in earlier}
+    for fare in measured:
+        key = (fare.version, fare.model, fare.metric)
+        known[key] = replace(fare, against=fare.against or (key in known and known[key].against))
     return tuple(known.values())

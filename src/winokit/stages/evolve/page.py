@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from winokit.drawing.page import rendered
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.files import write_whole
 from winokit.results import Metric, stands
+from winokit.stages.evolve.evolution import Evolution
 from winokit.stages.evolve.fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare, coarse_fare
-from winokit.stages.evolve.run import Evolution
 from winokit.stages.release.hidden import hidden_folder, write_private
 from winokit.stages.release.lineage import STATUSES
 from winokit.stages.release.manifest import read_manifest, write_manifest
@@ -32,11 +32,11 @@ def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = No
     Where there is a hidden test (at `hidden`, or beside the folder) the public ones say no more of its answers than a
     leaderboard may: scores at a step, and what was retired. The full ones go beside the hidden labels.
     """
-    place = hidden or hidden_folder(folder)
-    public = coarse(evolution) if place.is_dir() else evolution
+    place, public = hidden or hidden_folder(folder), evolution
     if place.is_dir():
         write_private(place / RECORD, _record(evolution))
         write_private(place / PAGE, _page(evolution))
+        public = _coarse(evolution)
     write_whole(folder / RECORD, _record(public))
     write_whole(folder / PAGE, _page(public))
     about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
@@ -45,17 +45,19 @@ def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = No
 
 
 def _page(evolution: Evolution) -> bytes:
+    """The content of evolution.html."""
+    models = list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against))
     return rendered(
         "stages/evolve/page.html.j2",
         evolution=evolution,
-        charts=[(TITLES[metric], chart_of(evolution.fares, metric)) for metric in TITLES],
-        models=list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against)),
-        watched=any(not _ever_against(fare.model, evolution.fares) for fare in evolution.fares),
+        charts=list(_charts(evolution.fares)),
+        models=models,
+        watched=any(fare.model not in models for fare in evolution.fares),
         counts=_counts(evolution),
     )
 
 
-def coarse(evolution: Evolution) -> Evolution:
+def _coarse(evolution: Evolution) -> Evolution:
     """An evolution without what was counted on hidden answers, but scores to the step of a leaderboard."""
     return replace(
         evolution,
@@ -68,22 +70,18 @@ def coarse(evolution: Evolution) -> Evolution:
 
 
 def _record(evolution: Evolution) -> bytes:
-    """The content of evolution.json."""
-    return (json.dumps(record_of(evolution), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def record_of(evolution: Evolution) -> dict[str, object]:
-    """What was filtered, how much of that is chance, and how models fare."""
-    return {
+    """The content of evolution.json: what was filtered, how much of that is chance, and how models fare."""
+    record = {
         "version": evolution.version,
         "previous": evolution.previous,
         "problems": _counts(evolution),
         "needed": evolution.solved.needed,
-        "solved": [asdict(one) for one in evolution.solved.strata],
-        "aflite": [asdict(one) for one in evolution.filtered],
-        "fares": [asdict(one) for one in evolution.fares],
+        "solved": [asdict(stratum) for stratum in evolution.solved.strata],
+        "aflite": [asdict(filtered) for filtered in evolution.filtered],
+        "fares": [asdict(fare) for fare in evolution.fares],
         "notes": [*evolution.notes, *evolution.findings],
     }
+    return (json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def _counts(evolution: Evolution) -> dict[str, int]:
@@ -92,24 +90,24 @@ def _counts(evolution: Evolution) -> dict[str, int]:
     return {status: sum(row["status"] == status for row in now) for status in STATUSES}
 
 
-def _ever_against(model: str, fares: Sequence[Fare]) -> bool:
-    return any(fare.against for fare in fares if fare.model == model)
-
-
-def chart_of(fares: Sequence[Fare], metric: str) -> Forest:
-    """Each model a block, each version a line, in the order they were made."""
-    blocks = []
-    for model in dict.fromkeys(fare.model for fare in fares):
-        lines = []
+def _charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
+    """A chart for each metric: each model a block, each version a line, in the order they were made."""
+    filtered = {fare.model for fare in fares if fare.against}
+    for metric, title in TITLES.items():
+        blocks: dict[str, list[ForestLine]] = {}
         for fare in fares:
-            if (fare.model, fare.metric) == (model, metric):
-                row = Metric(
-                    "", model, "", None, "", fare.version, metric, fare.value, fare.n, fare.low, fare.high, fare.chance
-                )
+            if fare.metric == metric:
+                numbers = (fare.value, fare.n, fare.low, fare.high, fare.chance)
+                row = Metric("", fare.model, "", None, "", fare.version, metric, *numbers)
                 note = BY_CONSTRUCTION if fare.against else None
-                lines.append(ForestLine(f"version {fare.version}", (ForestMark(0, row, stands(row)),), note))
-        if lines:
-            blocks.append(
-                ForestBlock(model, "" if _ever_against(model, fares) else "never filtered against", tuple(lines))
-            )
-    return Forest(tuple(blocks))
+                line = ForestLine(f"version {fare.version}", (ForestMark(0, row, stands(row)),), note)
+                blocks.setdefault(fare.model, []).append(line)
+        yield (
+            title,
+            Forest(
+                tuple(
+                    ForestBlock(model, "" if model in filtered else "never filtered against", tuple(lines))
+                    for model, lines in blocks.items()
+                )
+            ),
+        )

@@ -7,8 +7,8 @@ being offered again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from winokit.data.checks.groups import group_name
@@ -16,11 +16,10 @@ from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 from winokit.stages.release.lineage import LINEAGE, RETIRED, Row, read_lineage
-from winokit.stages.release.manifest import read_manifest
-from winokit.stages.release.reading import DEV, TEST, read_release, read_statuses
-from winokit.stages.release.rows import REMOVED
+from winokit.stages.release.manifest import TEST, TRAIN, read_manifest
+from winokit.stages.release.rows import REMOVED, read_release, read_statuses
+from winokit.stages.release.splits import blocks_of
 
-TRAIN = "train"
 UNNAMED_VERSION = "1.0"
 
 
@@ -41,7 +40,7 @@ class EvolvePool:
     """The rows of the previous version."""
     returning: tuple[str, ...] = ()
     """Offered now, and retired before: out, or brought back for training."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def asked(self) -> Dataset:
@@ -72,7 +71,15 @@ def pool_of(
     retired = {name for name, row in lineage.items() if row["status"] == RETIRED}
     back = tuple(name for name in given if name in retired)
     new = [problem for name, problem in given.items() if name not in old and (bring_back or name not in retired)]
-    _check(new)
+    unanswered = sum(problem.answer is None for problem in new)
+    if unanswered:
+        raise BadInput(f"{unanswered:,} of the problems offered have no answer, and a release needs them")
+    notes = []
+    if back:
+        became = "return, for training alone" if bring_back else "stay out"
+        notes.append(
+            f"{len(back):,} of the problems offered had been retired before and {became}; the first: {back[0]}"
+        )
     if bring_back:
         where |= dict.fromkeys(back, TRAIN)
     joined = _grouped([*old.values(), *new], given)
@@ -85,55 +92,35 @@ def pool_of(
         before=frozenset(old),
         lineage=lineage,
         returning=back,
-        notes=tuple(_told(back, bring_back)),
+        notes=tuple(notes),
     )
-
-
-def _told(back: tuple[str, ...], bring_back: bool) -> Iterator[str]:
-    if back:
-        became = "return, for training alone" if bring_back else "stay out"
-        yield f"{len(back):,} of the problems offered had been retired before and {became}; the first: {back[0]}"
-
-
-def _check(problems: Iterable[Problem]) -> None:
-    hidden = sum(problem.answer is None for problem in problems)
-    if hidden:
-        raise BadInput(f"{hidden:,} of the problems offered have no answer, and a release needs them")
 
 
 def _previous(
     previous: Path, given: Mapping[str, Problem], hidden: Path | None
 ) -> tuple[dict[str, Problem], dict[str, str], set[str]]:
     """The problems of the previous version in its own order of candidates, where they stand, and which were removed."""
-    files = read_release(previous)
-    if not any(name.startswith(TRAIN) or name in (DEV, TEST) for name in files):
-        raise BadInput(f"{previous}: neither train, dev nor test in it")
-    found: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
     where: dict[str, str] = {}
     gone: set[str] = set()
-    for name, part in files.items():
+    for name, part in read_release(previous).items():
         split = TRAIN if name.startswith(TRAIN) else name
-        if split == TEST:
-            part = _answered(previous, part, given, hidden)
-        for problem in part:
-            known = given.get(problem.id)
-            if known is not None:
-                problem = problem.replace(
-                    labels={**known.labels, **problem.labels}, domain=known.domain or problem.domain
-                )
-            found[problem.id] = problem
+        for problem in _answered(previous, part, given, hidden) if split == TEST else part:
+            known = given.get(problem.id, problem)
+            labels, domain = {**known.labels, **problem.labels}, known.domain or problem.domain
+            problems[problem.id] = problem.replace(labels=labels, domain=domain)
             where[problem.id] = split
         if split == TRAIN:
             gone |= {key for key, status in read_statuses(previous, name).items() if status == REMOVED}
-    return found, where, gone
+    return problems, where, gone
 
 
 def _answered(previous: Path, test: Dataset, given: Mapping[str, Problem], hidden: Path | None) -> Dataset:
     """The previous test with its answers and groups: from the hidden labels, or from the problems offered."""
     if hidden is not None or hidden_folder(previous).exists():
         labels = read_hidden(previous, hidden)
-        told = zip(test, labels.answers, labels.groups, strict=True)
-        return test.with_problems(p.replace(answer=answer, group=group) for p, answer, group in told)
+        rows = zip(test, labels.answers, labels.groups, strict=True)
+        return test.with_problems(p.replace(answer=answer, group=group) for p, answer, group in rows)
     missing = [p.id for p in test if p.id not in given or given[p.id].right not in p.candidates]
     if missing:
         raise BadInput(
@@ -147,30 +134,17 @@ def _answered(previous: Path, test: Dataset, given: Mapping[str, Problem], hidde
 
 def _grouped(problems: list[Problem], given: Mapping[str, Problem]) -> list[Problem]:
     """Groups of the previous version and of those offered as one: whoever is a twin in either is a twin."""
-    parent: dict[tuple[str, str], tuple[str, str]] = {}
-
-    def root(key: tuple[str, str]) -> tuple[str, str]:
-        while parent.setdefault(key, key) != key:
-            key = parent[key]
-        return key
-
-    keys: list[list[tuple[str, str]]] = []
+    names: list[set[tuple[str, str]]] = []
     for problem in problems:
         offered = given.get(problem.id)
-        named = [("previous", problem.group)] if offered is not problem and problem.group is not None else []
-        named += [("offered", offered.group)] if offered is not None and offered.group is not None else []
-        keys.append([(side, str(name)) for side, name in named])
-        for other in keys[-1][1:]:
-            parent[root(other)] = root(keys[-1][0])
-    members: dict[tuple[str, str], list[int]] = {}
-    for row, own in enumerate(keys):
-        if own:
-            members.setdefault(root(own[0]), []).append(row)
+        before = None if offered is problem else problem.group
+        named = {"previous": before, "offered": None if offered is None else offered.group}
+        names.append({(side, group) for side, group in named.items() if group is not None})
     joined = [problem.replace(group=None) for problem in problems]
-    for rows in members.values():
+    for rows in blocks_of(names):
         if len(rows) > 1:
-            before = {problems[row].group for row in rows if keys[row][0][0] == "previous"}
-            name = str(before.pop()) if len(before) == 1 else group_name([problems[row] for row in rows])
+            groups = {group for row in rows for side, group in names[row] if side == "previous"}
+            name = groups.pop() if len(groups) == 1 else group_name([problems[row] for row in rows])
             for row in rows:
                 joined[row] = joined[row].replace(group=name)
     return joined

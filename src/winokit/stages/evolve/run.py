@@ -1,249 +1,191 @@
-"""The benchmark that evolves: a new version, filtered against models that were not there when the last was made.
+"""`winokit release`: the first version of a release, or the next one.
 
-"Future benchmarks should dynamically evolve together with the evolving state of the art", ends the first WinoGrande
-paper (Sakaguchi et al., 2019). Two ways to filter are offered. Against models that answer: groups of dev, test and the
-new problems that they solve beyond chance are retired (`evolve_solved`). Against models that embed: AFLite is run again
-in their features, twins together, as the authors did when they went from BERT to RoBERTa; only what it removes beyond
-relabelled runs goes.
-
-A retired test group is gone: with the models it was retired for, its answers are known. A retired dev group, and a new
-one that is too easy, goes to training. Training problems stay where they are, since models have read them.
+A version that follows another stands on everything that makes a first one, so that the verb for both is here: what
+stays where it was, what retires, what is new, and the files of all that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Annotated, Any
 
-from winokit.drawing.wording import join
+from winokit.data.loading import As, Lenient
 from winokit.errors import BadInput
-from winokit.methods.aflite.aflite import AFLite
-from winokit.methods.aflite.sequential import BEYOND
-from winokit.problem import Dataset, Problem
-from winokit.stages.debias.arms import DebiasChoices
-from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import filter_problems
-from winokit.stages.evolve.answers import EvolveAnswers
-from winokit.stages.evolve.fare import Fare, earlier_fares, fares, joined_fares
-from winokit.stages.evolve.pool import TRAIN, EvolvePool
-from winokit.stages.evolve.solved import Solved, check_limits, solved_beyond_chance
-from winokit.stages.release.draws import Draws
-from winokit.stages.release.lineage import ADDED, KEPT, REMOVED, RETIRED, Row, lineage_row
-from winokit.stages.release.reading import TEST
+from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
+from winokit.problem import Card, Dataset
+from winokit.progress import Progress, tell
+from winokit.settings import Help, Without, verb
+from winokit.stages.debias.features import embedded
+from winokit.stages.evolve.evolution import Evolution, EvolveSettings, evolve
+from winokit.stages.evolve.page import write_evolution
+from winokit.stages.evolve.pool import pool_of
+from winokit.stages.evolve.solved import EvolveAnswers, answers_of
+from winokit.stages.release.draws import SECRET, Draws, read_secret
+from winokit.stages.release.hidden import COMMITMENT, hidden_folder, release_secret
+from winokit.stages.release.inputs import read_inputs
+from winokit.stages.release.manifest import TEST, problems_path, read_manifest
+from winokit.stages.release.run import Release, read_given, write_release
+from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
+from winokit.stages.release.table import warnings
 
-NO_FILE = "in no file of this version: there was no place for it that keeps splits apart"
-
-
-@dataclass(frozen=True)
-class EvolveSettings:
-    """How a new version is made from the last."""
-
-    version: str
-    """Of the new release."""
-    majority: float = 1.0
-    """Share of the models that must solve a group: more than half, 1 for all."""
-    alpha: float = 0.05
-    """How surprising it must be that so many are solved, for any to be retired."""
-    chance_share: float = 0.05
-    """Share of chance allowed among the problems that AFLite has retired: their largest q-value."""
-    secret: Draws = field(default_factory=Draws.fresh)
-    """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
-    null_runs: int = 39
-    """Relabelled runs of AFLite at most, to know what it removes by chance."""
-
-    def __post_init__(self) -> None:
-        check_limits(self.majority, self.alpha)
+AFLITE = "aflite:"
+BEFORE_SECRETS = (
+    "Version {version} was drawn without a secret: the order of its test can check guesses of the answers. Here the "
+    "order is drawn anew, from a new secret; what {version} told of the problems that both have stays told."
+)
+"""For the card of a release that follows one made before there were secrets."""
+Given = str | Path | Dataset | None
 
 
-@dataclass(frozen=True)
-class Filtered:
-    """What AFLite removed in one model's features, and what it removes from relabelled problems."""
+@verb
+def release(
+    kept: Annotated[
+        Given,
+        Help(
+            "DATA, or a folder of winokit debias. With --previous: what is new, if anything is.",
+            metavar="KEPT",
+            typed=str | None,
+            shown=False,
+        ),
+    ] = None,
+    *,
+    out: Annotated[Path, Help("The folder to write.", metavar="DIR", shown=False)],
+    removed: Annotated[
+        Given,
+        Help("What filtering removed: for training. Default: what the folder has.", metavar="DATA", typed=str | None),
+    ] = None,
+    settings: ReleaseSettings = ReleaseSettings(),
+    extras: Annotated[ReleaseExtras, Without("notes")] = ReleaseExtras(),
+    evolving: Annotated[
+        EvolveSettings, Without("version", "scoring", "chance_share", "null_runs", "secret")
+    ] = EvolveSettings(),
+    cache: CacheFile = None,
+    as_: As = None,
+    lenient: Lenient = False,
+    progress: Progress | None = None,
+) -> Release:
+    """Make a benchmark of filtered twins that others can use.
 
-    model: str
-    removed: int
-    expected: float
-    retired: int
+    Dev and a hidden test come from the kept problems, training sizes from all; twins never cross splits.
+    The same input, seed and secret give the same files to the byte. With --previous, the next version of a release.
+    """
+    reading: dict[str, Any] = {"as_": as_, "lenient": lenient}
+    if evolving.previous is not None:
+        with open_cache(cache) as opened:
+            made = _release_next(
+                evolving.previous, kept, removed, Path(out), settings, extras, evolving, reading, opened, progress
+            )
+    else:
+        if kept is None:
+            raise BadInput("name the problems to release, or the release to follow: --previous DIR")
+        _refuse_unused(evolving, cache)
+        made = write_release(kept, out, removed=removed, settings=settings, extras=extras, **reading, progress=progress)
+    tell((*made.notes, *warnings(made)))
+    return made
 
 
-@dataclass(frozen=True)
-class Evolution:
-    """A new version, ready to be released."""
-
-    version: str
-    previous: str
-    kept: Dataset
-    removed: Dataset
-    """For training alone."""
-    lineage: tuple[Row, ...]
-    """One row for every problem there ever was; a new problem's split is None until it is drawn."""
-    fixed: Mapping[str, str]
-    """Splits that are settled, by id; what is missing may be drawn."""
-    solved: Solved
-    filtered: tuple[Filtered, ...]
-    fares: tuple[Fare, ...]
-    """How each model fares on each version."""
-    notes: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
-
-    @property
-    def outcome(self) -> tuple[Dataset, Dataset, list[Row], dict[str, str]]:
-        """Kept, removed, lineage and settled splits: what a release is made of."""
-        return self.kept, self.removed, list(self.lineage), dict(self.fixed)
-
-    def placed(self, where: Mapping[str, str]) -> list[Row]:
-        """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before."""
-        return [row if row["status"] == RETIRED else self._placed(row, where.get(row["id"])) for row in self.lineage]
-
-    def _placed(self, row: Row, split: str | None) -> Row:
-        if split is not None:
-            return {**row, "split": split}
-        out = {**row, "split": None, "why": NO_FILE}
-        return out if row["since"] == self.version else {**out, "status": RETIRED, "until": self.version}
+def _refuse_unused(evolving: EvolveSettings, cache: object) -> None:
+    """Refuse what would be passed over in silence."""
+    own = [field for field in fields(evolving) if field.name != "secret"]
+    given = [field.name for field in own if getattr(evolving, field.name) != field.default]
+    if given or cache is not None:
+        option = [*given, "cache"][0].replace("_", "-")
+        raise BadInput(f"--{option}: an option of the next version of a release: --previous DIR")
 
 
-def evolve(
-    pool: EvolvePool,
-    against: Sequence[EvolveAnswers],
+def _release_next(
+    previous: Path,
+    kept: Given,
+    removed: Given,
+    out: Path,
+    settings: ReleaseSettings,
+    extras: ReleaseExtras,
+    evolving: EvolveSettings,
+    reading: Mapping[str, Any],
+    cache: Cache,
+    progress: Progress | None,
+) -> Release:
+    """Release the next version of a release; `kept` and `removed` are what is new, if anything is."""
+    if out.resolve() == previous.resolve():
+        raise BadInput(f"{out}: the previous release itself; a new version needs a folder of its own: --out")
+    manifest = read_manifest(previous)
+    licence = None if manifest.get("licence") == NOT_STATED else manifest.get("licence")
+    settings = replace(settings, name=settings.name or str(manifest.get("name")), licence=settings.licence or licence)
+    if kept is None and removed is not None:
+        raise BadInput("--removed: what filtering took out of new problems; name those too: KEPT")
+    offered, gone = Dataset([], Card(str(settings.name))), Dataset([])
+    if kept is not None:
+        inputs = read_inputs(kept, removed, **reading)
+        offered = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
+        gone = inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
+    extras, secret = _with_secret(evolving, manifest, extras, out)
+    evolving = replace(evolving, version=settings.version, secret=Draws(secret))
+    evolution = evolved(offered, evolving, removed=gone, cache=cache, progress=progress)
+    made = write_release(
+        evolution.kept,
+        out,
+        removed=evolution.removed if len(evolution.removed) else None,
+        settings=settings,
+        extras=extras,
+        fixed=evolution.fixed,
+        lineage=evolution.placed,
+    )
+    page = write_evolution(evolution, made.folder, made.hidden)
+    return replace(made, page=page, notes=(*evolution.notes, *evolution.findings, *made.notes))
+
+
+def _with_secret(
+    evolving: EvolveSettings, manifest: Mapping[str, Any], extras: ReleaseExtras, out: Path
+) -> tuple[ReleaseExtras, bytes]:
+    """The extras with a secret, and it: the one given, the previous release's, or a new one where that has none.
+
+    With the same secret what two versions share stands in the same order, so that their difference tells nothing.
+    """
+    assert evolving.previous is not None
+    given, notes = read_given(extras.secret), extras.notes
+    if given is None and COMMITMENT in manifest:
+        given = read_secret((evolving.previous_hidden or hidden_folder(evolving.previous)) / SECRET)
+    elif COMMITMENT not in manifest and (evolving.previous / problems_path(TEST)).is_file():
+        notes = (*notes, BEFORE_SECRETS.format(version=manifest.get("version")))
+    secret = release_secret(extras.hidden or hidden_folder(out), given)
+    return replace(extras, secret=secret, notes=notes), secret
+
+
+def evolved(
+    offered: Dataset,
     settings: EvolveSettings,
     *,
-    embeddings: Sequence[DebiasFeatures] = (),
-    watched: Sequence[EvolveAnswers] = (),
-    previous: Path | None = None,
+    removed: Dataset | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
 ) -> Evolution:
-    """Make a new version of what is in the pool.
+    """Make the next version of a release: `offered` are the problems to enter it, `removed` those for training alone.
 
-    Parameters
-    ----------
-    against
-        Answers to `pool.asked` of the models to filter against.
-    embeddings
-        Features of `pool.asked`, one row a problem, for AFLite.
-    watched
-        Answers of models that are *not* filtered against: how they fare tells whether the new version is harder, or
-        only harder for the models it was made against.
-    previous
-        The previous release, whose own record of how models fared is carried on.
+    Nothing is asked of a model twice where there is a cache, so that an interrupted run goes on.
     """
-    if not against and not embeddings:
-        raise BadInput("filter against what? Name a model that answers, or features of one that embeds")
-    if settings.version == pool.version:
-        raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
-    asked = pool.asked
-    solved = solved_beyond_chance(
-        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret, where=pool.where
+    previous = settings.previous
+    assert previous is not None
+    pool = pool_of(previous, offered, removed, hidden=settings.previous_hidden, bring_back=settings.bring_back)
+    if not len(pool.asked):
+        raise BadInput(f"{previous}: neither dev nor test, and nothing new offered: there is nothing to filter")
+
+    def answers(names: Sequence[str]) -> list[EvolveAnswers]:
+        asking: dict[str, Any] = {"scoring": settings.scoring, "cache": cache, "progress": progress}
+        models = [model for name in names for model in answers_of(pool.asked, name, **asking)]
+        twice = sorted(name for name, count in Counter(model.model for model in models).items() if count > 1)
+        if twice:
+            raise BadInput(f"{twice[0]} is named twice; two answers of one model are not two models")
+        return models
+
+    specs = [name.removeprefix(AFLITE) for name in settings.against if name.startswith(AFLITE)]
+    return evolve(
+        pool,
+        answers([name for name in settings.against if not name.startswith(AFLITE)]),
+        settings,
+        embeddings=[embedded(pool.asked, spec, cache=cache, progress=progress) for spec in specs],
+        watched=answers(settings.watch),
+        previous=previous,
     )
-    filtered = [_aflite(asked, features, settings) for features in embeddings]
-    models = join([one.model for one in against])
-    why = dict.fromkeys(solved.retire, f"such groups are solved by {models} beyond chance")
-    for one, names in filtered:
-        why |= {name: why.get(name) or f"AFLite in the features of {one.model}" for name in names}
-    stays = asked.filter(lambda p: p.id not in why)
-    if not len(stays):
-        raise BadInput("nothing is left to evaluate: every problem of dev and test, and every new one, was retired")
-    told = fares(pool, asked, stays, against, watched, settings.version)
-    known = joined_fares(earlier_fares(previous), told)
-    return _version(pool, why, settings, solved, tuple(one for one, _ in filtered), known)
-
-
-def _aflite(asked: Dataset, features: DebiasFeatures, settings: EvolveSettings) -> tuple[Filtered, set[str]]:
-    """Whole groups that AFLite removes and chance does not."""
-    seed = settings.secret.number("aflite") % 2**32
-    choices = DebiasChoices(
-        seed=seed,
-        aflite=AFLite(seed=seed, twins="together"),
-        null_runs=settings.null_runs,
-        compare=(),
-    )
-    found = filter_problems(asked, features=features, choices=choices, assessment=None)
-    null = found.null
-    if null is None:
-        raise BadInput("AFLite needs relabelled runs, to know what it removes by chance")
-    gone = {p.id for p, keep in zip(asked, found.chosen.keep, strict=True) if not keep}
-    sure = {p.id for p, q in zip(asked, null.q_values, strict=True) if q <= settings.chance_share}
-    groups = {p.group for p in asked if p.id in gone & sure and p.group is not None}
-    names = {p.id for p in asked if p.id in gone and (p.id in sure or p.group in groups)}
-    if null.ranks[0].outcome != BEYOND:
-        names = set()
-    return Filtered(features.model, len(gone), null.expected, len(names)), names
-
-
-def _version(
-    pool: EvolvePool,
-    why: Mapping[str, str],
-    settings: EvolveSettings,
-    solved: Solved,
-    filtered: tuple[Filtered, ...],
-    told: tuple[Fare, ...],
-) -> Evolution:
-    kept: list[Problem] = []
-    removed: list[Problem] = []
-    # A new twin follows its group by itself; named here, it would count as one whose order of candidates is public.
-    settled = pool.before | set(pool.returning)
-    fixed = {name: split for name, split in pool.where.items() if name in settled and name not in why}
-    for problem in pool.problems:
-        if problem.id in why and pool.where.get(problem.id) == TEST:
-            continue
-        if problem.id in why:
-            fixed[problem.id] = TRAIN
-            removed.append(problem)
-        else:
-            (removed if problem.id in pool.removed else kept).append(problem)
-    return Evolution(
-        version=settings.version,
-        previous=pool.version,
-        kept=pool.problems.with_problems(kept),
-        removed=pool.problems.with_problems(removed),
-        lineage=tuple(_lineage(pool, why, settings.version)),
-        fixed=fixed,
-        solved=solved,
-        filtered=filtered,
-        fares=told,
-        notes=(*pool.notes, *_notes(pool, why)),
-        findings=tuple(_findings(solved, filtered)),
-    )
-
-
-def _lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator[Row]:
-    """One row a problem. Rows of what stays say nothing of who solved it: that would tell hidden answers."""
-    for problem in pool.problems:
-        name, split = problem.id, pool.where.get(problem.id)
-        row = pool.lineage.get(name, {})
-        since = version if pool.is_new(problem) else str(row.get("since") or pool.version)
-        if name in why and split == TEST:
-            yield lineage_row(name, None, RETIRED, why[name], since, until=version)
-        elif name in why:
-            yield lineage_row(name, TRAIN, REMOVED, f"for training alone: {why[name]}", since)
-        elif pool.is_new(problem):
-            status = REMOVED if name in pool.removed else ADDED
-            past = f"retired from {row['until']} before, and brought back" if "until" in row else "new in this version"
-            yield lineage_row(name, split, status, past, since)
-        elif name in pool.removed:
-            yield lineage_row(name, split, REMOVED, str(row.get("why", "")), since)
-        else:
-            yield lineage_row(name, split, KEPT, "here before", since)
-    there = {problem.id for problem in pool.problems}
-    yield from (row for name, row in pool.lineage.items() if name not in there)
-
-
-def _findings(solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
-    for one in solved.strata:
-        yield (
-            f"{one.solved:,} of {one.groups:,} {one.kind} solved, {one.turned:,} answered wrong throughout "
-            f"(p {'< 0.001' if one.p < 0.001 else f'= {one.p:.3f}'}): {one.retired:,} retired"
-        )
-    for two in filtered:
-        yield (
-            f"AFLite in the features of {two.model}: {two.removed:,} removed, {two.expected:.1f} from relabelled "
-            f"problems: {two.retired:,} retired"
-        )
-
-
-def _notes(pool: EvolvePool, why: Mapping[str, str]) -> Iterator[str]:
-    tests = sum(pool.where.get(name) == TEST for name in why)
-    if tests:
-        yield (
-            f"{tests:,} test problems of {pool.version} are retired; who has the models can tell their answers now, "
-            f"so close the leaderboard of {pool.version} when this version opens"
-        )

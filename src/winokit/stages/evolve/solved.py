@@ -1,7 +1,8 @@
 """Which groups are too easy for the models, with chance taken out: retire the excess, and no more than that.
 
 A group is solved where a stated majority of the models gets everything right that was asked about it: each twin, and
-each again with the candidates switched. Guessing solves some too, and with the same probability gets everything wrong,
+where it makes sense, each again with the candidates switched; a model that only guesses, or that likes one candidate,
+seldom does. Guessing solves some too, and with the same probability gets everything wrong,
 so that a group would be solved if its answers were turned round: as many groups as are *turned* may be solved by
 chance. Only where significantly more are solved than turned (a sign test, exact whatever the models have in common) is
 anything retired, and then the difference, drawn at random from the solved. What stays is solved as often as turned.
@@ -16,19 +17,71 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput
 from winokit.methods.metrics.compare import holm
 from winokit.methods.metrics.luck import p_chance
+from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
+from winokit.methods.transforms.variants import make_variants
+from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
-from winokit.stages.evolve.answers import EvolveAnswers
+from winokit.progress import Progress
 from winokit.stages.release.draws import Draws
 
-Unit = tuple[Problem, ...]
+ORIGINAL, SWITCHED = "original", "switched"
+Unit = Sequence[Problem]
 NEW = "new"
 """What stands in no split yet."""
+
+
+@dataclass(frozen=True)
+class EvolveAnswers:
+    """Which problems a model gets right, as they are and with their candidates switched, by id."""
+
+    model: str
+    right: Mapping[str, bool]
+    switched: Mapping[str, bool] = field(default_factory=dict)
+
+    def outcomes(self, name: str) -> list[bool]:
+        """Everything that was asked about a problem."""
+        return [self.right[name], *([self.switched[name]] if name in self.switched else [])]
+
+
+def answers_of(
+    problems: Dataset,
+    against: str | Path,
+    *,
+    scoring: str | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> list[EvolveAnswers]:
+    """The answers of a model (a SPEC), or of every model in a file of predictions; an abstention is wrong."""
+    rows: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
+    if Path(against).is_file():
+        for read in read_predictions(Path(against), problems):
+            rows[read.model, read.scoring] += read.predictions
+    else:
+        variants = {name: variant.problems for name, variant in make_variants(problems, {SWITCHED}).items()}
+        model, plan, asked = load_model(str(against)), ScoringPlan(scoring), {ORIGINAL: problems} | variants
+        rows[str(against), ""] += score_variants(asked, model, plan, cache=cache, progress=progress)
+    answers = [EvolveAnswers(name, _right(own, ORIGINAL), _right(own, SWITCHED)) for (name, _), own in rows.items()]
+    for one in answers:
+        missing = sum(problem.id not in one.right for problem in problems)
+        if missing:
+            total = f"{missing:,} of the {len(problems):,} problems to filter"
+            raise BadInput(f"{against}: no prediction of {one.model} for {total}")
+    return answers
+
+
+def _right(rows: Iterable[Prediction], variant: str) -> dict[str, bool]:
+    """Whether each prediction for a variant is right, by the answer beside it."""
+    own = (row for row in rows if row.variant == variant and row.answer is not None)
+    return {row.id: row.prediction == row.answer for row in own}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,48 +140,31 @@ def solved_beyond_chance(
     where
         The split of each id; what is missing is new. Default: everything is of one split.
     """
-    check_limits(majority, alpha)
     if not answers:
         return Solved(frozenset(), (), 0)
     needed = max(1, math.ceil(majority * len(answers) - 1e-9))
+    units: dict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        units[f"alone {problem.id}" if problem.group is None else f"group {problem.group}"].append(problem)
     strata: dict[tuple[str, int, int], list[Unit]] = defaultdict(list)
-    for unit in _units(problems):
+    for unit in units.values():
         split = "" if where is None else where.get(unit[0].id, NEW)
-        strata[split, len(unit), _switched(unit, answers)].append(unit)
+        switched = sum(any(problem.id in model.switched for model in answers) for problem in unit)
+        strata[split, len(unit), switched].append(unit)
     solved = {key: [unit for unit in strata[key] if is_solved(unit, answers, needed)] for key in sorted(strata)}
     turned = {key: [unit for unit in strata[key] if is_solved(unit, answers, needed, turned=True)] for key in solved}
-    raw = [p_chance(len(units), max(1, len(units) + len(turned[key]))) for key, units in solved.items()]
+    raw = [p_chance(len(easy), max(1, len(easy) + len(turned[key]))) for key, easy in solved.items()]
     secret = secret or Draws.fresh()
     retire: set[str] = set()
     counts = []
-    for (key, units), p in zip(solved.items(), holm(raw), strict=True):
-        excess = max(0, len(units) - len(turned[key])) if p < alpha else 0
-        chosen = secret.ordered("retired", units, lambda unit: min(problem.id for problem in unit))[:excess]
+    for (key, easy), p in zip(solved.items(), holm(raw), strict=True):
+        excess = max(0, len(easy) - len(turned[key])) if p < alpha else 0
+        chosen = secret.ordered("retired", easy, lambda unit: min(problem.id for problem in unit))[:excess]
         if excess and key[0] == NEW:
-            chosen = [*units, *turned[key]]
+            chosen = [*easy, *turned[key]]
         retire |= {problem.id for unit in chosen for problem in unit}
-        counts.append(Stratum(*key, len(strata[key]), len(units), len(turned[key]), p, len(chosen)))
+        counts.append(Stratum(*key, len(strata[key]), len(easy), len(turned[key]), p, len(chosen)))
     return Solved(frozenset(retire), tuple(counts), needed)
-
-
-def check_limits(majority: float, alpha: float) -> None:
-    """Refuse shares that mean nothing."""
-    if not 0.5 < majority <= 1:
-        raise BadInput(f"a majority is more than half of the models and at most all, found {majority:g}")
-    if not 0 < alpha <= 1:
-        raise BadInput(f"an alpha above 0 and at most 1 expected, found {alpha:g}")
-
-
-def _units(problems: Dataset) -> list[Unit]:
-    """Groups, and problems alone."""
-    members: dict[str, list[Problem]] = defaultdict(list)
-    for problem in problems:
-        members[f"alone {problem.id}" if problem.group is None else f"group {problem.group}"].append(problem)
-    return [tuple(some) for some in members.values()]
-
-
-def _switched(unit: Unit, answers: Sequence[EvolveAnswers]) -> int:
-    return sum(any(p.id in one.switched for one in answers) for p in unit)
 
 
 def is_solved(unit: Unit, answers: Sequence[EvolveAnswers], needed: int, *, turned: bool = False) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 
 from winokit.problem import Problem
 from winokit.stages.release.draws import Draws
-from winokit.stages.release.units import ReleaseUnit
+from winokit.stages.release.splits import ReleaseUnit
 
 
 def balanced(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:

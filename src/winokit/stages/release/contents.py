@@ -1,8 +1,12 @@
-"""What a release holds: the problems of every file, drawn, ordered and balanced, and what had to stay out."""
+"""What a release holds: the problems of every file, drawn, ordered and balanced, and what had to stay out.
+
+The training sizes xs … xl are each four times the one before and its beginning, groups whole. WinoGrande's are 160,
+640, 2,558, 10,234 and 40,398. Here the largest is all there is, the next a quarter of it, and so on down, as long as a
+size is worth training on; small data has fewer, and the largest is always called xl.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,13 +17,14 @@ from winokit.problem import Card, Dataset, Problem
 from winokit.stages.release.balance import balanced, tossed
 from winokit.stages.release.draws import Draws
 from winokit.stages.release.inputs import ReleaseInputs
-from winokit.stages.release.reading import DEBIASED, DEV, TEST
+from winokit.stages.release.manifest import DEBIASED, DEV, SIZES, TEST, TRAIN
 from winokit.stages.release.rows import KEPT, REMOVED
 from winokit.stages.release.settings import ReleaseSettings
-from winokit.stages.release.sizes import cut_sizes
-from winokit.stages.release.splits import AT_LEAST, SHORT, TRAIN, ReleaseSplit, split_units
-from winokit.stages.release.units import ReleaseUnit, duplicate_keys, knowledge_keys, twin_keys, units_of
+from winokit.stages.release.splits import AT_LEAST, SHORT, ReleaseUnit, keys_of, split_units, units_of
 
+FACTOR = 4
+SMALLEST = 16
+"""Problems below which a size would teach nothing."""
 TWIN_EVALUATED = "removed, and a twin is in dev or test"
 NO_TWIN = "removed, and without a twin"
 SHARES = {
@@ -36,7 +41,6 @@ class ReleaseContents:
     kept: frozenset[str]
     left_out: dict[str, int]
     """Problems that are in no file, by reason."""
-    split: ReleaseSplit
     notes: tuple[str, ...] = field(default=())
 
     @cached_property
@@ -47,6 +51,10 @@ class ReleaseContents:
     def status(self, problem: Problem) -> str:
         """Kept or removed."""
         return KEPT if problem.id in self.kept else REMOVED
+
+    def count_kept(self, problems: Iterable[Problem]) -> int:
+        """How many of some problems were kept."""
+        return sum(problem.id in self.kept for problem in problems)
 
     @property
     def sizes(self) -> dict[str, Dataset]:
@@ -87,34 +95,56 @@ def fill(
     fixed, public = fixed or {}, Draws.public(settings.seed)
     secret = secret or public
     units = units_of(inputs.problems, inputs.kept)
-    keys = [own | twins for own, twins in zip(duplicate_keys(units), twin_keys(units), strict=True)]
-    if settings.split == "knowledge":
-        keys = [own | facts for own, facts in zip(keys, knowledge_keys(units), strict=True)]
-    split = split_units(units, keys, settings, secret, fixed)
-    chosen = {name: [units[place] for place in split.places(name)] for name in (TRAIN, DEV, TEST)}
-    chosen |= {name: balanced(chosen[name], public, fixed) for name in (TRAIN, DEV)}
-    chosen[TEST] = tossed(chosen[TEST], secret, fixed)
-    trained, singles = _training_order(chosen[TRAIN], settings.singles, public)
-    sizes = cut_sizes(trained, settings.sizes)
-    files = {f"train_{name}": _members(some) for name, some in sizes.items()}
+    split = split_units(units, keys_of(units, facts=settings.split == "knowledge"), settings, secret, fixed)
+    dev = balanced(split.units_in(DEV), public, fixed)
+    test = tossed(split.units_in(TEST), secret, fixed)
+    trained, singles = _training_order(balanced(split.units_in(TRAIN), public, fixed), settings.singles, public)
+    files = {f"train_{name}": _members(some) for name, some in cut_sizes(trained, settings.sizes).items()}
     files[DEBIASED] = [p for p in _members([*trained, *singles]) if p.id in inputs.kept]
-    files[DEV] = _dev_order(chosen[DEV], public)
-    files[TEST] = _test_order(chosen[TEST], secret)
-    _check_files(files, split)
-    left_out = Counter(
-        {
-            TWIN_EVALUATED: sum(len(unit.removed) for unit in (*chosen[DEV], *chosen[TEST])),
-            NO_TWIN: sum(len(unit.removed) for unit in singles),
-            SHARES[settings.split]: sum(len(units[place].members) for place in split.shared),
-        }
-    )
+    # Twins side by side in dev, so that a part of the file has whole groups too; in the test they are no neighbours.
+    files[DEV] = [p for unit in _drawn_units(dev, public) for p in _drawn(_kept(unit), public)]
+    files[TEST] = _drawn((p for unit in test for p in _kept(unit)), secret)
+    _check_files(files, split.wanted)
+    left_out = {
+        TWIN_EVALUATED: sum(len(unit.removed) for unit in (*dev, *test)),
+        NO_TWIN: sum(len(unit.removed) for unit in singles),
+        SHARES[settings.split]: sum(len(units[place].members) for place in split.shared),
+    }
     return ReleaseContents(
         {name: _published(name, problems) for name, problems in files.items() if problems},
         inputs.kept,
         {reason: count for reason, count in left_out.items() if count},
-        split,
-        tuple(_notes(files, split, singles)),
+        tuple(_notes(files, split.wanted, singles)),
     )
+
+
+def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str, int]:
+    """How many problems each size should have, the smallest first.
+
+    >>> size_targets(40398)
+    {'xs': 157, 's': 631, 'm': 2524, 'l': 10099, 'xl': 40398}
+    >>> size_targets(320)
+    {'m': 20, 'l': 80, 'xl': 320}
+    """
+    if asked is not None:
+        counts = sorted({min(count, problems) for count in asked})
+    else:
+        counts = [problems // FACTOR**power for power in range(len(SIZES))][::-1]
+        counts = [count for count in counts if count >= SMALLEST] or [problems]
+    return dict(zip(SIZES[-len(counts) :], counts, strict=True))
+
+
+def cut_sizes(units: Sequence[ReleaseUnit], asked: Sequence[int] | None = None) -> dict[str, Sequence[ReleaseUnit]]:
+    """The units of each size: the beginning of all of them, as many as fit."""
+    targets = size_targets(sum(len(unit.members) for unit in units), asked)
+    ends: dict[str, int] = {}
+    taken = place = 0
+    for name, target in targets.items():
+        while place < len(units) and taken + len(units[place].members) <= target:
+            taken += len(units[place].members)
+            place += 1
+        ends[name] = place
+    return {name: units[:end] for name, end in ends.items() if end}
 
 
 def _training_order(
@@ -122,7 +152,7 @@ def _training_order(
 ) -> tuple[list[ReleaseUnit], list[ReleaseUnit]]:
     """Units for the sizes in a drawn order, members in a drawn order too; and those that are for no size."""
     members = [ReleaseUnit(tuple(_drawn(unit.members, draws)), unit.kept_ids) for unit in units]
-    shuffled = draws.ordered("units", members, lambda unit: unit.name)
+    shuffled = _drawn_units(members, draws)
     if singles_too or not any(unit.is_group for unit in shuffled):
         return shuffled, []
     return [unit for unit in shuffled if unit.is_group], [unit for unit in shuffled if not unit.is_group]
@@ -132,26 +162,17 @@ def _drawn(problems: Iterable[Problem], draws: Draws) -> list[Problem]:
     return draws.ordered("problems", problems, lambda problem: problem.id)
 
 
+def _drawn_units(units: Iterable[ReleaseUnit], draws: Draws) -> list[ReleaseUnit]:
+    return draws.ordered("units", units, lambda unit: unit.name)
+
+
 def _members(units: Iterable[ReleaseUnit]) -> list[Problem]:
     return [member for unit in units for member in unit.members]
 
 
-def _dev_order(units: Sequence[ReleaseUnit], draws: Draws) -> list[Problem]:
-    """The kept members, twins side by side, so that a part of the file has whole groups too."""
-    drawn = draws.ordered("units", units, lambda unit: unit.name)
-    return [
-        _alone(problem) if len(unit.kept) == 1 else problem for unit in drawn for problem in _drawn(unit.kept, draws)
-    ]
-
-
-def _test_order(units: Sequence[ReleaseUnit], draws: Draws) -> list[Problem]:
-    """The kept members in any order: twins are nobody's neighbours."""
-    return _drawn((_alone(p) if len(unit.kept) == 1 else p for unit in units for p in unit.kept), draws)
-
-
-def _alone(problem: Problem) -> Problem:
-    """A problem whose twins are not in the release has no group there."""
-    return problem.replace(group=None)
+def _kept(unit: ReleaseUnit) -> Sequence[Problem]:
+    """The kept members; one whose twins are not in the release has no group there."""
+    return unit.kept if len(unit.kept) > 1 else [problem.replace(group=None) for problem in unit.kept]
 
 
 def _published(name: str, problems: Iterable[Problem]) -> Dataset:
@@ -159,32 +180,24 @@ def _published(name: str, problems: Iterable[Problem]) -> Dataset:
 
     Exact repetitions stand in the order of their numbers, since whoever reads the file counts them so.
     """
-    made = [problem.replace(provenance={}) for problem in problems]
-    places: dict[str, list[int]] = {}
-    for place, problem in enumerate(made):
-        places.setdefault(problem.id.partition(".")[0], []).append(place)
-    for own in places.values():
-        for place, problem in zip(own, sorted((made[at] for at in own), key=_occurrence), strict=True):
-            made[place] = problem
-    return Dataset(made, Card(name))
+    bare = [problem.replace(provenance={}) for problem in problems]
+    repeated: dict[str, list[Problem]] = {}
+    for problem in sorted(bare, key=lambda problem: -problem.occurrence):
+        repeated.setdefault(problem.id.partition(".")[0], []).append(problem)
+    return Dataset([repeated[problem.id.partition(".")[0]].pop() for problem in bare], Card(name))
 
 
-def _occurrence(problem: Problem) -> int:
-    return problem.occurrence
-
-
-def _check_files(files: dict[str, list[Problem]], split: ReleaseSplit) -> None:
+def _check_files(files: dict[str, list[Problem]], wanted: Mapping[str, int]) -> None:
     for name, problems in files.items():
-        if not problems and (name not in split.wanted or split.wanted[name]):
-            wanted = split.wanted.get(name)
-            asked = f" of the {wanted:,} asked for" if wanted else ""
+        if not problems and wanted.get(name) != 0:
+            asked = f" of the {wanted[name]:,} asked for" if name in wanted else ""
             raise BadInput(f"nothing is left for {name}{asked}: too few problems; see --dev, --test and --complete")
 
 
-def _notes(files: dict[str, list[Problem]], split: ReleaseSplit, singles: Sequence[ReleaseUnit]) -> Iterable[str]:
-    for name, wanted in split.wanted.items():
-        if wanted - len(files[name]) > max(AT_LEAST, SHORT * wanted):
-            yield f"{name} has {len(files[name]):,} of the {wanted:,} problems asked for: groups and blocks stay whole"
+def _notes(files: dict[str, list[Problem]], wanted: Mapping[str, int], singles: Sequence[ReleaseUnit]) -> Iterable[str]:
+    for name, count in wanted.items():
+        if count - len(files[name]) > max(AT_LEAST, SHORT * count):
+            yield f"{name} has {len(files[name]):,} of the {count:,} problems asked for: groups and blocks stay whole"
     if singles:
-        count = sum(len(unit.kept) for unit in singles)
-        yield f"{count:,} kept problems without a twin are in {DEBIASED} only; --singles lets them into the sizes"
+        kept = sum(len(unit.kept) for unit in singles)
+        yield f"{kept:,} kept problems without a twin are in {DEBIASED} only; --singles lets them into the sizes"

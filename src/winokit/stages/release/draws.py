@@ -83,16 +83,3 @@ def read_secret(path: Path) -> bytes:
     if len(secret) != BYTES:
         raise BadInput(f"{path}: a secret of {2 * BYTES} hexadecimal digits expected, as of: openssl rand -hex {BYTES}")
     return secret
-
-
-def chosen_secret(folder: Path, given: bytes | None, *, has_one: bool) -> bytes:
-    """The secret that is given, or that the hidden labels in a folder have already, or a new one.
-
-    A secret that is there is never replaced by another: what was drawn from it may be public. Where the labels say
-    that they have one (`has_one`) and it is lost, another must be given.
-    """
-    here = folder / SECRET
-    known = read_secret(here) if here.exists() or (has_one and given is None) else None
-    if known is not None and given is not None and known != given:
-        raise BadInput(f"{here}: another secret than the one given; remove that folder, or choose another --hidden")
-    return given or known or secrets.token_bytes(BYTES)

@@ -7,25 +7,56 @@ stand themselves: a release works wherever it is moved.
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats.base import json_rows
 from winokit.methods.transforms.substitute import substitute
-from winokit.problem import Dataset, Problem
+from winokit.problem import Problem
 from winokit.stages.release.contents import ReleaseContents
-from winokit.stages.release.reading import DEBIASED, DEV
-from winokit.stages.release.settings import SCORING, ReleaseSettings, slug
-from winokit.stages.release.templating import rendered
+from winokit.stages.release.manifest import DEBIASED, DEV
+from winokit.stages.release.settings import SCORING, ReleaseSettings
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 MOST_SHOTS = 200
 """Problems to draw solved examples from; nobody puts more into a prompt."""
 
 
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("winokit.stages.release"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Markdown, YAML and Python; what goes in is quoted where it must be
+    )
+    # JSON's double quotes, which YAML and Python read too.
+    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)
+    return environment
+
+
+def rendered(template: str, **content: Any) -> bytes:
+    """A template of a release, its card or one of its tasks, filled in."""
+    return _environment().get_template(template).render(**content).encode()
+
+
 def task_name(settings: ReleaseSettings) -> str:
-    """What both tasks are called."""
-    return slug(settings.name or "")
+    """What both tasks are called: the release's name as files, tasks and Python modules can bear it.
+
+    >>> task_name(ReleaseSettings(name="Wino-2.1"))
+    'wino_2_1'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", (settings.name or "").casefold()).strip("_")
 
 
 def lm_eval_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:
@@ -46,11 +77,6 @@ def inspect_files(settings: ReleaseSettings) -> dict[str, bytes]:
     """The file of Inspect's task."""
     name = task_name(settings)
     return {f"inspect/{name}.py": rendered("inspect_task.py.j2", name=name, settings=settings)}
-
-
-def unscored(problems: Dataset) -> int:
-    """How many problems have nothing after the blank, so that partial scoring has nothing to score."""
-    return sum(not problem.after.strip() for problem in problems)
 
 
 def harness_rows(problems: Sequence[Problem]) -> list[dict[str, Any]]:

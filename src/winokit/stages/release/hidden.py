@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, Malformed
+from winokit.files import read_object, read_text
 from winokit.stages.release.draws import BYTES, SECRET, Draws, read_secret
-from winokit.stages.release.manifest import manifest_hash, read_manifest
+from winokit.stages.release.manifest import TEST, manifest_hash, problems_path, read_manifest
 
 RELEASE, LABELS, CHECKS = "release.json", "labels.jsonl", "checks.json"
 COMMITMENT = "commitment"
 """A key of manifest and `release`: releases that were made before there were secrets have none."""
-TEST = "winogrande/test.jsonl"
 MANIFEST_HASH = "manifest_sha256"
 """A key of `release` that is compared with the hash of manifest.json itself."""
 OWNER_ONLY = 0o600
@@ -42,11 +42,6 @@ class HiddenPart:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @cached_property
-    def rows(self) -> dict[str, int]:
-        """Where each id stands."""
-        return {name: row for row, name in enumerate(self.ids)}
 
     @cached_property
     def draws(self) -> Draws:
@@ -124,7 +119,21 @@ def labels_of(folder: Path) -> dict[str, Any]:
     """Which release the hidden labels in a folder belong to; refuses a folder of anything else."""
     if not (folder / RELEASE).is_file():
         raise BadInput(f"{folder}: not empty, and no hidden labels; choose another --hidden")
-    return _json(folder / RELEASE)
+    return read_object(folder / RELEASE)
+
+
+def release_secret(folder: Path, given: bytes | None) -> bytes:
+    """The secret that is given, or that the hidden labels in a folder have already, or a new one.
+
+    A secret that is there is never replaced by another: what was drawn from it may be public. Where the labels say
+    that they have one and it is lost, another must be given.
+    """
+    here = folder / SECRET
+    lost = given is None and (folder / LABELS).is_file() and COMMITMENT in labels_of(folder)
+    known = read_secret(here) if here.exists() or lost else None
+    if known is not None and given is not None and known != given:
+        raise BadInput(f"{here}: another secret than the one given; remove that folder, or choose another --hidden")
+    return given or known or secrets.token_bytes(BYTES)
 
 
 def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
@@ -133,85 +142,66 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
     They are its own where everything that both say about the release agrees, and the ids are those of its test, in
     the same order.
     """
-    read_manifest(release)  # a folder that is no release is said to be none before its labels are missed
+    manifest = read_manifest(release)  # a folder that is no release is said to be none before its labels are missed
     folder = folder or hidden_folder(release)
     if not (folder / LABELS).is_file() or not (folder / RELEASE).is_file():
         raise BadInput(
             f"{folder}: no hidden labels there ({RELEASE}, {LABELS}); only who made the release can grade: --hidden DIR"
         )
-    about = _json(folder / RELEASE)
-    found = [_checked(row, str(folder / LABELS), line) for line, row in enumerate(_json_lines(folder / LABELS), 1)]
-    ids, answers, groups = zip(*found, strict=True) if found else ((), (), ())
-    labels = HiddenPart(folder, about, ids, answers, groups)
-    _belong(labels, release)
+    rows = enumerate(json_lines(read_text(folder / LABELS)), 1)
+    checked = [_checked(row, str(folder / LABELS), line) for line, row in rows]
+    ids, answers, groups = zip(*checked, strict=True) if checked else ((), (), ())
+    labels = HiddenPart(folder, labels_of(folder), ids, answers, groups)
+    _check_own(labels, release, manifest)
     return labels
 
 
-def _belong(labels: HiddenPart, release: Path) -> None:
+def _check_own(labels: HiddenPart, release: Path, manifest: dict[str, Any]) -> None:
     """Refuse labels of another release."""
-    manifest = read_manifest(release)
     for key, value in labels.release.items():
         theirs = manifest_hash(release) if key == MANIFEST_HASH else manifest.get(key, value)
         if theirs != value:
             raise BadInput(
                 f"{labels.folder}: the labels of another release: its {key} is {value!r}, {release} has {theirs!r}"
             )
-    fits = labels.release.get(COMMITMENT)
-    if fits is not None and labels.draws.commitment((labels.folder / LABELS).read_bytes()) != fits:
+    commitment = labels.release.get(COMMITMENT)
+    if commitment is not None and labels.draws.commitment((labels.folder / LABELS).read_bytes()) != commitment:
         raise BadInput(f"{labels.folder}: labels or secret are not those that {release} was made with")
-    public = test_ids(release)
+    path = release / problems_path(TEST)
+    public = _public_ids(path)
     if list(labels.ids) != public:
         shared = len(set(labels.ids) & set(public))
         order = "in another order" if shared == len(public) == len(labels) else f"{shared:,} of them shared"
         raise BadInput(
-            f"{labels.folder}: labels of {len(labels):,} problems for the {len(public):,} of {release / TEST}, {order}"
+            f"{labels.folder}: labels of {len(labels):,} problems for the {len(public):,} of {path}, {order}"
         )
 
 
-def test_ids(release: Path) -> list[str]:
-    """The public ids of a release's test, in order: the end of each qID."""
-    path = release / TEST
-    rows = _json_lines(path)
+def _public_ids(path: Path) -> list[str]:
+    """The public ids of a test, in order: the end of each qID."""
+    rows = json_lines(read_text(path))
     ids = [str(row.get("qID") or "").rpartition("-")[2] if isinstance(row, dict) else "" for row in rows]
     if not all(ids):
         raise Malformed("a qID that ends in the problem's id expected", file=str(path), line=ids.index("") + 1)
     return ids
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
-
-
-def _json_lines(path: Path) -> list[Any]:
-    """The values of a file's lines. Only newlines end a line: U+2028 may stand inside JSON."""
-    text = _text(path).removesuffix("\n")
-    return [_line(line) for line in text.split("\n")] if text else []
-
-
-def _line(line: str) -> Any:
-    """A line's value, None where it is no JSON."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    value = _line(_text(path))
-    if not isinstance(value, dict):
-        raise BadInput(f"{path}: a JSON object expected")
-    return value
+def json_lines(text: str) -> list[Any]:
+    """The value of each line, None where it is no JSON. Only newlines end a line: U+2028 may stand inside JSON."""
+    values, text = [], text.removesuffix("\n")
+    for line in text.split("\n") if text else ():
+        try:
+            values.append(json.loads(line))
+        except (ValueError, RecursionError):
+            values.append(None)
+    return values
 
 
 def write_private(path: Path, data: bytes) -> None:
     """Write a file whole, readable by its owner alone from its first byte on."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "wb") as file:
-            file.write(data)
+        _write(temporary, os.O_TRUNC, data)
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
@@ -221,7 +211,11 @@ def write_private(path: Path, data: bytes) -> None:
 def append_private(path: Path, line: str) -> None:
     """Add a line to a file that only its owner can read; a line is written at once, so that it is there or not."""
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY), "ab") as file:
-            file.write(line.encode() + b"\n")
+        _write(path, os.O_APPEND, line.encode() + b"\n")
     except OSError as error:
         raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def _write(path: Path, how: int, data: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | how, OWNER_ONLY), "wb") as file:
+        file.write(data)

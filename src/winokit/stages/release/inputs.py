@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +10,23 @@ from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, recognise
 from winokit.data.formats.source import Source
 from winokit.data.loading import load
-from winokit.errors import BadInput
-from winokit.problem import Card, Dataset, Problem
+from winokit.errors import BadInput, CannotWrite
+from winokit.files import read_object
+from winokit.problem import BLANK, Dataset, Problem
 from winokit.stages.debias.save import DEBIAS as RECORD
 from winokit.stages.debias.save import KEPT as KEPT_FILE
 from winokit.stages.debias.save import REMOVED as REMOVED_FILE
-from winokit.stages.release.rows import check_writable
 
 
 @dataclass(frozen=True)
 class ReleaseInputs:
-    """All problems, groups found over kept and removed together, and what is known about how they came to be."""
+    """All problems under the card of the kept ones, groups found over kept and removed together, and their record."""
 
     problems: Dataset
     kept: frozenset[str]
     """Ids of those that were kept; the others were removed."""
     debias: dict[str, Any] | None = None
     """The record of a filtering."""
-    notes: tuple[str, ...] = field(default=())
-
-    @property
-    def card(self) -> Card:
-        """The card of the kept problems."""
-        return self.problems.card
 
 
 def read_inputs(
@@ -55,23 +47,20 @@ def read_inputs(
     going = _read(removed, as_, lenient) if removed is not None else Dataset([])
     staying, going = _told_apart(staying, going)
     joined = _grouped(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
-    _check(joined)
-    return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record, joined.notes)
+    hidden = sum(problem.answer is None for problem in joined)
+    if hidden:
+        raise BadInput(f"{hidden:,} of {len(joined):,} problems have no answer, and a release needs them")
+    for problem in joined:
+        _check_writable(problem)
+    return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record)
 
 
 def _record(folder: Path) -> dict[str, Any]:
     """What a folder of `winokit debias` says of itself."""
-    if not (folder / KEPT_FILE).is_file():
-        raise BadInput(f"{folder}: a folder of winokit debias expected, or a file; there is no {KEPT_FILE}")
-    try:
-        record = json.loads((folder / RECORD).read_text("utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{folder}: a folder of winokit debias expected; there is no {RECORD}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"{folder / RECORD}: cannot be read ({error})") from None
-    if not isinstance(record, dict):
-        raise BadInput(f"{folder / RECORD}: a JSON object expected")
-    return record
+    for name in (KEPT_FILE, RECORD):
+        if not (folder / name).is_file():
+            raise BadInput(f"{folder}: a folder of winokit debias expected, or a file; there is no {name}")
+    return read_object(folder / RECORD)
 
 
 def _has_rows(path: Path) -> bool:
@@ -83,13 +72,19 @@ def _read(data: str | Path | Dataset, as_: str | None, lenient: bool) -> Dataset
     """A dataset with the names of all its groups, also of those whose other members stand elsewhere."""
     if isinstance(data, Dataset):
         return data
-    found = load(data, as_=as_, groups=False, lenient=lenient)
-    path, format_name = _file(str(data))
-    if path is None or as_ is not None:
-        return found
+    loaded = load(data, as_=as_, groups=False, lenient=lenient)
+    prefix, colon, place = str(data).partition(":")
+    if Path(data).is_file():
+        path, format_name = Path(data), recognise(Path(data)).name
+    elif colon and prefix in FORMATS and Path(place).is_file():
+        path, format_name = Path(place), prefix
+    else:
+        return loaded
+    if as_ is not None:
+        return loaded
     # A reader forgets the group of a problem that is alone in its file; its twin may be in the other file.
     named = FORMATS[format_name].read(Source(path, lenient=lenient))
-    return found.with_problems(p.replace(group=raw.group) for p, raw in zip(found, named, strict=True))
+    return loaded.with_problems(p.replace(group=raw.group) for p, raw in zip(loaded, named, strict=True))
 
 
 def _told_apart(staying: Dataset, going: Dataset) -> tuple[Dataset, Dataset]:
@@ -118,19 +113,11 @@ def _grouped(dataset: Dataset) -> Dataset:
     return dataset.with_problems(p.replace(group=found.group) for p, found in zip(dataset, bare, strict=True))
 
 
-def _file(data: str) -> tuple[Path | None, str]:
-    """The one file that DATA names and its format; None where it names something else."""
-    if Path(data).is_file():
-        return Path(data), recognise(Path(data)).name
-    prefix, colon, place = data.partition(":")
-    return (Path(place), prefix) if colon and prefix in FORMATS and Path(place).is_file() else (None, "")
-
-
-def _check(problems: Iterable[Problem]) -> None:
-    """Refuse what cannot be released."""
-    problems = list(problems)
-    hidden = sum(problem.answer is None for problem in problems)
-    if hidden:
-        raise BadInput(f"{hidden:,} of {len(problems):,} problems have no answer, and a release needs them")
-    for problem in problems:
-        check_writable(problem)
+def _check_writable(problem: Problem) -> None:
+    """Refuse what WinoGrande's rows have no words for."""
+    if problem.query is not None:
+        raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
+    if len(problem.candidates) != 2:
+        raise CannotWrite(f"problem {problem.id}: {len(problem.candidates)} candidates where two fit: --as binary")
+    if problem.text.count(BLANK) != 1:
+        raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")

@@ -1,8 +1,8 @@
 """The lineage of a release: for each problem where it stands, since when, and why it came, stayed or went.
 
-`lineage.jsonl` has one row a problem: `id`, `split` (train, dev, test, or null for one that is gone), `status`, `why`,
-`since` (the version it came with) and, for one that is gone, `until` (the version it is gone from). Rows are sorted by
-id. They name no answers and no groups: twins have opposite answers, so that a group tells half of each.
+`lineage.jsonl` has one row per problem: `id`, `split` (train, dev, test, or null for one that is gone), `status`,
+`why`, `since` (the version it came with) and, for one that is gone, `until` (the version it is gone from). Rows are
+sorted by id. They name no answers and no groups: twins have opposite answers, so that a group tells half of each.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from winokit.errors import BadInput, Malformed
+from winokit.data.formats.source import Source
+from winokit.errors import Malformed
 from winokit.files import write_whole
+from winokit.stages.release.manifest import DEV, TEST, TRAIN
 
 LINEAGE = "lineage.jsonl"
 ADDED, KEPT, REMOVED, RETIRED = "added", "kept", "removed", "retired"
 """New in this version; here before; filtered out of the evaluation and left for training; gone for good."""
 STATUSES = (ADDED, KEPT, REMOVED, RETIRED)
-GONE = (RETIRED,)
-SPLITS = ("train", "dev", "test")
+SPLITS = (TRAIN, DEV, TEST)
 Row = dict[str, Any]
 
 
-def lineage_row(
-    name: str, split: str | None, status: str, why: str, since: str, *, until: str | None = None, **more: Any
-) -> Row:
+def lineage_row(name: str, split: str | None, status: str, why: str, since: str, until: str | None = None) -> Row:
     """One row."""
     row: Row = {"id": name, "split": split, "status": status, "why": why, "since": since}
-    return row | ({"until": until} if until is not None else {}) | more
+    return row if until is None else {**row, "until": until}
 
 
 def write_lineage(path: Path, rows: Iterable[Row]) -> None:
@@ -40,23 +39,14 @@ def write_lineage(path: Path, rows: Iterable[Row]) -> None:
 
 def read_lineage(path: Path) -> list[Row]:
     """The rows of a lineage; a missing `since` is left for the caller to fill."""
-    try:
-        lines = path.read_text("utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
-    return [_parsed(text, str(path), line) for line, text in enumerate(lines, 1) if text]
+    return [_checked(row, str(path), line) for line, row in Source(path).json_lines()]
 
 
-def _parsed(text: str, file: str, line: int) -> Row:
-    try:
-        row = json.loads(text)
-    except (ValueError, RecursionError):
-        raise Malformed("a JSON object expected", file=file, line=line) from None
-    if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+def _checked(row: Row, file: str, line: int) -> Row:
+    if not isinstance(row.get("id"), str):
         raise Malformed("an object with an id expected", file=file, line=line)
-    split, status = row.get("split"), row.get("status")
-    if split is not None and split not in SPLITS:
+    if row.get("split") not in (None, *SPLITS):
         raise Malformed(f"{', '.join(SPLITS)} or null expected", field="split", file=file, line=line)
-    if not isinstance(status, str):
+    if not isinstance(row.get("status"), str):
         raise Malformed("a word expected", field="status", file=file, line=line)
     return {"why": "", "split": None, **row}

@@ -6,7 +6,6 @@ answers away).
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
+from winokit.files import read_object
 from winokit.problem import Problem
 from winokit.results import Metric
 from winokit.stages.audit.verdict import verdict
@@ -36,21 +36,12 @@ class Audited:
     verdict: Verdict
 
 
-def study_facts(folder: Path) -> list[str]:
+def study_facts(folder: Path) -> Iterator[str]:
     """What an export of `winokit collect` says about its study, a sentence each."""
     path = folder / STUDY if folder.is_dir() else folder.with_name(STUDY)
-    try:
-        study = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{folder}: an export of winokit collect expected; there is no {STUDY}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
-    if not isinstance(study, dict):
-        raise BadInput(f"{path}: a JSON object expected")
-    return list(_study_sentences(study))
-
-
-def _study_sentences(study: Mapping[str, Any]) -> Iterator[str]:
+    if not path.exists():
+        raise BadInput(f"{folder}: an export of winokit collect expected; there is no {STUDY}")
+    study = read_object(path)
     settings, problems = _object(study, "settings"), _object(study, "problems")
     tasks = ", ".join(map(str, _object(settings, "tasks").get("kinds", ())))
     yield f"Collected with winokit collect in the study “{study.get('title', 'untitled')}”; tasks: {tasks or 'none'}."
@@ -76,57 +67,48 @@ def _study_sentences(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"Paid, in {pay.get('currency', '?')}: {amounts}."
 
 
-def problem_facts(problems: Sequence[Problem]) -> list[str]:
+def problem_facts(problems: Sequence[Problem]) -> Iterator[str]:
     """What the provenance of the problems says in sum, where they came straight out of a study."""
     studies = Counter(str(p.provenance["study"]) for p in problems if p.provenance.get("study"))
     if not studies:
-        return []
+        return
     authors = {p.provenance["author"] for p in problems if p.provenance.get("author")}
     votes = [len(p.provenance["votes"]) for p in problems if isinstance(p.provenance.get("votes"), list)]
     agreement = Counter(str(p.provenance["agreement"]) for p in problems if p.provenance.get("agreement"))
-    facts = [f"{count:,} problems come from the study “{name}”." for name, count in studies.most_common()]
+    for name, count in studies.most_common():
+        yield f"{count:,} problems come from the study “{name}”."
     if authors:
-        facts.append(f"They were written by {len(authors):,} {'person' if len(authors) == 1 else 'people'}.")
-    if votes and sum(votes):
-        facts.append(f"{sum(votes):,} votes were cast on them, {sum(votes) / len(votes):.1f} a problem.")
+        yield f"They were written by {plural(len(authors), 'person', 'people')}."
+    if sum(votes):
+        yield f"{sum(votes):,} votes were cast on them, {sum(votes) / len(votes):.1f} a problem."
     if agreement:
-        facts.append("Agreement: " + ", ".join(f"{name} {count:,}" for name, count in agreement.most_common()) + ".")
-    return facts
+        yield "Agreement: " + ", ".join(f"{name} {count:,}" for name, count in agreement.most_common()) + "."
 
 
-def debias_facts(record: Mapping[str, Any]) -> list[str]:
+def debias_facts(record: Mapping[str, Any]) -> Iterator[str]:
     """What the record of a filtering says, a sentence each."""
-    return list(_debias_sentences(record))
-
-
-def _debias_sentences(record: Mapping[str, Any]) -> Iterator[str]:
     method = str(record.get("method", "?"))
     kept, problems = record.get("kept"), record.get("problems")
     if isinstance(kept, int) and isinstance(problems, int):
         yield f"Filtered by {method}: {kept:,} of {problems:,} problems kept, {problems - kept:,} removed."
-    chosen = _object(_object(record, "methods"), method)
-    if chosen:
-        said = ", ".join(f"{name} {value}" for name, value in chosen.items() if isinstance(value, (int, float, str)))
-        yield f"Settings: {said}."
-    features = _object(record, "features")
-    if features:
-        said = ", ".join(f"{name} {value}" for name, value in features.items() if isinstance(value, (int, float, str)))
-        yield f"Features: {said}."
+    parts = {"Settings": _object(_object(record, "methods"), method), "Features": _object(record, "features")}
+    for title, part in parts.items():
+        if part:
+            values = (f"{name} {value}" for name, value in part.items() if isinstance(value, (int, float, str)))
+            yield f"{title}: {', '.join(values)}."
     rows = [row for row in record.get("metrics") or () if isinstance(row, dict)]
-    for metric, name in (("probe_accuracy", "A linear probe of the features is right on"),):
-        before, after = (_value(rows, subset, metric) for subset in ("all", method))
-        if before is not None and after is not None:
-            yield f"{name} {percent(before)} of all problems and {percent(after)} of the kept."
+    probes = {row.get("subset"): row.get("value") for row in reversed(rows) if row.get("metric") == "probe_accuracy"}
+    before, after = probes.get("all"), probes.get(method)
+    if isinstance(before, (int, float)) and isinstance(after, (int, float)):
+        yield (
+            f"A linear probe of the features is right on {percent(before)} of all problems and {percent(after)} of the "
+            "kept."
+        )
     null = _object(record, "null")
     if isinstance(null.get("removed"), int) and isinstance(null.get("expected"), (int, float)):
         yield f"Relabelled at random, the same filter removes {plural(round(null['expected']), 'problem')} on average."
     for warning in record.get("warnings") or ():
         yield f"Warning of the run: {warning}."
-
-
-def _value(rows: Sequence[Mapping[str, Any]], subset: str, metric: str) -> float | None:
-    found = next((row["value"] for row in rows if (row.get("subset"), row.get("metric")) == (subset, metric)), None)
-    return float(found) if isinstance(found, (int, float)) else None
 
 
 def audited(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:

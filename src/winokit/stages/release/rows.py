@@ -10,11 +10,15 @@ and the pronoun and nothing else: no answer, no group, no labels, which might sa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from winokit.data.formats import WriteOptions, fields, winogrande
-from winokit.errors import CannotWrite, Malformed
-from winokit.problem import BLANK, Problem
+from winokit.data.formats import fields, winogrande
+from winokit.data.formats.base import WriteOptions, lone_groups_dropped
+from winokit.data.formats.source import Source
+from winokit.errors import BadInput, Malformed
+from winokit.problem import Card, Dataset, Problem
+from winokit.stages.release.manifest import FILES, problems_path
 
 KEPT, REMOVED = "kept", "removed"
 
@@ -22,18 +26,14 @@ KEPT, REMOVED = "kept", "removed"
 def row_of(problem: Problem, status: str | None = None) -> dict[str, Any]:
     """The row of a problem of which everything may be known."""
     row = winogrande.render(problem, WriteOptions())
-    more = {"pronoun": problem.pronoun, "domain": problem.domain, "labels": dict(problem.labels) or None}
-    return row | {key: value for key, value in more.items() if value is not None} | _status(status)
+    labels = dict(problem.labels) or None
+    more = {"pronoun": problem.pronoun, "domain": problem.domain, "labels": labels, "status": status}
+    return row | {key: value for key, value in more.items() if value is not None}
 
 
 def hidden_row_of(problem: Problem) -> dict[str, Any]:
     """The row of a problem whose answer is hidden."""
-    bare = problem.replace(answer=None, group=None, domain=None, labels={}, provenance={})
-    return row_of(bare)
-
-
-def _status(status: str | None) -> dict[str, str]:
-    return {} if status is None else {"status": status}
+    return row_of(problem.replace(answer=None, group=None, domain=None, labels={}, provenance={}))
 
 
 def problem_of(row: Mapping[str, Any]) -> Problem:
@@ -52,11 +52,22 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
     )
 
 
-def check_writable(problem: Problem) -> None:
-    """Refuse what WinoGrande's rows have no words for."""
-    if problem.query is not None:
-        raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
-    if len(problem.candidates) != 2:
-        raise CannotWrite(f"problem {problem.id}: {len(problem.candidates)} candidates where two fit: --as binary")
-    if problem.text.count(BLANK) != 1:
-        raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")
+def read_release(folder: Path) -> dict[str, Dataset]:
+    """The problems of each file that a release has, by name: train_xs, …, train_debiased, dev, test."""
+    files = {name: folder / problems_path(name) for name in FILES}
+    found = {name: _read_file(path, folder.name) for name, path in files.items() if path.is_file()}
+    if not found:
+        raise BadInput(f"{folder}: no release there ({problems_path('*')} is missing)")
+    return found
+
+
+def _read_file(path: Path, release: str) -> Dataset:
+    source = Source(path)
+    problems = lone_groups_dropped(source.each(source.json_lines(), problem_of))
+    return Dataset(problems, Card(f"{release}/{path.stem}"))
+
+
+def read_statuses(folder: Path, name: str) -> dict[str, str]:
+    """Kept or removed, by public id, as a training file says that `read_release` could read."""
+    rows = Source(folder / problems_path(name)).json_lines()
+    return {problem_of(row).id: str(row.get("status") or "") for _, row in rows}

@@ -2,53 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from winokit.data.checks.leaks import Leak
+import winokit
+from winokit.data.formats.base import json_rows
 from winokit.data.runs import Run
 from winokit.errors import BadInput
-from winokit.files import write_whole
-from winokit.problem import Card, Dataset, collector_off
-from winokit.stages.release.assembly import about_release, assembled
-from winokit.stages.release.card import CardFacts
+from winokit.files import read_text, write_whole
+from winokit.problem import Dataset, collector_off
+from winokit.progress import Progress
+from winokit.stages.release.card import CardFacts, card_bytes, crossings, first_answers, found_leaks
 from winokit.stages.release.contents import ReleaseContents, fill
-from winokit.stages.release.crossing import Crossing, crossings, found_leaks
-from winokit.stages.release.draws import Draws, chosen_secret
-from winokit.stages.release.hidden import COMMITMENT, LABELS, hidden_folder, label_lines, labels_of, write_hidden
+from winokit.stages.release.draws import Draws, read_secret
+from winokit.stages.release.harness import inspect_files, lm_eval_files
+from winokit.stages.release.hidden import (
+    COMMITMENT,
+    hidden_folder,
+    label_lines,
+    labels_of,
+    release_secret,
+    write_hidden,
+)
 from winokit.stages.release.inputs import ReleaseInputs, read_inputs
-from winokit.stages.release.licences import NOT_STATED
 from winokit.stages.release.lineage import ADDED, LINEAGE, Row, lineage_row, write_lineage
-from winokit.stages.release.manifest import MANIFEST, read_manifest, write_manifest
+from winokit.stages.release.manifest import (
+    DEBIASED,
+    DEV,
+    MANIFEST,
+    TEST,
+    TRAIN,
+    problems_path,
+    read_manifest,
+    write_manifest,
+)
+from winokit.stages.release.parquet import croissant_bytes, parquet_bytes, parquet_path
 from winokit.stages.release.provenance import STUDY, audited, debias_facts, problem_facts, study_facts
-from winokit.stages.release.reading import DEBIASED, DEV, TEST
-from winokit.stages.release.settings import NAME, ReleaseSettings
-from winokit.stages.release.splits import TRAIN
+from winokit.stages.release.rows import hidden_row_of, row_of
+from winokit.stages.release.settings import NAME, NOT_STATED, SCORING, ReleaseExtras, ReleaseSettings
 
-Step = Callable[[str], None]
 Lineage = Callable[[Mapping[str, str]], list[Row]]
 """From the split of each id to the rows of a lineage."""
 BELONGS = ("name", "version", "content_hash", COMMITMENT)
 """What hidden answers say about the release they belong to."""
-
-
-@dataclass(frozen=True)
-class ReleaseExtras:
-    """What else goes into a card, and where hidden answers go."""
-
-    audits: tuple[Path, ...] = ()
-    """Runs of `winokit audit`."""
-    collection: Path | None = None
-    """An export of `winokit collect`."""
-    about: Path | None = None
-    """Markdown in the authors' own words."""
-    hidden: Path | None = None
-    """Default: beside the release, with `.hidden` after its name."""
-    secret: bytes | None = None
-    """What to draw from. Default: what is with the hidden answers already, else a new one."""
-    notes: tuple[str, ...] = ()
-    """What the card must say besides."""
+STEPS = 4
+"""Reading, splitting, checking, writing."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,16 @@ class Release:
     folder: Path
     hidden: Path | None
     contents: ReleaseContents
-    settings: ReleaseSettings
-    licence: str
-    crossings: tuple[Crossing, ...]
-    leaks: Mapping[str, list[Leak]]
-    """Of what is public; those of a hidden test are with its answers."""
-    test_leaks: bool
+    facts: CardFacts
+    """What its card says."""
     notes: tuple[str, ...]
+    page: Path | None = None
+    """What changed since the version before, where there is one."""
+
+    @property
+    def settings(self) -> ReleaseSettings:
+        """What it was asked to be, its name filled in."""
+        return self.facts.settings
 
     @property
     def counts(self) -> dict[str, int]:
@@ -73,7 +78,7 @@ class Release:
 
 
 @collector_off()
-def release(
+def write_release(
     kept: str | Path | Dataset,
     out: str | Path,
     *,
@@ -84,7 +89,7 @@ def release(
     lenient: bool = False,
     fixed: Mapping[str, str] | None = None,
     lineage: Lineage | None = None,
-    step: Step | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Release kept problems: dev and a hidden test of them, training sizes of kept and removed ones, card and tasks.
 
@@ -98,57 +103,49 @@ def release(
         Splits that an earlier release has settled (train, dev or test), by id.
     lineage
         Where problems come from, for a release that follows another. Default: all are added.
-    step
-        Told what begins.
     """
-    folder, settings, extras, step = (
-        Path(out),
-        settings or ReleaseSettings(),
-        extras or ReleaseExtras(),
-        step or (lambda what: None),
-    )
+    folder, settings, extras = Path(out), settings or ReleaseSettings(), extras or ReleaseExtras()
+    step = progress or (lambda done, total: None)
     hidden = _hidden_place(folder, extras.hidden)
     stale = _earlier_files(folder)
-    step("reading")
+    step(0, STEPS)
     inputs = read_inputs(kept, removed, as_=as_, lenient=lenient)
-    title, settings = settings.name or inputs.card.title, replace(settings, name=settings.name or _name_of(inputs))
+    title, settings = settings.name or inputs.problems.card.title, replace(settings, name=_name_of(settings, inputs))
     hides = bool(settings.test) or TEST in (fixed or {}).values()
-    secret = Draws(release_secret(hidden, extras.secret)) if hides else None
-    step("splitting")
+    secret = Draws(release_secret(hidden, read_given(extras.secret))) if hides else None
+    step(1, STEPS)
     contents = fill(inputs, settings, fixed, secret)
-    secret = secret if TEST in contents.files else None
-    step("checking")
-    facts = _facts(kept, inputs, contents, settings, extras, title)
-    test_leaks = found_leaks(contents.files, (TEST,)).get(TEST, [])
-    facts = replace(facts, test_leaks=bool(test_leaks))
-    step("writing")
-    files = assembled(contents, facts)
-    about = about_release(contents, facts, files)
-    labels = label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in contents.files.get(TEST, ())])
-    if secret is not None:
+    step(2, STEPS)
+    facts = _facts(_collection(kept, extras.collection), inputs, contents, settings, extras, title)
+    step(3, STEPS)
+    files = _files(contents, facts)
+    about = _about(contents, facts, files)
+    test = contents.files.get(TEST)
+    if test is not None and secret is not None:
+        labels = label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in test])
         about[COMMITMENT] = secret.commitment(labels)
-    belongs = {key: about[key] for key in BELONGS if key in about}
-    if secret is not None:
+        belongs = {key: about[key] for key in BELONGS}
         _check_hidden(hidden, belongs, folder)
     for name, data in files.items():
         write_whole(folder / name, data)
-    write_lineage(folder / LINEAGE, (lineage or first_lineage(settings.version))(contents.where))
+    write_lineage(folder / LINEAGE, (lineage or _first_lineage(settings.version))(contents.where))
     for name in stale - {*files, LINEAGE, MANIFEST}:
         (folder / name).unlink(missing_ok=True)
-    if secret is not None:
-        write_hidden(hidden, belongs, labels, secret.key, _hidden_checks(contents.files[TEST], test_leaks, facts))
+    if test is not None and secret is not None:
+        checks = {
+            "leaks": [asdict(leak) for leak in facts.test_leaks],
+            "first_candidate_is_the_answer": first_answers(test),
+            "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(TEST)],
+        }  # what the card may not say: everything that was found on the test with its answers
+        write_hidden(hidden, belongs, labels, secret.key, checks)
     write_manifest(folder, about)
-    return Release(
-        folder,
-        hidden if secret is not None else None,
-        contents,
-        settings,
-        facts.licence,
-        tuple(facts.crossings),
-        {name: list(leaks) for name, leaks in facts.leaks.items()},
-        facts.test_leaks,
-        (*inputs.notes, *contents.notes),
-    )
+    notes = (*inputs.problems.notes, *contents.notes)
+    return Release(folder, hidden if test is not None else None, contents, facts, notes)
+
+
+def read_given(secret: Path | bytes | None) -> bytes | None:
+    """The secret that a user gave: in a file, or itself."""
+    return read_secret(secret) if isinstance(secret, Path) else secret
 
 
 def _hidden_place(folder: Path, asked: Path | None) -> Path:
@@ -161,20 +158,6 @@ def _hidden_place(folder: Path, asked: Path | None) -> Path:
     return place
 
 
-def release_secret(place: Path, given: bytes | None) -> bytes:
-    """The secret of a release whose hidden answers go to a place."""
-    return chosen_secret(place, given, has_one=(place / LABELS).is_file() and COMMITMENT in labels_of(place))
-
-
-def _hidden_checks(test: Dataset, leaks: Sequence[Leak], facts: CardFacts) -> dict[str, object]:
-    """What the card may not say: everything that was found on the test with its answers."""
-    return {
-        "leaks": [asdict(leak) for leak in leaks],
-        "first_candidate_is_the_answer": sum(problem.answer == 0 for problem in test) / len(test),
-        "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(TEST)],
-    }
-
-
 def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> None:
     """Refuse to write hidden answers over those of another release, which nobody could grade any more.
 
@@ -182,10 +165,10 @@ def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> N
     """
     if not place.exists() or not any(place.iterdir()):
         return
-    said = labels_of(place)
+    theirs = labels_of(place)
     replaced = read_manifest(folder) if (folder / MANIFEST).is_file() else {}
-    if not any(all(said.get(key) == one.get(key) for key in BELONGS) for one in (belongs, replaced)):
-        whose = f"{said.get('name')} {said.get('version')}"
+    if not any(all(theirs.get(key) == ours.get(key) for key in BELONGS) for ours in (belongs, replaced)):
+        whose = f"{theirs.get('name')} {theirs.get('version')}"
         raise BadInput(f"{place}: has the answers of another release ({whose}); remove it, or choose another --hidden")
 
 
@@ -201,15 +184,15 @@ def _earlier_files(folder: Path) -> set[str]:
         raise BadInput(f"{folder}: not empty, and no release of winokit; choose another --out") from None
 
 
-def _name_of(inputs: ReleaseInputs) -> str:
-    name = inputs.card.file_name
+def _name_of(settings: ReleaseSettings, inputs: ReleaseInputs) -> str:
+    name = settings.name or inputs.problems.card.file_name
     if not NAME.fullmatch(name):
-        raise BadInput(f"the problems are called {inputs.card.name!r}; give the release a --name")
+        raise BadInput(f"the problems are called {inputs.problems.card.name!r}; give the release a --name")
     return name
 
 
 def _facts(
-    kept: str | Path | Dataset,
+    collection: Path | None,
     inputs: ReleaseInputs,
     contents: ReleaseContents,
     settings: ReleaseSettings,
@@ -220,47 +203,88 @@ def _facts(
 
     Of the test it sees what is public: whether a text nearly repeats another *with the other answer* is an answer.
     """
+    card, test = inputs.problems.card, contents.files.get(TEST)
     sides = {TRAIN: contents.training, DEV: contents.files[DEV]}
-    if TEST in contents.files:
-        bare = contents.files[TEST]
-        sides[TEST] = bare.with_problems(problem.replace(answer=None) for problem in bare)
+    if test is not None:
+        sides[TEST] = test.with_problems(problem.replace(answer=None) for problem in test)
     ids = {name: frozenset(problem.id for problem in data) for name, data in sides.items()}
     return CardFacts(
-        settings,
-        settings.licence or inputs.card.licence or NOT_STATED,
-        title or str(settings.name),
-        _made_from(inputs.card),
-        crossings(sides),
-        found_leaks(contents.files, (DEBIASED, DEV)),
-        _collection(kept, extras.collection, inputs),
-        debias_facts(inputs.debias) if inputs.debias else (),
-        [found for run in extras.audits for found in audited(Run.load(run), ids)],
-        _text(extras.about) if extras.about else "",
+        settings=settings,
+        licence=settings.licence or card.licence or NOT_STATED,
+        title=title or str(settings.name),
+        source=", ".join(part for part in (card.title or card.name, card.version, card.source) if part),
+        crossings=crossings(sides),
+        leaks={name: found_leaks(contents.files[name]) for name in (DEBIASED, DEV)},
+        test_leaks=found_leaks(test) if test is not None else (),
+        collection=[*(study_facts(collection) if collection else ()), *problem_facts(inputs.problems.problems)],
+        debiasing=list(debias_facts(inputs.debias)) if inputs.debias else (),
+        audits=[audit for run in extras.audit for audit in audited(Run.load(run), ids)],
+        about=read_text(extras.about) if extras.about else "",
         notes=extras.notes,
     )
 
 
-def _made_from(card: Card) -> str:
-    """What the problems were before they were released."""
-    return ", ".join(part for part in (card.title or card.name, card.version, card.source) if part)
-
-
-def _collection(kept: str | Path | Dataset, asked: Path | None, inputs: ReleaseInputs) -> list[str]:
-    """What is known about how the problems were collected."""
+def _collection(kept: str | Path | Dataset, asked: Path | None) -> Path | None:
+    """Where it is said how the problems were collected: the place named, else beside them."""
     if asked is None and not isinstance(kept, Dataset) and Path(kept).is_file():
         beside = Path(kept).parent
-        asked = beside if (beside / STUDY).is_file() else None
-    return [*(study_facts(asked) if asked else ()), *problem_facts(inputs.problems.problems)]
+        return beside if (beside / STUDY).is_file() else None
+    return asked
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
+def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:
+    """Every file of a release but lineage and manifest, by its path."""
+    files: dict[str, bytes] = {}
+    tables: dict[str, bytes] = {}
+    for name, data in contents.files.items():
+        rows = list(_rows(contents, name))
+        files[problems_path(name)] = json_rows(rows).encode()
+        if name != TEST:
+            files[f"winogrande/{name}-labels.lst"] = "".join(f"{row['answer']}\n" for row in rows).encode()
+        tables[name] = parquet_bytes({"status": contents.status(p), **row} for p, row in zip(data, rows, strict=True))
+        files[str(parquet_path(name))] = tables[name]
+    description = f"{facts.title}: texts with one blank and two candidates, in twins that differ in a word or two."
+    files["croissant.json"] = croissant_bytes(tables, facts.settings, facts.licence, description)
+    files |= lm_eval_files(contents, facts.settings)
+    files |= inspect_files(facts.settings)
+    files["README.md"] = card_bytes(contents, facts)
+    return files
 
 
-def first_lineage(version: str) -> Lineage:
+def _rows(contents: ReleaseContents, name: str) -> Iterator[dict[str, Any]]:
+    """The rows of a file under winogrande/."""
+    for problem in contents.files[name]:
+        status = contents.status(problem) if name.startswith(TRAIN) else None
+        yield hidden_row_of(problem) if name == TEST else row_of(problem, status)
+
+
+def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What the manifest says.
+
+    Hashes are of what is public: were the test's answers in them, those of a short test could be guessed until they
+    fit.
+    """
+    settings = facts.settings
+    hashes = {name: hashlib.sha256(files[problems_path(name)]).hexdigest() for name in contents.files}
+    return {
+        "name": settings.name,
+        "version": settings.version,
+        "licence": facts.licence,
+        "date": settings.date,
+        "winokit": winokit.__version__,
+        "seed": settings.seed,
+        "settings": settings.to_json(),
+        "formalization": {"fine_tuned": settings.formalization, "causal": SCORING},
+        "counts": {name: len(data) for name, data in contents.files.items()},
+        "groups": {name: len(data.groups) for name, data in contents.shown.items()},
+        "sizes": {name.removeprefix("train_"): len(data) for name, data in contents.sizes.items()},
+        "left_out": contents.left_out,
+        "content_hashes": hashes,
+        "content_hash": hashlib.sha256(json.dumps(hashes).encode()).hexdigest(),
+    }
+
+
+def _first_lineage(version: str) -> Lineage:
     """The lineage of a first release: every problem is added."""
     why = "in the first release"
     return lambda where: [lineage_row(name, split, ADDED, why, version) for name, split in where.items()]

@@ -1,4 +1,4 @@
-"""What a release is asked to be: its name and licence, how large its splits, how they are drawn."""
+"""What a release is asked to be: its name and licence, how large its splits, how they are drawn, what its card says."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import math
 import re
 from dataclasses import asdict, dataclass
 from datetime import date
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from winokit.errors import BadInput, UnknownName
+from winokit.settings import Help, Settings
+from winokit.stages.release.manifest import SIZES
 
-SPLITS = ("random", "knowledge")
-SIZES = ("xs", "s", "m", "l", "xl")
 SCORING = "partial"
 """How a causal language model that is not fine-tuned reads a problem: what lm-evaluation-harness does on WinoGrande."""
 FORMALIZATIONS = {
@@ -25,36 +26,68 @@ FORMALIZATIONS = {
 """Liu et al.'s six, named here because the package that has them needs torch. A test holds the two together."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
+NOT_STATED = "not stated"
+LICENCES = {
+    "cc0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "cc-by-3.0": "https://creativecommons.org/licenses/by/3.0/",
+    "cc-by-4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "cc-by-sa-3.0": "https://creativecommons.org/licenses/by-sa/3.0/",
+    "cc-by-sa-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "cc-by-nc-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "cc-by-nc-sa-4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+    "apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+    "mit": "https://opensource.org/license/mit/",
+    "bsd-2-clause": "https://opensource.org/license/bsd-2-clause/",
+    "bsd-3-clause": "https://opensource.org/license/bsd-3-clause/",
+    "odc-by": "https://opendatacommons.org/licenses/by/",
+}
+"""The hub's identifiers of licences, with the address of each text."""
 
 
 @dataclass(frozen=True)
-class ReleaseSettings:
-    """Everything a release depends on but the problems themselves."""
+class ReleaseSettings(Settings):
+    """Everything a release depends on but the problems themselves.
 
-    name: str | None = None
-    """Default: the name on the kept problems' card."""
-    version: str = "1.0"
-    licence: str | None = None
-    """Default: the licence on the card; where neither says, the card warns."""
-    seed: int = 0
-    dev: float = 0.1
-    """A share of the kept problems, below 1, or a number of problems."""
-    test: float = 0.15
-    """The same; 0 for no hidden test."""
-    sizes: tuple[int, ...] | None = None
-    """Problems in each training size, the smallest first. Default: all, a quarter of it, and so on."""
-    split: str = "random"
-    complete: bool = False
-    """Whether dev and test take only groups of which every member is kept."""
-    singles: bool = False
-    """Whether problems without a twin may stand in train_xs … xl."""
-    formalization: str = "mc-mlm"
-    date: str | None = None
-    """When it is published. Never the clock's: the same input must give the same bytes."""
+    `dev`, `test` and `sizes` may be given as users write them: "15%", "1,267", "160,640,2560".
+    """
+
+    name: Annotated[str | None, Help("What it is called. Default: the name of the data.")] = None
+    version: Annotated[str, Help("Its version.")] = "1.0"
+    licence: Annotated[str | None, Help("Its licence. Default: that of the data, if stated.", also="license")] = None
+    date: Annotated[str | None, Help("When it is published, for the card.", metavar="YYYY-MM-DD")] = None
+    """Never the clock's: the same input must give the same bytes."""
+    dev: Annotated[float, Help("A share of the kept problems, or a number of them.", typed=str)] = 0.1
+    test: Annotated[float, Help("The same; 0 for no hidden test.", typed=str)] = 0.15
+    sizes: Annotated[
+        tuple[int, ...] | None,
+        Help(
+            "Problems in each training size, the smallest first: 160,640,2560. Default: all, a quarter, and so on.",
+            typed=str | None,
+        ),
+    ] = None
+    split: Annotated[
+        Literal["random", "knowledge"],
+        Help(
+            "random, or knowledge: no special word with a candidate in two of train, dev and test.", noun="way to split"
+        ),
+    ] = "random"
+    complete: Annotated[bool, Help("Only groups of which every member was kept in dev and test.")] = False
+    singles: Annotated[bool, Help("Problems without a twin in the training sizes too.")] = False
+    formalization: Annotated[
+        str,
+        Help(
+            "How fine-tuned models are to read it: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent "
+            "or p-span. Causal models are scored by partial scoring.",
+            metavar="NAME",
+        ),
+    ] = "mc-mlm"
+    seed: Annotated[int, Help("Seed of what is public: the order of dev and training.")] = 0
 
     def __post_init__(self) -> None:
-        if self.split not in SPLITS:
-            raise UnknownName("way to split", self.split, SPLITS)
+        super().__post_init__()
+        object.__setattr__(self, "dev", _amount("dev", self.dev, above=0))
+        object.__setattr__(self, "test", _amount("test", self.test, above=-1))
+        object.__setattr__(self, "sizes", _sizes(self.sizes))
         if self.formalization.partition("?")[0] not in FORMALIZATIONS:
             raise UnknownName("formalization", self.formalization, FORMALIZATIONS)
         if self.name is not None and not NAME.fullmatch(self.name):
@@ -63,15 +96,35 @@ class ReleaseSettings:
             raise BadInput("--version: a version expected, such as 1.0")
         if self.date is not None and not _is_date(self.date):
             raise BadInput(f"--date {self.date}: a date such as 2026-05-01 expected")
-        for option, amount, least in (("dev", self.dev, 0), ("test", self.test, -1)):
-            if not least < amount < math.inf or (amount >= 1 and amount != int(amount)):
-                raise BadInput(f"--{option} {amount:g}: a share below 1 or a number of problems expected")
-        _check_sizes(self.sizes)
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON-ready values, but those that a manifest names by themselves."""
-        apart = ("name", "version", "licence", "seed", "formalization", "date")
-        return {key: value for key, value in asdict(self).items() if key not in apart}
+        return {key: value for key, value in asdict(self).items() if key in IN_MANIFEST}
+
+
+IN_MANIFEST = ("dev", "test", "sizes", "split", "complete", "singles")
+
+
+@dataclass(frozen=True)
+class ReleaseExtras(Settings):
+    """What else goes into a card, and where hidden answers go."""
+
+    audit: Annotated[tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", metavar="RUN")] = ()
+    collection: Annotated[Path | None, Help("An export of winokit collect, for the card.", metavar="DIR")] = None
+    about: Annotated[Path | None, Help("Markdown in your own words, for the card.", metavar="FILE")] = None
+    hidden: Annotated[Path | None, Help("Where the test's answers go. Default: DIR.hidden.", metavar="PATH")] = None
+    secret: Annotated[
+        Path | bytes | None,
+        Help(
+            "64 hexadecimal digits that splits and the test's order are drawn from. Default: DIR.hidden/secret, "
+            "or a new one.",
+            metavar="FILE",
+            typed=Path | None,
+        ),
+    ] = None
+    """A file, or the 32 bytes themselves."""
+    notes: tuple[str, ...] = ()
+    """What the card must say besides."""
 
 
 def _is_date(text: str) -> bool:
@@ -81,31 +134,47 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _check_sizes(sizes: tuple[int, ...] | None) -> None:
-    if sizes is None:
-        return
+def _number(text: str) -> float:
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text.replace(",", ""))
+
+
+def _amount(option: str, value: float | str, *, above: float) -> float:
+    """A share or a number of problems, also as users write it.
+
+    >>> _amount("dev", "0.1", above=0), _amount("dev", "15%", above=0), _amount("dev", "1,267", above=0)
+    (0.1, 0.15, 1267.0)
+    """
+    try:
+        amount = _number(value) if isinstance(value, str) else value
+    except ValueError:
+        raise BadInput(f"--{option} {value}: a share such as 0.1 or a number of problems expected") from None
+    if not above < amount < math.inf or (amount >= 1 and amount != int(amount)):
+        raise BadInput(f"--{option} {amount:g}: a share below 1 or a number of problems expected")
+    return amount
+
+
+def _sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
+    """Numbers of problems, also as users write them: with commas between."""
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(map(str, value))
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise BadInput(f"--sizes {value}: numbers with commas between expected, such as 160,640,2560")
+    sizes = tuple(map(int, parts))
     if not 1 <= len(sizes) <= len(SIZES):
         raise BadInput(f"--sizes: one to {len(SIZES)} numbers expected, found {len(sizes)}")
     if min(sizes) < 1 or list(sizes) != sorted(set(sizes)):
         raise BadInput(f"--sizes {','.join(map(str, sizes))}: rising numbers of problems expected")
+    return sizes
 
 
-def amount_of(text: str, option: str) -> float:
-    """A share or a number of problems as users write it.
+def hub_licence(licence: str) -> str:
+    """The hub's identifier of a licence: `unknown` where none is stated, `other` for one that it does not know.
 
-    >>> amount_of("0.1", "dev"), amount_of("15%", "dev"), amount_of("1,267", "dev")
-    (0.1, 0.15, 1267.0)
+    >>> hub_licence("CC BY 4.0"), hub_licence("not stated"), hub_licence("CC BY")
+    ('cc-by-4.0', 'unknown', 'other')
     """
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text.replace(",", ""))
-    except ValueError:
-        raise BadInput(f"--{option} {text}: a share such as 0.1 or a number of problems expected") from None
-
-
-def slug(name: str) -> str:
-    """A name as files, tasks and Python modules can bear it.
-
-    >>> slug("Wino-2.1")
-    'wino_2_1'
-    """
-    return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
+    if licence == NOT_STATED:
+        return "unknown"
+    name = re.sub(r"[\s_]+", "-", licence.strip().casefold())
+    return name if name in LICENCES else "other"

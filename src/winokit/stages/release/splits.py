@@ -1,4 +1,8 @@
-"""Which unit goes to train, dev or test.
+"""Which problems go to train, dev or test, and what a split may not cut.
+
+A unit is a group, kept and removed members together, or a problem alone. Units that share a key (a near-duplicate text,
+a possible twin that nothing names, or, in a knowledge split, a special word with a candidate) may not stand in
+different splits; units tied by keys, directly or over others, are a block.
 
 Blocks are drawn one after the other, and each goes to the test while it fits, then to dev, then to training. Big blocks
 are better trained on, since their problems tell on each other and would count for one: those of more than a tenth of a
@@ -13,15 +17,20 @@ stays out, what shares one with training follows it there.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+from winokit.data.checks.groups import possible_twins
+from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.errors import BadInput
+from winokit.methods.overlap import find_matches
+from winokit.problem import Dataset, Problem
 from winokit.stages.release.draws import Draws
+from winokit.stages.release.manifest import DEV, TEST, TRAIN
 from winokit.stages.release.settings import ReleaseSettings
-from winokit.stages.release.units import Key, ReleaseUnit, blocks_of
 
-TRAIN, DEV, TEST = "train", "dev", "test"
+Key = Hashable
 SMALL_BLOCKS, MOST_BLOCKS = 0.1, 0.5
 """Share of a split that a block may be: at first, and where the first do not suffice."""
 ALWAYS_FITS = 4
@@ -32,21 +41,88 @@ AT_LEAST = 2
 """Problems in a split that is asked for as a share, however small the share."""
 
 
-@dataclass
-class ReleaseSplit:
-    """Where each unit goes, by place; those that go nowhere stay out."""
+@dataclass(frozen=True)
+class ReleaseUnit:
+    """A group or a problem alone, with its members in the order of the input."""
 
-    where: dict[int, str] = field(default_factory=dict)
-    wanted: dict[str, int] = field(default_factory=dict)
-    """Problems asked for in dev and test."""
-    shared: set[int] = field(default_factory=set)
-    """Units that stay out, since they share a key with dev or test."""
-    largest_block: int = 1
-    """Units in the largest block."""
+    members: tuple[Problem, ...]
+    kept_ids: frozenset[str]
 
-    def places(self, name: str) -> list[int]:
-        """The units of a split, in the order of the input."""
-        return sorted(place for place, split in self.where.items() if split == name)
+    @cached_property
+    def name(self) -> str:
+        """A name for draws that says nothing of order or answers: the least id of a member."""
+        return min(member.id for member in self.members)
+
+    @property
+    def is_group(self) -> bool:
+        """Whether there are twins."""
+        return len(self.members) > 1
+
+    @cached_property
+    def kept(self) -> tuple[Problem, ...]:
+        """The members that were kept."""
+        return tuple(member for member in self.members if member.id in self.kept_ids)
+
+    @cached_property
+    def removed(self) -> tuple[Problem, ...]:
+        """The members that were removed."""
+        return tuple(member for member in self.members if member.id not in self.kept_ids)
+
+    def map(self, change: Callable[[Problem], Problem]) -> ReleaseUnit:
+        """The same unit with every member changed; ids must stay."""
+        return ReleaseUnit(tuple(map(change, self.members)), self.kept_ids)
+
+
+def units_of(problems: Dataset, kept: frozenset[str]) -> list[ReleaseUnit]:
+    """The units of a dataset, in order of their first members."""
+    members: dict[str, list[Problem]] = defaultdict(list)
+    for row, problem in enumerate(problems):
+        members[f"row {row}" if problem.group is None else f"group {problem.group}"].append(problem)
+    return [ReleaseUnit(tuple(some), frozenset(p.id for p in some if p.id in kept)) for some in members.values()]
+
+
+def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Key]]:
+    """For each unit the keys that it shares with others.
+
+    One for every problem that a near-duplicate in another unit gives away; one for the problem that is perhaps the twin
+    of a problem alone, by content; with `facts` also the (special word, candidate) pairs of its members. Answers are
+    not looked at: what is public of a release must not depend on those that are hidden.
+    """
+    keys: list[set[Key]] = [
+        {("fact", *pair) for pair in fact_pairs(unit.members)} if facts else set() for unit in units
+    ]
+    where = [place for place, unit in enumerate(units) for _ in unit.members]
+    bare = [member.replace(answer=None) for unit in units for member in unit.members]
+    for number, match in enumerate(find_matches([bare], within=True)):
+        both = {where[match.first[1]], where[match.second[1]]}
+        for place in both if len(both) == 2 else ():
+            keys[place].add(("text", number))
+    alone = [place for place, unit in enumerate(units) if not unit.is_group]
+    for pair in possible_twins([units[place].members[0].replace(answer=None) for place in alone]):
+        for row in pair:
+            keys[alone[row]].add(("twins", *pair))
+    return keys
+
+
+def blocks_of(keys: Sequence[Collection[Key]]) -> list[list[int]]:
+    """The places of units that hang together, in order of their first."""
+    first_with: dict[Key, int] = {}
+    parent = list(range(len(keys)))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = parent[parent[place]]
+            place = parent[place]
+        return place
+
+    for place, own in enumerate(keys):
+        for key in own:
+            one, other = root(first_with.setdefault(key, place)), root(place)
+            parent[max(one, other)] = min(one, other)
+    blocks: dict[int, list[int]] = defaultdict(list)
+    for place in range(len(keys)):
+        blocks[root(place)].append(place)
+    return list(blocks.values())
 
 
 def split_units(
@@ -54,46 +130,52 @@ def split_units(
     keys: Sequence[set[Key]],
     settings: ReleaseSettings,
     draws: Draws,
-    fixed: Mapping[str, str] | None = None,
+    fixed: Mapping[str, str],
 ) -> ReleaseSplit:
     """Draw test and dev from the kept problems; the rest is for training. `fixed` has the splits of some ids."""
     kept = sum(len(unit.kept) for unit in units)
-    wanted = {TEST: wanted_problems(settings.test, kept), DEV: wanted_problems(settings.dev, kept)}
+    wanted = {name: _wanted(amount, kept) for name, amount in ((TEST, settings.test), (DEV, settings.dev))}
     if sum(wanted.values()) >= kept:
         raise BadInput(
             f"dev {wanted[DEV]:,} and test {wanted[TEST]:,} leave nothing of {kept:,} kept problems to train on"
         )
-    drawing = _Drawing(units, keys, settings.complete, ReleaseSplit(wanted=wanted))
-    drawing.settle(fixed or {})
-    blocks = [block for block in blocks_of(keys) if not any(drawing.is_placed(place) for place in block)]
-    drawing.split.largest_block = max(map(len, blocks), default=1)
+    split = ReleaseSplit(units, keys, settings.complete, wanted)
+    split.settle(fixed)
+    blocks = [block for block in blocks_of(keys) if not any(split.is_placed(place) for place in block)]
     blocks = draws.ordered("blocks of the split", blocks, lambda block: min(units[place].name for place in block))
-    left = [block for block in blocks if not drawing.place_block(block, SMALL_BLOCKS)]
-    left = [block for block in left if not drawing.place_block(block, MOST_BLOCKS)]
+    left = [block for block in blocks if not split.place_block(block, SMALL_BLOCKS)]
+    left = [block for block in left if not split.place_block(block, MOST_BLOCKS)]
     places = [place for block in left for place in block]
     for place in draws.ordered("units of the split", places, lambda place: units[place].name):
-        drawing.place_unit(place)
-    drawing.finish()
-    return drawing.split
+        split.place_unit(place)
+    return split
 
 
-def wanted_problems(amount: float, kept: int) -> int:
+def _wanted(amount: float, kept: int) -> int:
     """A share of the kept problems, or a number of them, as a number."""
     return int(amount) if amount >= 1 or amount == 0 else max(AT_LEAST, round(amount * kept))
 
 
-class _Drawing:
-    """The state of a draw: what is placed and how much room is left."""
+class ReleaseSplit:
+    """Which units are placed in which split, and how much room is left; what has no place is for training."""
 
     def __init__(
-        self, units: Sequence[ReleaseUnit], keys: Sequence[set[Key]], complete: bool, split: ReleaseSplit
+        self, units: Sequence[ReleaseUnit], keys: Sequence[set[Key]], complete: bool, wanted: Mapping[str, int]
     ) -> None:
-        self.units, self.keys, self.complete, self.split = units, keys, complete, split
-        self.room = {TRAIN: 0, **split.wanted}
+        self.units, self.keys, self.complete, self.wanted = units, keys, complete, wanted
+        self.room = {TRAIN: 0, **wanted}
+        self.where: dict[int, str] = {}
+        self.shared: set[int] = set()
+        """Units that stay out, since they share a key with dev or test."""
         self.with_key: dict[Key, list[int]] = defaultdict(list)
         for place, own in enumerate(keys):
             for key in own:
                 self.with_key[key].append(place)
+
+    def units_in(self, name: str) -> list[ReleaseUnit]:
+        """The units of a split, in the order of the input."""
+        places = (place for place in range(len(self.units)) if place not in self.shared)
+        return [self.units[place] for place in places if self.where.get(place, TRAIN) == name]
 
     def settle(self, fixed: Mapping[str, str]) -> None:
         """Place the units whose split is given, and those that share a key with them."""
@@ -101,18 +183,18 @@ class _Drawing:
             name = next((fixed[member.id] for member in unit.members if member.id in fixed), None)
             if name is not None:
                 self._take([place], name, len(unit.kept))
-        settled = dict(self.split.where)
+        settled = dict(self.where)
         for place, own in enumerate(self.keys):
             beside = {settled[other] for key in own for other in self.with_key[key] if other in settled}
             if beside and place not in settled:
                 if beside == {TRAIN}:
                     self._take([place], TRAIN, 0)
                 else:
-                    self.split.shared.add(place)
+                    self.shared.add(place)
 
     def is_placed(self, place: int) -> bool:
         """Whether it is decided where a unit goes."""
-        return place in self.split.where or place in self.split.shared
+        return place in self.where or place in self.shared
 
     def place_block(self, block: Sequence[int], share: float) -> bool:
         """Place a whole block in dev or test, where it fits and is at most that share of it."""
@@ -120,7 +202,7 @@ class _Drawing:
         if not all(self._may_evaluate(place) for place in block):
             return False
         for name in (TEST, DEV):
-            if size <= self.room[name] and size <= max(ALWAYS_FITS, share * self.split.wanted[name]):
+            if size <= self.room[name] and size <= max(ALWAYS_FITS, share * self.wanted[name]):
                 self._take(block, name, size)
                 return True
         return False
@@ -131,27 +213,18 @@ class _Drawing:
         return bool(unit.kept) and not (self.complete and (unit.removed or not unit.is_group))
 
     def _take(self, places: Sequence[int], name: str, size: int) -> None:
-        self.split.where.update(dict.fromkeys(places, name))
+        self.where.update(dict.fromkeys(places, name))
         self.room[name] -= size
 
     def place_unit(self, place: int) -> None:
-        """Take one unit out of a big block, where dev or test still has room, and let those that share a key go."""
+        """Take one unit out of a big block, where dev or test is so short that others should stay out for its sake."""
         size = len(self.units[place].kept)
-        name = next((name for name in (TEST, DEV) if self._is_short(name) and 0 < size <= self.room[name]), None)
+        short = [name for name in (TEST, DEV) if self.room[name] > SHORT * self.wanted[name]]
+        name = next((name for name in short if 0 < size <= self.room[name]), None)
         if name is None or self.is_placed(place) or not self._may_evaluate(place):
             return
         rivals = {other for key in self.keys[place] for other in self.with_key[key]} - {place}
-        if any(self.split.where.get(other, name) != name for other in rivals):
+        if any(self.where.get(other, name) != name for other in rivals):
             return
         self._take([place], name, size)
-        self.split.shared |= {other for other in rivals if other not in self.split.where}
-
-    def _is_short(self, name: str) -> bool:
-        """Whether a split lacks so much that others should stay out for its sake."""
-        return self.room[name] > SHORT * self.split.wanted[name]
-
-    def finish(self) -> None:
-        """Everything else is for training."""
-        for place in range(len(self.units)):
-            if not self.is_placed(place):
-                self.split.where[place] = TRAIN
+        self.shared |= {other for other in rivals if other not in self.where}

@@ -1,0 +1,236 @@
+"""The benchmark that evolves: a new version, filtered against models that were not there when the last was made.
+
+"Future benchmarks should dynamically evolve together with the evolving state of the art", ends the first WinoGrande
+paper (Sakaguchi et al., 2019). Two ways to filter are offered. Against models that answer: groups of dev, test and the
+new problems that they solve beyond chance are retired (`solved`). Against models that embed: AFLite is run again
+in their features, twins together, as the authors did when they went from BERT to RoBERTa; only what it removes beyond
+relabelled runs goes.
+
+A retired test group is gone: with the models it was retired for, its answers are known. A retired dev group, and a new
+one that is too easy, goes to training. Training problems stay where they are, since models have read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from winokit.drawing.wording import join
+from winokit.errors import BadInput
+from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.sequential import BEYOND
+from winokit.problem import Dataset
+from winokit.settings import Help, Settings
+from winokit.stages.debias.arms import DebiasChoices
+from winokit.stages.debias.features import DebiasFeatures
+from winokit.stages.debias.run import filter_problems
+from winokit.stages.evolve.fare import Fare, fares, known_fares
+from winokit.stages.evolve.pool import EvolvePool
+from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
+from winokit.stages.release.draws import Draws
+from winokit.stages.release.lineage import ADDED, KEPT, REMOVED, RETIRED, Row, lineage_row
+from winokit.stages.release.manifest import TEST, TRAIN
+
+NO_FILE = "in no file of this version: there was no place for it that keeps splits apart"
+
+
+@dataclass(frozen=True)
+class EvolveSettings(Settings):
+    """How a new version is made from the last: who is asked, and what makes a group retire.
+
+    A model is a SPEC, a file of predictions for the problems asked, or `aflite:SPEC` for its features.
+    """
+
+    version: str = ""
+    """Of the new release."""
+    previous: Annotated[
+        Path | None, Help("The release that this is the next version of. It needs --against.", metavar="DIR")
+    ] = None
+    against: Annotated[
+        tuple[str, ...],
+        Help("Retire what this model solves: SPEC, a file of predictions, or aflite:SPEC; repeatable.", metavar="SPEC"),
+    ] = ()
+    watch: Annotated[
+        tuple[str, ...], Help("Show how this model fares, without filtering against it.", metavar="SPEC")
+    ] = ()
+    majority: Annotated[float, Help("Share of those models that must solve a group.", above=0.5, most=1)] = 1.0
+    """More than half; 1 for all."""
+    alpha: Annotated[float, Help("How surprising so many solved groups must be.", above=0, most=1)] = 0.05
+    """For any to be retired."""
+    bring_back: Annotated[bool, Help("Train on what was retired before and is offered again.")] = False
+    previous_hidden: Annotated[
+        Path | None, Help("The previous test's answers. Default: beside it.", metavar="PATH")
+    ] = None
+    scoring: str | None = None
+    chance_share: float = 0.05
+    """Share of chance allowed among the problems that AFLite has retired: their largest q-value."""
+    null_runs: int = 39
+    """Relabelled runs of AFLite at most, to know what it removes by chance."""
+    secret: Draws = field(default_factory=Draws.fresh)
+    """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What AFLite removed in one model's features, and what it removes from relabelled problems."""
+
+    model: str
+    removed: int
+    expected: float
+    retired: int
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """A new version, ready to be released."""
+
+    version: str
+    previous: str
+    kept: Dataset
+    removed: Dataset
+    """For training alone."""
+    lineage: tuple[Row, ...]
+    """One row for every problem there ever was; a new problem's split is None until it is drawn."""
+    fixed: Mapping[str, str]
+    """Splits that are settled, by id; what is missing may be drawn."""
+    solved: Solved
+    filtered: tuple[Filtered, ...]
+    fares: tuple[Fare, ...]
+    """How each model fares on each version."""
+    notes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
+
+    def placed(self, where: Mapping[str, str]) -> list[Row]:
+        """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before."""
+        return [row if row["status"] == RETIRED else self._placed(row, where.get(row["id"])) for row in self.lineage]
+
+    def _placed(self, row: Row, split: str | None) -> Row:
+        if split is not None:
+            return {**row, "split": split}
+        out = {**row, "split": None, "why": NO_FILE}
+        return out if row["since"] == self.version else {**out, "status": RETIRED, "until": self.version}
+
+
+def evolve(
+    pool: EvolvePool,
+    against: Sequence[EvolveAnswers],
+    settings: EvolveSettings,
+    *,
+    embeddings: Sequence[DebiasFeatures] = (),
+    watched: Sequence[EvolveAnswers] = (),
+    previous: Path | None = None,
+) -> Evolution:
+    """Make a new version of what is in the pool.
+
+    Parameters
+    ----------
+    against
+        Answers to `pool.asked` of the models to filter against.
+    embeddings
+        Features of `pool.asked`, one row a problem, for AFLite.
+    watched
+        Answers of models that are *not* filtered against: how they fare tells whether the new version is harder, or
+        only harder for the models it was made against.
+    previous
+        The previous release, whose own record of how models fared is carried on.
+    """
+    if not against and not embeddings:
+        raise BadInput("filter against what? Name a model that answers, or features of one that embeds")
+    if settings.version == pool.version:
+        raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
+    asked = pool.asked
+    solved = solved_beyond_chance(
+        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret, where=pool.where
+    )
+    aflite = [_aflite(asked, features, settings) for features in embeddings]
+    filtered = tuple(model for model, _ in aflite)
+    models = join([answers.model for answers in against])
+    why = dict.fromkeys(solved.retire, f"such groups are solved by {models} beyond chance")
+    for model, names in aflite:
+        why |= {name: why.get(name) or f"AFLite in the features of {model.model}" for name in names}
+    stays = asked.filter(lambda p: p.id not in why)
+    if not len(stays):
+        raise BadInput("nothing is left to evaluate: every problem of dev and test, and every new one, was retired")
+    # A retired test problem is gone, and any other that is retired is for training alone.
+    gone = {name for name in why if pool.where.get(name) == TEST}
+    trained = (pool.removed | why.keys()) - gone
+    # A new twin follows its group by itself; named here, it would count as one whose order of candidates is public.
+    settled = pool.before | set(pool.returning)
+    fixed = {name: split for name, split in pool.where.items() if name in settled and name not in why}
+    return Evolution(
+        version=settings.version,
+        previous=pool.version,
+        kept=pool.problems.filter(lambda p: p.id not in gone and p.id not in trained),
+        removed=pool.problems.filter(lambda p: p.id in trained),
+        lineage=tuple(_lineage(pool, why, settings.version)),
+        fixed=fixed | {problem.id: TRAIN for problem in pool.problems if problem.id in why and problem.id not in gone},
+        solved=solved,
+        filtered=filtered,
+        fares=known_fares(previous, fares(pool, stays, against, watched, settings.version)),
+        notes=(*pool.notes, *_notes(pool, len(gone))),
+        findings=tuple(_findings(solved, filtered)),
+    )
+
+
+def _aflite(asked: Dataset, features: DebiasFeatures, settings: EvolveSettings) -> tuple[Filtered, set[str]]:
+    """Whole groups that AFLite removes and chance does not."""
+    seed = settings.secret.number("aflite") % 2**32
+    aflite = AFLite(seed=seed, twins="together")
+    choices = DebiasChoices(seed=seed, aflite=aflite, null_runs=settings.null_runs, compare=())
+    found = filter_problems(asked, features=features, choices=choices, assessment=None)
+    null = found.null
+    if null is None:
+        raise BadInput("AFLite needs relabelled runs, to know what it removes by chance")
+    gone = {p.id for p, keep in zip(asked, found.chosen.keep, strict=True) if not keep}
+    sure = {p.id for p, q in zip(asked, null.q_values, strict=True) if q <= settings.chance_share}
+    groups = {p.group for p in asked if p.id in gone & sure and p.group is not None}
+    names = {p.id for p in asked if p.id in gone and (p.id in sure or p.group in groups)}
+    if null.ranks[0].outcome != BEYOND:
+        names = set()
+    return Filtered(features.model, len(gone), null.expected, len(names)), names
+
+
+def _lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator[Row]:
+    """One row a problem. Rows of what stays say nothing of who solved it: that would tell hidden answers."""
+    for problem in pool.problems:
+        name, split = problem.id, pool.where.get(problem.id)
+        row = pool.lineage.get(name, {})
+        since = version if pool.is_new(problem) else str(row.get("since") or pool.version)
+        if name in why and split == TEST:
+            yield lineage_row(name, None, RETIRED, why[name], since, until=version)
+        elif name in why:
+            yield lineage_row(name, TRAIN, REMOVED, f"for training alone: {why[name]}", since)
+        elif pool.is_new(problem):
+            status = REMOVED if name in pool.removed else ADDED
+            past = f"retired from {row['until']} before, and brought back" if "until" in row else "new in this version"
+            yield lineage_row(name, split, status, past, since)
+        elif name in pool.removed:
+            yield lineage_row(name, split, REMOVED, str(row.get("why", "")), since)
+        else:
+            yield lineage_row(name, split, KEPT, "here before", since)
+    there = {problem.id for problem in pool.problems}
+    yield from (row for name, row in pool.lineage.items() if name not in there)
+
+
+def _findings(solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
+    for stratum in solved.strata:
+        yield (
+            f"{stratum.solved:,} of {stratum.groups:,} {stratum.kind} solved, {stratum.turned:,} answered wrong "
+            f"throughout (p {'< 0.001' if stratum.p < 0.001 else f'= {stratum.p:.3f}'}): {stratum.retired:,} retired"
+        )
+    for model in filtered:
+        yield (
+            f"AFLite in the features of {model.model}: {model.removed:,} removed, {model.expected:.1f} from relabelled "
+            f"problems: {model.retired:,} retired"
+        )
+
+
+def _notes(pool: EvolvePool, tests: int) -> Iterator[str]:
+    if tests:
+        yield (
+            f"{tests:,} test problems of {pool.version} are retired; who has the models can tell their answers now, "
+            f"so close the leaderboard of {pool.version} when this version opens"
+        )

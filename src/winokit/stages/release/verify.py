@@ -1,0 +1,323 @@
+"""`winokit verify`: whether a release is as it was made, and as any release should be.
+
+Files are held to the manifest. Then, whatever the manifest says: splits apart, sizes nested, answers hidden, ids true.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+from winokit.data.checks.checkup import Finding
+from winokit.data.checks.groups import find_groups
+from winokit.data.formats.source import Source
+from winokit.data.formats.winogrande import labels_path
+from winokit.drawing.tables import dim, styled
+from winokit.drawing.wording import plural
+from winokit.errors import BadInput
+from winokit.problem import Dataset, Problem
+from winokit.settings import Help, verb
+from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, read_hidden
+from winokit.stages.release.lineage import LINEAGE, RETIRED, SPLITS, read_lineage
+from winokit.stages.release.manifest import (
+    DEV,
+    MANIFEST,
+    TEST,
+    TRAIN,
+    TRAINS,
+    described,
+    file_names,
+    problems_path,
+    read_manifest,
+)
+from winokit.stages.release.rows import problem_of
+
+ANSWERS = frozenset({"answer", "answers", "label", "labels", "target", "gold", "right"})
+"""Names under which a file may give an answer away."""
+EXAMPLES = 5
+Splits = dict[str, Dataset]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Everything about a release that is not as it should be, and a little that is worth knowing."""
+
+    folder: Path
+    files: int
+    """Files in the manifest."""
+    findings: tuple[Finding, ...]
+    """Those that warn are faults."""
+
+
+@verb
+def verify(
+    release: Annotated[Path, Help("A folder of winokit release.", metavar="DIR", shown=False)],
+    *,
+    hidden: Annotated[
+        Path | None, Help("The folder of hidden labels. Default: DIR.hidden, where there is one.")
+    ] = None,
+) -> Verification:
+    """Verify a release: its files by their hashes, and what must hold of any release.
+
+    No twin crosses splits, sizes are nested, test answers are nowhere, ids are those of their texts, counts agree.
+    Returns 1 if anything is wrong.
+    """
+    manifest = read_manifest(release)
+    splits, unread = _read_splits(release)
+    sides = {TRAIN: _train_of(splits)} | {name: splits[name] for name in (DEV, TEST) if name in splits}
+    findings = (
+        *_changed_files(release, manifest["files"]),
+        *unread,
+        *_crossing(sides),
+        *_nested(splits),
+        *_ids(splits),
+        *_answers(release, splits.get(TEST, ())),
+        *_counts(release, splits, manifest.get("counts")),
+        *_lineage(release / LINEAGE, sides),
+        *_hidden(release, hidden),
+    )
+    return Verification(release, len(manifest["files"]), findings)
+
+
+def lines(result: Verification) -> Iterator[Any]:
+    """Each finding with its examples, and whether anything is wrong."""
+    for finding in result.findings:
+        yield styled(("!", "red") if finding.warns else ("·", "green"), f" {finding.dataset}: {finding.message}")
+        yield from (dim(f"    {example}") for example in finding.examples)
+    faults = sum(finding.warns for finding in result.findings)
+    yield f"{result.folder}: {result.files:,} files, {plural(faults, 'finding') if faults else 'as it should be'}"
+
+
+def as_json(result: Verification) -> list[dict[str, Any]]:
+    """The findings."""
+    return [finding.to_json() for finding in result.findings]
+
+
+def code(result: Verification) -> int:
+    """1 where something is wrong."""
+    return int(any(finding.warns for finding in result.findings))
+
+
+def _finding(where: str, check: str, message: str, examples: Sequence[str] = (), warns: bool = True) -> Finding:
+    return Finding(where, check, warns, message, len(examples) or 1, tuple(examples[:EXAMPLES]))
+
+
+def _changed_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]:
+    """Files that are missing, changed or not the manifest's."""
+    present = set(file_names(folder))
+    for name in sorted(listed.keys() - present):
+        yield _finding(name, "files", "missing: the manifest has it, the folder has not")
+    for name in sorted(present - listed.keys()):
+        yield _finding(name, "files", "extra: the folder has it, the manifest has not")
+    for name in sorted(present & listed.keys()):
+        if (folder / name).is_symlink():
+            yield _finding(name, "files", "a link: a release holds its files itself")
+        elif (now := described(folder / name)) != listed[name]:
+            yield _finding(name, "files", _difference(now, listed[name]))
+
+
+def _difference(now: Mapping[str, Any], listed: Any) -> str:
+    if not isinstance(listed, dict) or not {"sha256", "bytes"} <= listed.keys():
+        return "the manifest has no hash and size of it"
+    if now["bytes"] != listed["bytes"]:
+        return f"changed: {now['bytes']:,} bytes, the manifest has {listed['bytes']:,}"
+    return "changed: as many bytes as the manifest has, and others"
+
+
+def _read_splits(folder: Path) -> tuple[Splits, list[Finding]]:
+    """The problems of every file under winogrande/, by its name, and the files that cannot be read."""
+    splits: Splits = {}
+    unread = []
+    for path in sorted(folder.glob(problems_path("*"))):
+        try:
+            source = Source(path)
+            splits[path.stem] = Dataset(source.each(source.json_lines(), _problem))
+        except BadInput as error:
+            unread.append(_finding(problems_path(path.stem), "files", f"cannot be read: {error}"))
+    counts = read_manifest(folder).get("counts")
+    if TEST not in splits and (not isinstance(counts, dict) or TEST in counts):
+        unread.append(Finding(problems_path(TEST), "files", True, "no test that can be read", 0))
+    return splits, unread
+
+
+def _problem(row: Mapping[str, Any]) -> Problem:
+    """The problem of a row, with the qID it stands under."""
+    return problem_of(row).replace(provenance={"qID": row.get("qID") or ""})
+
+
+def _train_of(splits: Splits) -> Dataset:
+    """All training problems, of whatever size, once each."""
+    once = {_public_id(p): p for name, part in splits.items() if name.startswith(TRAIN) for p in part}
+    return Dataset(once.values())
+
+
+def _public_id(problem: Problem) -> str:
+    """The id a problem is released under: the end of its qID."""
+    return str(problem.provenance["qID"]).rpartition("-")[2]
+
+
+def _crossing(sides: Splits) -> Iterator[Finding]:
+    """Problems, and twins, that stand in two of train, dev and test."""
+    ids = {name: {_public_id(p) for p in part} for name, part in sides.items()}
+    for one, other in combinations(sides, 2):
+        shared = sorted(ids[one] & ids[other])
+        if shared:
+            yield _finding(f"{one} and {other}", "splits", f"{len(shared):,} problems stand in both", shared)
+    place = [name for name, part in sides.items() for _ in part]
+    problems = [p for part in sides.values() for p in part]
+    named: dict[str, list[int]] = defaultdict(list)
+    for row, problem in enumerate(problems):
+        if problem.group is not None:
+            named[problem.group].append(row)
+    crossed = [rows for rows in named.values() if len({place[row] for row in rows}) > 1]
+    alike = [rows for rows in find_groups(problems).groups if len({place[row] for row in rows}) > 1]
+    named_too = {tuple(rows) for rows in crossed}
+    sure = [rows for rows in alike if rows not in named_too and all(problems[row].answer is not None for row in rows)]
+    unsure = [rows for rows in alike if rows not in named_too and rows not in sure]
+    for rows_of, warns, what in (
+        (crossed, True, "groups of twins cross splits"),
+        (sure, True, "pairs of problems in different splits are twins, by their texts"),
+        (unsure, False, "pairs of problems in different splits may be twins, by their texts; one has no public answer"),
+    ):
+        if rows_of:
+            shown = [" / ".join(f"{place[row]} {_public_id(problems[row])}" for row in rows) for rows in rows_of]
+            yield _finding("splits", "twins", f"{len(rows_of):,} {what}", shown, warns)
+
+
+def _nested(splits: Splits) -> Iterator[Finding]:
+    """Each size inside the next, and no group cut in two by a size."""
+    sizes = [name for name in TRAINS if name in splits]
+    missing = [name for name in TRAINS if name not in splits]
+    if missing:
+        yield Finding("winogrande", "sizes", False, f"no {', '.join(missing)}", len(missing))
+    ids = {name: {_public_id(p) for p in splits[name]} for name in sizes}
+    for small, large in pairwise(sizes):
+        outside = sorted(ids[small] - ids[large])
+        if outside:
+            yield _finding(small, "sizes", f"{len(outside):,} of its problems are not in {large}", outside)
+    if not sizes:
+        return
+    whole = splits[sizes[-1]].groups
+    for name in sizes[:-1]:
+        inside = splits[name].groups
+        cut = sorted(group for group, members in inside.items() if len(members) < len(whole.get(group, ())))
+        if cut:
+            yield _finding(name, "sizes", f"{len(cut):,} groups have only some of their members in it", cut)
+
+
+def _ids(splits: Splits) -> Iterator[Finding]:
+    """The id at the end of a qID must be that of the text: it names the problem and tells nothing else."""
+    for name, part in splits.items():
+        wrong = [_public_id(p) for p in part if _public_id(p).partition(".")[0] != p.id.partition(".")[0]]
+        if wrong:
+            yield _finding(name, "ids", f"{len(wrong):,} ids are not those of their texts", wrong)
+        twice = len(part) - len({_public_id(p) for p in part})
+        if twice:
+            yield Finding(name, "ids", True, f"{twice:,} ids stand there more than once", twice)
+
+
+def _answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
+    """No file of the folder may give a test answer."""
+    ids = {_public_id(p) for p in test}
+    labels = problems_path(TEST).replace(".jsonl", "-labels.lst")
+    if (folder / labels).exists():
+        yield Finding(labels, "answers", True, "the labels of the test are public", len(ids))
+    for name in file_names(folder):
+        try:
+            given = [key for key in _answered(folder / name) if key in ids]
+        except BadInput as error:
+            yield _finding(name, "files", f"cannot be read: {error}")
+        except ImportError:
+            yield Finding(name, "answers", False, "not looked into: pip install 'winokit[release]'", 0)
+        else:
+            if given:
+                yield _finding(name, "answers", f"the answers of {len(set(given)):,} test problems are public", given)
+
+
+def _answered(path: Path) -> Iterator[str]:
+    """The ids of the rows of a file, JSON or Parquet, that have an answer."""
+    rows = _json_rows(path) if path.suffix in (".jsonl", ".json") else ()
+    for row in _table_rows(path) if path.suffix == ".parquet" else rows:
+        if isinstance(row, dict) and any(row.get(key) not in (None, "", -1) for key in ANSWERS):
+            yield from (str(row[key]).rpartition("-")[2] for key in ("id", "qID") if row.get(key))
+
+
+def _json_rows(path: Path) -> Iterator[Any]:
+    text = path.read_text("utf-8", "replace") if path.is_file() else ""
+    for line in text.split("\n") if path.suffix == ".jsonl" else (text,):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        yield from value if isinstance(value, list) else (value,)
+
+
+def _table_rows(path: Path) -> list[dict[str, Any]]:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        names = [name for name in parquet.read_schema(path).names if name in ANSWERS or name in ("id", "qID")]
+        return parquet.read_table(path, columns=names).to_pylist()  # type: ignore[no-any-return]
+    except (ArrowException, OSError) as error:
+        raise BadInput(f"not a table ({error})") from None
+
+
+def _counts(folder: Path, splits: Splits, counts: Any) -> Iterator[Finding]:
+    """The same number of problems, and the same answers, wherever they are said."""
+    for name, count in (counts if isinstance(counts, dict) else {}).items():
+        if name in splits and isinstance(count, int) and count != len(splits[name]):
+            message = f"{len(splits[name]):,} problems, {MANIFEST} says {count:,}"
+            yield Finding(name, "counts", True, message, abs(count - len(splits[name])))
+    for name, part in splits.items():
+        labels = labels_path(folder / problems_path(name))
+        if name == TEST or not labels.exists():
+            continue
+        listed = labels.read_text("utf-8", "replace").split()
+        answers = [str(p.answer + 1) for p in part if p.answer is not None]
+        if len(listed) != len(part):
+            yield _finding(labels.name, "counts", f"{len(listed):,} labels for {len(part):,} problems")
+        elif len(answers) == len(part) and answers != listed:
+            differ = sum(a != b for a, b in zip(answers, listed, strict=True))
+            yield Finding(labels.name, "counts", True, f"{differ:,} labels are not the answers of {name}.jsonl", differ)
+
+
+def _lineage(path: Path, sides: Splits) -> Iterator[Finding]:
+    """lineage.jsonl must place every problem in the split it stands in."""
+    if not path.exists():
+        return
+    try:
+        rows = {row["id"]: row for row in read_lineage(path)}
+    except BadInput as error:
+        yield _finding(path.name, "files", f"cannot be read: {error}")
+        return
+    for name in SPLITS:
+        there = {_public_id(p) for p in sides.get(name, ())}
+        placed = {key for key, row in rows.items() if row["split"] == name and row["status"] != RETIRED}
+        if unplaced := sorted(there - placed):
+            yield _finding(path.name, "counts", f"{len(unplaced):,} problems of {name} are not in it as such", unplaced)
+        if absent := sorted(placed - there):
+            yield _finding(path.name, "counts", f"{len(absent):,} problems it places in {name} are not there", absent)
+
+
+def _hidden(folder: Path, hidden: Path | None) -> Iterator[Finding]:
+    """The hidden labels, where they are at hand: of this release, and readable by their owner alone."""
+    place = hidden or hidden_folder(folder)
+    if not place.exists():
+        if hidden is not None:
+            raise BadInput(f"{hidden}: no such folder")
+        return
+    try:
+        labels = read_hidden(folder, place)
+    except BadInput as error:
+        yield _finding(place.name, "hidden", str(error))
+        return
+    open_files = [path.name for path in sorted(place.rglob("*")) if path.is_file() and path.stat().st_mode & 0o077]
+    if open_files:
+        message = f"{len(open_files):,} files of hidden labels can be read by others: chmod {OWNER_ONLY:o}"
+        yield _finding(place.name, "hidden", message, open_files)
+    yield Finding(place.name, "hidden", False, f"the hidden labels of {len(labels):,} test problems fit the release", 0)
