@@ -17,12 +17,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from winokit.data.synthetic import synthetic
-from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
 from winokit.methods.aflite.null import null_runs
 from winokit.methods.aflite.sequential import BEYOND
-from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import filter_problems
+from winokit.stages.debias.run import debias
 from winokit.stages.debias.verdict import verdict_of
 
 
@@ -75,8 +74,8 @@ def words_of_debias(trials: int, pairs: int = 150, share: float = 0.0, seeds: in
     for trial in range(trials):
         X, y, _ = features(pairs, share, trial)
         labelled = data.with_problems(p.replace(answer=int(answer)) for p, answer in zip(data, y, strict=True))
-        choices = DebiasChoices(seed=trial, aflite=AFLite(16, seed=trial), null_runs=39, seeds=seeds, compare=())
-        found = filter_problems(labelled, features=DebiasFeatures(X, "planted", "single"), choices=choices)
+        aflite = RepeatedAFLite(16, seed=trial, null_runs=39, seeds=seeds)
+        found = debias(labelled, aflite, features=DebiasFeatures(X, "planted", "single"), compare=())
         words[verdict_of(found).word] += 1
     return words
 

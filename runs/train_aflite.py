@@ -24,10 +24,8 @@ from winokit.methods.training.finetune import finetune
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
-from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import Debiased, filter_problems
-from winokit.stages.debias.save import save
+from winokit.stages.debias.run import Debiased, debias
 
 PAPER = TrainSettings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 RUNS = {"first": WINOGRANDE_FIRST_AFLITE, "aaai": WINOGRANDE_AAAI_AFLITE}
@@ -60,9 +58,7 @@ def filtered(options: Options, spec: str) -> Debiased:
     if len(parts.rest) <= how["train_size"]:
         how |= {"train_size": None, "cutoff": None}
     aflite = winokit.AFLite(**how, seed=0, backend=options.more.backend)
-    found = filter_problems(parts.rest, features=features, choices=DebiasChoices(seed=0, aflite=aflite))
-    save(found, out.parent / "filtered")
-    return found
+    return debias(parts.rest, aflite, features=features, out=out.parent / "filtered")
 
 
 def figure_line(found: Debiased, arm: str) -> list[object]:

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from papers import WINOGRANDE_FIRST_AFLITE, WINOGRANDE_KL
 
 from winokit.cli.common import progress_bar
+from winokit.methods.aflite.aflite import RepeatedAFLite
 from winokit.methods.aflite.divergence import divergence, estimators, principal_components
 from winokit.methods.aflite.probe import linear_probe
 from winokit.methods.aflite.random_reduction import random_reduction
 from winokit.methods.scoring.cache import open_cache
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
-from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.features import DebiasFeatures, embedded, read_features
-from winokit.stages.debias.run import Debiased, filter_problems
-from winokit.stages.debias.save import save
+from winokit.stages.debias.run import Debiased, debias
+from winokit.stages.debias.table import save
 
 HEADER = ("problems", "kept", "twins parted", "linear probe, %", "KL: histogram", "neighbours", "normal", "paper")
 METRICS = ("n_kept", "n_groups_split", "probe_accuracy", "kl_histogram", "kl_knn", "kl_gaussian")
@@ -62,14 +62,12 @@ def features_of(data: Dataset, spec: str, options: Options) -> DebiasFeatures:
 
 def filtered(data: Dataset, features: DebiasFeatures, options: Options) -> Debiased:
     """AFLite with the paper's settings, and the two baselines at its size."""
-    import winokit
-
     settings: dict[str, Any] = dict(WINOGRANDE_FIRST_AFLITE)
     if len(data) <= settings["train_size"]:
         settings |= {"train_size": None, "cutoff": None}
-    aflite = winokit.AFLite(**settings, seed=options.more.seed, backend=options.more.backend)
-    choices = DebiasChoices(seed=options.more.seed, aflite=aflite, null_runs=options.more.null_runs)
-    return filter_problems(data, features=features, choices=choices)
+    repeated = {"seeds": 1, "null_runs": options.more.null_runs}
+    aflite = RepeatedAFLite(**settings, **repeated, seed=options.more.seed, backend=options.more.backend)
+    return debias(data, aflite, features=features)
 
 
 def released(data: Dataset, features: DebiasFeatures, found: Debiased, options: Options) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import winokit
 from winokit.methods.aflite.overuse import Overuse, Sides, overused_polarity, overused_words
 from winokit.problem import Dataset, Problem
-from winokit.stages.debias.words import words_of
+from winokit.stages.debias.run import words_of
 
 SHOWN = 8
 

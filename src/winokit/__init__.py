@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from winokit.problem import Card, Dataset, Problem
     from winokit.stages.audit.run import audit
     from winokit.stages.compare.run import compare
-    from winokit.stages.debias.run import filter_problems
+    from winokit.stages.debias.run import debias
     from winokit.stages.report import report
     from winokit.stages.score import score
     from winokit.stages.search.run import search
@@ -54,7 +54,7 @@ _HOMES = {
         "problem": "Card Dataset Problem",
         "stages.audit.run": "audit",
         "stages.compare.run": "compare",
-        "stages.debias.run": "filter_problems",
+        "stages.debias.run": "debias",
         "stages.report": "report",
         "stages.score": "score",
         "stages.search.run": "search",

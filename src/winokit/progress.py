@@ -14,6 +14,13 @@ Progress = Callable[[float, float], None]
 """Told how much is done and how much there is, in whatever unit measures time fairly: characters, steps, trials."""
 
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
+BEGINS: ContextVar[Callable[[str], object]] = ContextVar("begins", default=lambda part: None)
+"""Who is told that a part of a job begins: whoever draws the bar."""
+
+
+def begin(part: str) -> None:
+    """Say which part of a long job begins; how much is done is counted anew."""
+    BEGINS.get()(part)
 
 
 def tell(notes: Iterable[str]) -> None:

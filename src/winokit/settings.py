@@ -25,7 +25,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache, wraps
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -150,6 +150,23 @@ def verb(function: F) -> F:
 
     called.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]
     return cast(F, called)
+
+
+def parameters_of(kind: type) -> Iterator[inspect.Parameter]:
+    """The settings of a class that have help, as a call's parameters; those without a default must be given."""
+    for each in fields(kind):
+        hint = _hints(kind).get(each.name)
+        if help_of(hint) is not None:
+            default = inspect.Parameter.empty if each.default is MISSING else each.default
+            yield inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def refuse_unused(call: Callable[..., Any], why: str, **given: Any) -> None:
+    """Refuse settings that are not the defaults of a call and would be passed over in silence."""
+    for name, value in given.items():
+        default = inspect.signature(call).parameters[name].default
+        if value is not default and value != default:
+            raise BadInput(f"--{name.strip('_').replace('_', '-')}: {why}")
 
 
 def taken(kind: type, hint: Any) -> Mapping[str, Any]:

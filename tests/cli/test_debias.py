@@ -2,22 +2,27 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Annotated
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from winokit.cli.debias import app
+from winokit.cli.main import app
 from winokit.data.formats import read, write
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasMethod, Seed, Size
 from winokit.methods.scoring.features import write_features
+from winokit.settings import Help
 
 runner = CliRunner()
 
 
 def run(*arguments):
-    return runner.invoke(app, [str(argument) for argument in arguments])
+    return runner.invoke(app, ["debias", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -111,7 +116,7 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
     common += ["--compare", "none", "--seeds", 2]
     run(*common, "--out", planted / "alone")
     program = (
-        "import os, signal, sys; from winokit.methods.aflite import checkpoint; from winokit.cli.debias import app\n"
+        "import os, signal, sys; from winokit.methods.aflite import checkpoint; from winokit.cli.main import app\n"
         "kept = checkpoint.save\n"
         "def save(*given):\n"
         "    kept(*given)\n"
@@ -119,9 +124,8 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         "checkpoint.save = save\n"
         "app()"
     )
-    killed = subprocess.run(
-        [sys.executable, "-c", program, *map(str, common), "--out", str(planted / "killed")], check=False, timeout=60
-    )
+    command = [sys.executable, "-c", program, "debias", *map(str, common), "--out", str(planted / "killed")]
+    killed = subprocess.run(command, check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL
     assert (planted / "killed" / "checkpoint.npz").is_file()
     run(*common, "--out", planted / "killed")
@@ -140,7 +144,6 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         (["aflite", "open", "--engine", "abacus", "--model", "random"], UnknownName, "abacus"),
         (["random", "opne", "--size", 5], UnknownName, "Did you mean 'open'"),
         (["random", "open", "--size", 5, "--compare", "magic"], UnknownName, "No method of debiasing named 'magic'"),
-        (["random", "open", "--size", 5, "--no-assess", "--seed", -1], BadInput, "a seed of 0 or more expected"),
         (["random", "open", "--size", 1, "--no-assess"], BadInput, "pmi keeps no problem: groups are kept whole"),
         (["random", "open", "--size", 9, "--no-assess", "--folds", 3], BadInput, "--folds: an option of the assess"),
         (["pmi", "open", "--size", 9, "--no-assess", "--model", "random"], BadInput, "--model: pmi looks at features"),
@@ -164,10 +167,40 @@ def test_features_of_other_problems_are_refused(planted):
     assert "features of other problems" in str(result.exception)
 
 
-def test_a_size_must_be_given():
-    result = run("pmi", "open")
+@pytest.mark.parametrize(("more", "says"), [((), "--size"), (("--size", 5, "--seed", -1), "--seed")])
+def test_a_size_must_be_given_and_a_seed_that_can_be_drawn_from(more, says):
+    result = run("pmi", "open", *more)
     assert result.exit_code == 2
-    assert "--size" in result.output
+    assert says in result.output
+
+
+@dataclass
+class LongestFirst(DebiasMethod):
+    """Keep the problems with the most words."""
+
+    name, title = "longest", "Longest first"
+    size: Size
+    margin: Annotated[int, Help("Words that do not count.")] = 0
+    seed: Seed = 0
+
+    def arm(self, rows, size=None, progress=None):
+        order = np.argsort([self.margin - len(text) for text in rows.texts], kind="stable")
+        return DebiasArm(self.name, np.isin(np.arange(len(rows)), order[: self.size]), self.given())
+
+
+def test_a_method_of_another_package_is_a_command_too(planted, monkeypatch):
+    ours = SimpleNamespace(name="longest", load=lambda: LongestFirst)
+    monkeypatch.setattr("winokit.registry.entry_points", lambda group: [ours] if group == "winokit.debias" else [])
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+    assert "Keep the problems with the most words." in run("--help").output
+    assert "Words that do not count." in run("longest", "--help").output
+    common = (planted / "twins.jsonl", "--size", 100)
+    result = run("longest", *common, "--margin", 2, "--features", planted / "X.npy", "--out", planted / "o")
+    assert result.exit_code == 0, result.exception
+    assert "Longest first keeps 100 of 400 problems" in (planted / "o" / "report" / "index.html").read_text("utf-8")
+    assert json.loads((planted / "o" / "debias.json").read_text())["methods"]["longest"]["margin"] == 2
+    beside = run("pmi", *common, "--no-assess", "--compare", "longest", "--out", planted / "p")
+    assert "longest" in beside.output
 
 
 def test_aflite_beside_a_baseline_has_its_features_without_an_assessment(planted):

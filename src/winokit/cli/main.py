@@ -41,16 +41,17 @@ class Verb:
     call: str
     shown: str
     doing: str
+    names: str = ""
+    """The registry (`module:name`) for each of whose names there is a command; `call` then gives the call of a name."""
 
-    def command(self) -> typer.Typer:
-        """The verb with its options, derived from the call's parameters."""
+    def command(self, *name: str) -> typer.Typer:
+        """The verb with its options, derived from the call's parameters; or its command of a name."""
         from winokit.cli.options import command
 
-        module, _, name = self.call.partition(":")
         shown = import_module(self.shown)
         app = typer.Typer(**PLAIN)
         derived = command(
-            getattr(import_module(module), name),
+            _found(self.call)(*name) if name else _found(self.call),
             shown.lines,
             shown.as_json,
             doing=self.doing,
@@ -126,7 +127,15 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         "winokit.cli.grade:grade",
         "Grade predictions against the hidden test of a release, or make its leaderboard.",
     ),
-    "debias": ("winokit.cli.debias:app", "Filter a dataset: AFLite, or its baselines, and a page on..."),
+    "debias": (
+        Verb(
+            "winokit.stages.debias.run:debias_by",
+            "winokit.stages.debias.table",
+            "debiasing",
+            names="winokit.methods.aflite.methods:METHODS",
+        ),
+        "Filter a dataset: AFLite, or its baselines, and a page on what that changed.",
+    ),
     "hunt": ("winokit.cli.hunt:app", "Hunt for knowledge in a corpus of text."),
     "collect": ("winokit.cli.collect:app", "Collect twins and judgements from people."),
 }
@@ -144,7 +153,9 @@ class Verbs(TyperGroup):
         """The verb of a name."""
         if cmd_name not in VERBS:
             return None
-        home, _ = VERBS[cmd_name]
+        home, about = VERBS[cmd_name]
+        if isinstance(home, Verb) and home.names:
+            return MethodCommands(home, cmd_name, about)
         made: Any = home.command() if isinstance(home, Verb) else _written(home)
         found = typer.main.get_command(made)
         found.name = cmd_name
@@ -156,10 +167,35 @@ class Verbs(TyperGroup):
             formatter.write_dl([(name, about) for name, (_, about) in VERBS.items()])
 
 
+class MethodCommands(TyperGroup):
+    """A verb with a command for each name of a registry, those of other packages too."""
+
+    def __init__(self, verb: Verb, name: str, about: str) -> None:
+        style = {name: PLAIN[name] for name in ("rich_markup_mode", "context_settings")}
+        super().__init__(name=name, help=about, no_args_is_help=True, **style)
+        self.verb, self.known = verb, _found(verb.names)
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """Every name, in the registry's order."""
+        return list(self.known)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """The command of a name."""
+        if cmd_name not in self.known:
+            return None
+        found = typer.main.get_command(self.verb.command(cmd_name))
+        found.name = cmd_name
+        return found
+
+
+def _found(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
 def _written(home: str) -> typer.Typer:
     """A command with options of its own."""
-    module, _, name = home.partition(":")
-    written: Any = getattr(import_module(module), name)
+    written: Any = _found(home)
     app = typer.Typer(**PLAIN)
     if isinstance(written, typer.Typer):
         app.add_typer(written)  # its commands become ours, in our style

@@ -114,6 +114,8 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
         kind, default = kind | None, list(default) if default and not required else default if required else None
     if parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option:
         names = [f"--{name.strip('_').replace('_', '-')}" for name in (parameter.name, said.also) if name]
+        if kind is bool and default is True:
+            names[0] += names[0].replace("--", "/--no-", 1)
         info: Any = typer.Option(*names, **keywords)
     else:
         info = typer.Argument(**keywords)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from winokit.progress import Progress
+from winokit.progress import BEGINS, Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,4 +72,6 @@ def progress_bar(doing: str) -> Iterator[Progress | None]:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(doing)
+        token = BEGINS.set(lambda part: bars.reset(task, description=part))
         yield lambda done, total: bars.update(task, completed=done, total=total)
+        BEGINS.reset(token)

@@ -7,7 +7,6 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
-from winokit.cli.debias import app as debias
 from winokit.cli.main import app
 from winokit.data.formats import write
 from winokit.data.loading import load
@@ -132,7 +131,9 @@ def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_pat
     with pytest.raises(BadInput, match="features of other problems"):
         read_features(out, whole)
     options = ["--compare", "none", "--no-assess", "--out", str(tmp_path / "deb")]
-    told = CliRunner().invoke(debias, ["aflite", str(data), "--features", str(out), *options], catch_exceptions=False)
+    told = CliRunner().invoke(
+        app, ["debias", "aflite", str(data), "--features", str(out), *options], catch_exceptions=False
+    )
     assert "of 180 problems kept" in told.stdout
     assert "60 problems left out" in told.stderr
     kept = {problem.id for problem in load(tmp_path / "deb" / "kept.jsonl")}

@@ -19,7 +19,7 @@ from winokit.results import Metric, stands
 from winokit.stages.audit.page import figures_of, report_of
 from winokit.stages.audit.problems import problem_scripts
 from winokit.stages.audit.table import summary_table
-from winokit.stages.debias.figures import draw_chart
+from winokit.stages.debias.plots import draw_chart
 
 READER, GUESSER = "reader <1>", "random"
 ROW = Metric("d", "m", "full", None, "accuracy", "all", "accuracy", 0.75, 100, 0.66, 0.83, 0.5)

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from winokit.data.synthetic import synthetic
-from winokit.methods.aflite.aflite import AFLite
 from winokit.problem import Dataset
-from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import Debiased, filter_problems
+from winokit.stages.debias.run import Debiased, debias
 
 
 @dataclass
@@ -40,5 +38,5 @@ def planted() -> Planted:
 @pytest.fixture(scope="session")
 def filtering(planted: Planted) -> Debiased:
     """AFLite on them with two seeds, its baselines and relabelled runs."""
-    choices = DebiasChoices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=19, seeds=2)
-    return filter_problems(planted.data, "aflite", features=planted.features, choices=choices)
+    settings = {"ensemble_size": 32, "cutoff": 40, "null_runs": 19, "seeds": 2}
+    return debias(planted.data, "aflite", features=planted.features, **settings)

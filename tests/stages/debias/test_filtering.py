@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
 from winokit.methods.aflite.divergence import bins_for
 from winokit.problem import Dataset, Problem
-from winokit.stages.debias.arms import DebiasChoices, DebiasWatch
-from winokit.stages.debias.assessment import Assessment
+from winokit.progress import BEGINS
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import filter_problems
+from winokit.stages.debias.run import debias
 
 
 def value(filtering, subset, metric="kl_histogram"):
@@ -72,14 +71,14 @@ def test_removals_beyond_chance_are_counted(filtering):
 
 def test_noise_is_said_to_lose_no_more_than_chance(planted):
     noise = np.random.default_rng(5).normal(size=planted.features.rows.shape).astype(np.float32)
-    choices = DebiasChoices(aflite=AFLite(ensemble_size=32, cutoff=100), null_runs=19, compare=())
-    found = filter_problems(planted.data, "aflite", features=DebiasFeatures(noise, "noise", "single"), choices=choices)
+    method = RepeatedAFLite(ensemble_size=32, cutoff=100, null_runs=19, seeds=1)
+    found = debias(planted.data, method, features=DebiasFeatures(noise, "noise", "single"), compare=())
     assert any(warning.startswith("no more than chance") for warning in found.warnings)
 
 
 def test_too_few_relabelled_runs_are_said_to_decide_nothing(planted):
-    choices = DebiasChoices(aflite=AFLite(ensemble_size=32, cutoff=40), null_runs=2, compare=())
-    found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, assessment=None)
+    settings = {"ensemble_size": 32, "cutoff": 40, "null_runs": 2, "seeds": 1}
+    found = debias(planted.data, "aflite", features=planted.features, compare=(), assess=False, **settings)
     assert found.warnings == (
         "undecided: 2 relabelled runs are too few to tell what was removed from chance; 19 are enough (--null-runs)",
     )
@@ -95,15 +94,13 @@ def test_the_probe_of_what_is_kept_is_ranked_among_as_many_at_random(filtering):
 def test_a_filter_that_does_no_better_than_random_removal_is_seen_through(planted):
     """Words say nothing of these features, so that PMI is as good as drawing pairs."""
     noise = np.random.default_rng(5).normal(size=(len(planted.data), 20)).astype(np.float32)
-    features, choices = DebiasFeatures(noise, "noise", "single"), DebiasChoices(size=1500, compare=())
-    found = filter_problems(planted.data, "pmi", features=features, choices=choices)
+    features = DebiasFeatures(noise, "noise", "single")
+    found = debias(planted.data, "pmi", features=features, size=1500, compare=())
     assert found.find("pmi", "p_random_removal").value > 0.05
 
 
 def test_random_reduction_is_not_compared_with_itself(planted):
-    found = filter_problems(
-        planted.data, "random", features=planted.features, choices=DebiasChoices(size=1500, compare=())
-    )
+    found = debias(planted.data, "random", features=planted.features, size=1500, compare=())
     assert found.find("random", "probe_accuracy") is not None
     assert found.find("random", "p_random_removal") is None
 
@@ -140,10 +137,8 @@ def test_problems_say_how_many_seeds_keep_them(filtering):
 
 
 def test_a_majority_keeps_what_more_than_half_of_the_seeds_keep(planted):
-    choices = DebiasChoices(
-        aflite=AFLite(ensemble_size=8, cutoff=100), seeds=3, majority=True, null_runs=19, compare=()
-    )
-    found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, assessment=None)
+    method = RepeatedAFLite(ensemble_size=8, cutoff=100, seeds=3, majority=True, null_runs=19)
+    found = debias(planted.data, method, features=planted.features, compare=(), assess=False)
     votes = np.sum([arm.keep for arm in found.seeds], axis=0)
     assert (found.chosen.keep == (votes >= 2)).all()
     assert [arm.name for arm in found.seeds] == ["aflite.seed0", "aflite.seed1", "aflite.seed2"]
@@ -196,14 +191,13 @@ def test_everything_is_recorded(filtering):
 
 
 def test_the_same_call_gives_the_same_rows(planted):
-    choices = DebiasChoices(size=800, compare=())
-    rows = [filter_problems(planted.data, "pmi", features=planted.features, choices=choices).metrics for _ in (1, 2)]
+    rows = [debias(planted.data, "pmi", features=planted.features, size=800, compare=()).metrics for _ in (1, 2)]
     assert rows[0] == rows[1]
 
 
 def test_pmi_and_random_need_no_features(planted):
     for method in ("pmi", "random"):
-        found = filter_problems(planted.data, method, choices=DebiasChoices(size=400))
+        found = debias(planted.data, method, size=400, assess=False)
         assert found.kept.problems
         assert found.pictures is None
         assert found.find(method, "probe_accuracy") is None
@@ -211,42 +205,42 @@ def test_pmi_and_random_need_no_features(planted):
 
 
 def test_features_can_go_unassessed(planted):
-    choices = DebiasChoices(aflite=AFLite(ensemble_size=8), compare=())
-    found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, assessment=None)
+    found = debias(planted.data, AFLite(ensemble_size=8), features=planted.features, compare=(), assess=False)
     assert found.find("aflite", "probe_accuracy") is None
     assert found.settings["assessment"] is None
 
 
 def test_aflite_beside_a_baseline_gives_back_what_left_last(planted):
-    choices = DebiasChoices(size=1500, compare=("aflite",), aflite=AFLite(ensemble_size=16, cutoff=40))
-    found = filter_problems(planted.data, "random", features=planted.features, choices=choices, assessment=None)
+    how = {"compare": ("aflite",), "assess": False}
+    found = debias(planted.data, "random", features=planted.features, size=1500, **how)
     arm = next(arm for arm in found.arms if arm.name == "aflite")
     assert arm.keep.sum() == 1500
     assert arm.phase[~arm.keep].max() <= arm.phase[arm.keep & (arm.phase > 0)].min()
 
 
 def test_twins_can_stay_together_at_random(planted):
-    found = filter_problems(planted.data, "random", choices=DebiasChoices(size=400, twins="together", compare=()))
+    found = debias(planted.data, "random", size=400, twins="together", compare=(), assess=False)
     assert found.find("random", "n_groups_split").value == 0
-    apart = filter_problems(planted.data, "random", choices=DebiasChoices(size=400, compare=()))
+    apart = debias(planted.data, "random", size=400, compare=(), assess=False)
     assert apart.find("random", "n_groups_split").value > 50
 
 
 def test_where_nothing_is_removed_nothing_is_compared(planted):
-    choices = DebiasChoices(aflite=AFLite(ensemble_size=8, stop_below=0.999), compare=("random", "pmi"))
-    found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices)
+    found = debias(planted.data, AFLite(ensemble_size=8, stop_below=0.999), features=planted.features)
     assert found.chosen.keep.all()
     assert [arm.name for arm in found.arms] == ["all", "aflite"]
     assert found.overused.words == ()
 
 
 def test_what_begins_is_told(planted):
-    steps, phases = [], []
-    choices = DebiasChoices(aflite=AFLite(ensemble_size=8), compare=("random",))
-    watch = DebiasWatch(step=steps.append, phase=phases.append)
-    found = filter_problems(planted.data, "aflite", features=planted.features, choices=choices, watch=watch)
-    assert steps == ["aflite", "random", "probe", "removals", "divergence", "words"]
+    parts, phases = [], []
+    token = BEGINS.set(parts.append)
+    how = {"compare": ("random",), "progress": lambda *given: phases.append(given)}
+    found = debias(planted.data, AFLite(ensemble_size=8), features=planted.features, **how)
+    BEGINS.reset(token)
+    assert parts == ["AFLite", "Random reduction", "linear probe", "random removals", "divergence", "words"]
     assert len(phases) == len(found.chosen.history)
+    assert phases[-1] == ((~found.chosen.keep).sum(), 1600 - 640)
 
 
 def twin(answer, candidates=("Ann", "Bea"), word="one"):
@@ -256,32 +250,22 @@ def twin(answer, candidates=("Ann", "Bea"), word="one"):
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda p: filter_problems(p.data, "aflight"), UnknownName, "Did you mean 'aflite'"),
-        (lambda p: filter_problems(p.data, "aflite"), BadInput, "AFLite needs features"),
-        (lambda p: filter_problems(p.data, "pmi"), BadInput, "how many problems should pmi keep"),
-        (lambda p: filter_problems(p.data, "pmi", choices=DebiasChoices(size=9999)), BadInput, "a size from 1 to 1600"),
-        (lambda p: DebiasChoices(compare=("al",)), UnknownName, "No method of debiasing named 'al'"),
-        (lambda p: DebiasChoices(twins="apartt"), UnknownName, "Did you mean 'apart'"),
-        (lambda p: DebiasChoices(seeds=0), BadInput, "1 seed or more expected"),
-        (lambda p: DebiasChoices(majority=True), BadInput, "2 seeds or more expected for a majority"),
+        (lambda p: debias(p.data, "aflight"), UnknownName, "Did you mean 'aflite'"),
+        (lambda p: debias(p.data, "pmi"), BadInput, "how many problems should pmi keep"),
+        (lambda p: debias(p.data, "pmi", size=9999, assess=False), BadInput, "a size from 1 to 1600"),
+        (lambda p: debias(p.data, "pmi", size=9, compare=["al"]), UnknownName, "No method of debiasing named 'al'"),
+        (lambda p: debias(p.data, "random", size=9, twins="apartt"), UnknownName, "Did you mean 'apart'"),
+        (lambda p: debias(p.data, seeds=0), BadInput, "seeds: 1 or more expected"),
+        (lambda p: debias(p.data, majority=True, seeds=1), BadInput, "2 seeds or more expected for a majority"),
+        (lambda p: debias(p.data, "random", size=9, assess=False, bins=9), BadInput, "--bins: an option of the assess"),
+        (lambda p: debias(Dataset([twin(0), twin(None, word="b")]), "random", size=1), BadInput, "1 of 2 .* no answer"),
+        (lambda p: debias(Dataset([twin(0), twin(0, word="b")]), "random", size=1), BadInput, "the same answer"),
         (
-            lambda p: filter_problems(Dataset([twin(0), twin(None, word="b")]), "random"),
-            BadInput,
-            "1 of 2 .* no answer",
-        ),
-        (lambda p: filter_problems(Dataset([twin(0), twin(0, word="b")]), "random"), BadInput, "the same answer"),
-        (
-            lambda p: filter_problems(Dataset([twin(0, ("a", "b", "c")), twin(1, word="b")]), "random"),
+            lambda p: debias(Dataset([twin(0, ("a", "b", "c")), twin(1, word="b")]), "random", size=1),
             BadInput,
             "has 3 candidates .* --as binary",
         ),
-        (
-            lambda p: filter_problems(
-                p.data, "random", features=p.features, choices=DebiasChoices(size=5), assessment=Assessment(folds=20)
-            ),
-            BadInput,
-            "folds",
-        ),
+        (lambda p: debias(p.data, "random", features=p.features, size=5, folds=20), BadInput, "folds"),
     ],
 )
 def test_bad_input_is_one_clear_line(planted, call, error, says):
@@ -293,7 +277,7 @@ def test_pmi_keeps_whole_pairs_of_winogrande_and_removes_comparatives(real_file)
     import winokit
 
     data = winokit.load(real_file("winogrande/train_l.jsonl"))
-    found = filter_problems(data, "pmi", choices=DebiasChoices(size=6000, compare=()))
+    found = debias(data, "pmi", size=6000, compare=(), assess=False)
     assert len(found.kept) == 6000
     assert found.find("pmi", "n_groups_split").value == 0
     assert {"more", "less"} & {one.trait for one in found.overused.words[:5]}

@@ -14,11 +14,10 @@ from winokit.data.synthetic import synthetic
 from winokit.drawing.charts import Chart
 from winokit.methods.aflite.aflite import AFLite
 from winokit.results import AT
-from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.page import debias_page, write_debias_page
-from winokit.stages.debias.plots import panels, phase_charts
-from winokit.stages.debias.run import Debiased, filter_problems
+from winokit.stages.debias.plots import phase_charts
+from winokit.stages.debias.run import Debiased, debias
 
 CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 STRANGE = '"Tom & Jerry" <script>alert(1)</script> '
@@ -37,8 +36,7 @@ def planted(strength: float) -> tuple:
 @pytest.fixture(scope="module")
 def found() -> Debiased:
     data, features = planted(1.5)
-    choices = DebiasChoices(aflite=AFLite(ensemble_size=16), null_runs=19, seeds=2)
-    return filter_problems(data, "aflite", features=features, choices=choices)
+    return debias(data, "aflite", features=features, ensemble_size=16, null_runs=19, seeds=2)
 
 
 @pytest.fixture(scope="module")
@@ -64,31 +62,33 @@ def test_every_arm_has_a_panel_with_its_divergence(found, html):
 
 
 def test_panels_hold_every_row_inside_their_axes(found):
-    for picture, panel in zip(found.pictures.arms, panels(found), strict=True):
-        assert 0.98 * panel.n <= picture.plane.sum() <= picture.line.sum() <= panel.n
-        cells = sum(shade.path.count("M") for shade in panel.shades)
+    for picture in found.pictures.arms:
+        assert 0.98 * picture.n <= picture.plane.sum() <= picture.line.sum() <= picture.n
+        cells = sum(path.count("M") for _, _, path in found.pictures.shades(picture))
         assert cells == np.count_nonzero(picture.plane.sum(axis=0))
 
 
 def test_a_cell_of_one_answer_has_its_colour(found):
-    everything = panels(found)[0]
-    assert {0, 100} <= {shade.first for shade in everything.shades}
+    shades = found.pictures.shades(found.pictures.arms[0])
+    assert {0, 100} <= {first for first, _, _ in shades}
 
 
 def test_divergences_are_nats_and_not_percentages(found):
-    (tile,) = [tile for tile in debias_page(found).tiles if tile.label.startswith("Divergence")]
+    (tile,) = [tile for tile in debias_page(found)["tiles"] if tile.label.startswith("Divergence")]
     assert "%" not in tile.value + tile.small
 
 
-def test_the_page_tells_over_use_with_an_example_from_the_removed(found):
-    _, _, words = debias_page(found).traits[0]
-    assert {trait.found.trait for trait in words[:2]} == {"honestly", "meanwhile"}
+def test_the_page_tells_over_use_with_an_example_from_the_removed(found, html):
+    _, _, words = debias_page(found)["traits"][0]
+    assert {word.trait for word in words[:2]} == {"honestly", "meanwhile"}
     removed = {problem.id for problem in found.removed}
-    assert all(problem.id in removed for trait in words for problem in trait.examples)
+    assert all(found.dataset[row].id in removed for word in words for row in word.examples)
+    first = found.dataset[words[0].examples[0]]
+    assert f"<mark>{first.right}</mark>{first.after}</p></td>" in html
 
 
 def test_removed_examples_go_by_phase_and_score(found):
-    shown = debias_page(found).removed
+    shown = debias_page(found)["removed"]
     assert len(shown) == 8
     assert [(one.phase, -one.score) for one in shown] == sorted((one.phase, -one.score) for one in shown)
     assert {one.twin for one in shown} <= {"kept", "removed"}
@@ -125,7 +125,7 @@ def test_texts_are_shown_as_they_are(html):
 
 
 def test_a_probe_that_includes_chance_has_a_hollow_dot(found):
-    lines = debias_page(probed(found, (0.4, 0.6), (0.4, 0.6))).probe.lines
+    lines = debias_page(probed(found, (0.4, 0.6), (0.4, 0.6)))["probe"].lines
     assert {line.marks[0].stands for line in lines if line.title in ("All problems", "AFLite")} == {AT}
 
 
@@ -143,11 +143,12 @@ def probed(found: Debiased, before: tuple[float, float], after: tuple[float, flo
 
 def test_every_seed_has_its_line_and_every_problem_is_counted_once(found, html):
     page = debias_page(found)
-    assert [line.seed for line in page.seeds] == [0, 1]
-    assert [line.kept for line in page.seeds] == [int(arm.keep.sum()) for arm in found.seeds]
-    assert [seeds for seeds, _ in page.keeping] == [2, 1, 0]
-    assert sum(problems for _, problems in page.keeping) == 600
-    assert 'id="seeds"' in html
+    assert [seeds for seeds, _ in page["keeping"]] == [2, 1, 0]
+    assert sum(problems for _, problems in page["keeping"]) == 600
+    lines = re.findall(r"<tr>(.*?)</tr>", html.partition('class="plain seeds"')[2].partition("</table>")[0])[1:]
+    shown = [re.findall(r'<td class="num">([\d,]+)</td>', line)[:3] for line in lines]
+    wanted = [[arm.settings["seed"], arm.keep.sum(), (~arm.keep).sum()] for arm in found.seeds]
+    assert shown == [[f"{number:,}" for number in line] for line in wanted]
 
 
 def test_with_one_seed_nothing_is_said_of_others(untouched, tmp_path):
@@ -158,7 +159,7 @@ def test_with_one_seed_nothing_is_said_of_others(untouched, tmp_path):
 
 def test_a_filter_without_features_has_a_page_too(tmp_path):
     data, _ = planted(1.5)
-    found = filter_problems(data, "random", choices=DebiasChoices(size=300))
+    found = debias(data, "random", size=300, assess=False)
     html = write_debias_page(found, tmp_path).read_text("utf-8")
     assert "Reduced, and not assessed" in html
     assert 'id="components"' not in html
@@ -169,8 +170,7 @@ def test_a_filter_without_features_has_a_page_too(tmp_path):
 def untouched() -> Debiased:
     """A filtering that removed nothing."""
     data, features = planted(0.0)
-    choices = DebiasChoices(aflite=AFLite(ensemble_size=8, stop_below=0.99))
-    return filter_problems(data, "aflite", features=features, choices=choices)
+    return debias(data, AFLite(ensemble_size=8, stop_below=0.99), features=features)
 
 
 def test_nothing_removed_is_said_so(untouched, tmp_path):

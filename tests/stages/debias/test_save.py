@@ -5,10 +5,9 @@ import pytest
 
 from winokit.data.formats import read
 from winokit.results import CONTRACT, Metric
-from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.features import read_features
-from winokit.stages.debias.run import filter_problems
-from winokit.stages.debias.save import save
+from winokit.stages.debias.run import debias
+from winokit.stages.debias.table import save
 
 
 @pytest.fixture(scope="module")
@@ -60,5 +59,5 @@ def test_names_of_folders_and_files_will_do(filtering, twins, tmp_path):
 
 def test_source_ids_are_not_written(tmp_path, twins):
     leaky = twins.with_problems(p.replace(provenance={"qID": f"x-{p.answer + 1}"}) for p in twins)
-    save(filter_problems(leaky, "random", choices=DebiasChoices(size=2, compare=())), tmp_path)
+    debias(leaky, "random", size=2, compare=(), assess=False, out=tmp_path)
     assert "qID" not in (tmp_path / "kept.jsonl").read_text() + (tmp_path / "removed.jsonl").read_text()

@@ -10,9 +10,8 @@ from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import GOOD
 from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import Debiased, filter_problems
+from winokit.stages.debias.run import Debiased, debias
 from winokit.stages.debias.verdict import (
     AGREE,
     DIFFER,
@@ -37,8 +36,8 @@ def small() -> Debiased:
     """A small filtering whose rows are replaced below."""
     data = synthetic(20, bias=0.0, seed=1)
     x = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
-    choices = DebiasChoices(null_runs=1, seeds=2, compare=())
-    return filter_problems(data, "aflite", features=DebiasFeatures(x, "noise", "single"), choices=choices)
+    features = DebiasFeatures(x, "noise", "single")
+    return debias(data, "aflite", features=features, null_runs=1, seeds=2, compare=())
 
 
 def rows_of(subset: str, facts: dict[str, str], seed: str = "") -> list[Metric]:

@@ -10,11 +10,8 @@ from winokit.data.checks.leaks import find_leaks
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.methods.aflite.pmi import PMIFilter
 from winokit.problem import Card, Dataset
-from winokit.stages.debias.arms import DebiasChoices
-from winokit.stages.debias.run import filter_problems
-from winokit.stages.debias.save import save
+from winokit.stages.debias.run import debias
 from winokit.stages.release.draws import read_secret
 from winokit.stages.release.hidden import read_hidden
 from winokit.stages.release.inputs import read_inputs
@@ -264,10 +261,7 @@ def test_an_unnamed_dataset_needs_a_name(twins, tmp_path):
 @pytest.fixture
 def filtered(tmp_path):
     """A folder of winokit debias, twins apart."""
-    found = filter_problems(
-        load("open"), "random", choices=DebiasChoices(size=300, seed=3, compare=(), pmi=PMIFilter(300)), assessment=None
-    )
-    save(found, tmp_path / "debias")
+    debias("open", "random", size=300, seed=3, compare=(), assess=False, out=tmp_path / "debias")
     return tmp_path / "debias"
 
 

@@ -1,4 +1,6 @@
-"""AFLite, adversarial filtering (WinoGrande, Algorithm 1): rows that weak linear classifiers predict too well leave.
+"""AFLite, adversarial filtering: rows that weak linear classifiers predict too well leave.
+
+Sakaguchi, Le Bras, Bhagavatula and Choi, "WinoGrande" (2020), Algorithm 1, https://arxiv.org/abs/1907.10641.
 
 Phase after phase, an ensemble of logistic regressions is trained on random subsets of the rows that are left. A row's
 score is the share of classifiers that predict it rightly among those that did not train on it. The `cutoff` rows with
@@ -18,21 +20,22 @@ What the paper leaves open is decided here, and recorded in `settings_`:
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput
 from winokit.methods.aflite import checkpoint
 from winokit.methods.aflite.checkpoint import AfliteRun
 from winokit.methods.aflite.inputs import (
+    Floats,
+    Groups,
     Ints,
     checked_answers,
     checked_features,
@@ -40,12 +43,12 @@ from winokit.methods.aflite.inputs import (
     unit_numbers,
 )
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
+from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Twins
 from winokit.methods.aflite.partitions import keys, salts
-from winokit.methods.aflite.rows import FeatureRows, FitPlan, Votes, chosen, hold
+from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, Votes, chosen, hold
+from winokit.progress import Progress
+from winokit.settings import Help
 
-Progress = Callable[["Phase"], None]
-TWINS = ("apart", "together")
-TIES = ("random", "order")
 ROWS_PER_CUT = 88  # the paper's cut-off of 500 on its 44,000 rows
 
 
@@ -64,63 +67,66 @@ class Phase:
     seconds: float
 
 
-class AFLite:
-    """Adversarial filtering with `n` linear classifiers a phase.
+@dataclass(eq=False)
+class AFLite(DebiasMethod):
+    """Adversarial filtering with `ensemble_size` linear classifiers per phase.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(2, size=400)
     >>> X = rng.normal(size=(400, 8))
     >>> X[:100, 0] += 6 * y[:100] - 3  # a quarter of the rows gives its answer away
-    >>> found = AFLite(train_size=200, cutoff=20, seed=1).fit(X, y)
-    >>> bool(found.keep_[:100].mean() < found.keep_[100:].mean())
+    >>> fitted = AFLite(train_size=200, cutoff=20, seed=1).fit(X, y)
+    >>> bool(fitted.keep_[:100].mean() < fitted.keep_[100:].mean())
     True
     """
 
-    def __init__(
-        self,
-        ensemble_size: int = 64,
-        train_size: int | None = None,
-        cutoff: int | None = None,
-        threshold: float = 0.75,
-        seed: int = 0,
-        *,
-        regularisation: float = 1.0,
-        twins: str = "apart",
-        stratified: bool = False,
-        ties: str = "random",
-        min_predictions: int = 1,
-        stop_below: float | None = None,
-        tolerance: float | None = None,
-        max_steps: int = 300,
-        backend: str = "auto",
-        workers: int | None = None,
-        address: str | None = None,
-        checkpoint: Path | str | None = None,
-    ) -> None:
-        self.ensemble_size = ensemble_size
-        self.train_size = train_size
-        self.cutoff = cutoff
-        self.threshold = threshold
-        self.seed = seed
-        self.regularisation = regularisation
-        self.twins = twins
-        self.stratified = stratified
-        self.ties = ties
-        self.min_predictions = min_predictions
-        self.stop_below = stop_below
-        self.tolerance = tolerance
-        self.max_steps = max_steps
-        self.backend = backend
-        self.ray = {"workers": workers, "address": address}
-        self.checkpoint = None if checkpoint is None else Path(checkpoint)
-        self._check()
+    name, title, score, needs_features = "aflite", "AFLite", "Score", True
+    ensemble_size: Annotated[int, Help("Classifiers in each phase.", least=1)] = 64
+    train_size: Annotated[
+        int | None, Help("Problems each trains on. Default: 10,000, or 40 % where there are fewer.", least=1)
+    ] = None
+    cutoff: Annotated[
+        int | None, Help("Most problems to remove in a phase. Default: in proportion, 500 of 44,000.", least=1)
+    ] = None
+    threshold: Annotated[
+        float, Help("Least share of right predictions of a problem that leaves.", above=0.5, most=1)
+    ] = 0.75
+    seed: Seed = 0
+    _: KW_ONLY
+    regularisation: Annotated[float, Help("C of the logistic regressions (L2).", above=0)] = 1.0
+    twins: Twins = "apart"
+    stratified: Annotated[bool, Help("Keep the share of answers in training subsets.")] = False
+    ties: Annotated[
+        Literal["random", "order"], Help("Equal scores at the cutoff: random or order.", noun="way to break ties")
+    ] = "random"
+    min_predictions: Annotated[int, Help("Fewest predictions a score needs.", least=1)] = 1
+    stop_below: Annotated[
+        float | None,
+        Help("Stop when the ensemble's held-out accuracy falls below this; 0.5 is chance.", least=0, most=1),
+    ] = None
+    tolerance: Annotated[float | None, Help("How exactly to solve. Default: by precision.", above=0)] = None
+    max_steps: Annotated[int, Help("Most steps of the solver.", least=1)] = 300
+    backend: Annotated[
+        Backend, Help("auto, numpy, torch, torch:cpu, torch:cuda or ray.", metavar="NAME", also="engine")
+    ] = "auto"
+    workers: Annotated[int | None, Help("Ray's workers. Default: one per core.", least=1)] = None
+    address: Annotated[str | None, Help("A Ray cluster. Default: this machine.")] = None
+    checkpoint: Path | str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for option in ("workers", "address"):
+            if self.backend != "ray" and getattr(self, option) is not None:
+                raise BadInput(f"--{option}: an option of --engine ray")
+        if self.stratified and self.twins == "together":
+            raise BadInput("stratified subsets need twins apart: a group has rows of both answers")
 
     def fit(
         self,
         X: Any,
-        y: npt.ArrayLike,
-        groups: Sequence[Any] | npt.NDArray[Any] | None = None,
-        progress: Progress | None = None,
+        y: ArrayLike,
+        groups: Groups | None = None,
+        progress: Callable[[Phase], None] | None = None,
     ) -> AFLite:
         """Filter rows X (an array or `open_features`) by answers y (two values); `groups` has None for a row alone."""
         X = checked_features(X)
@@ -130,7 +136,17 @@ class AFLite:
         run, save = self._begin(X, y, units)
         strata = y if self.stratified else np.zeros_like(y)
         plan = FitPlan(self.seed, self.ensemble_size, self.settings_["train_size"], strata=2 if self.stratified else 1)
-        rows = hold(X, y, units, strata, run.numbers, plan, self.settings_["backend"], **self.ray)
+        rows = hold(
+            X,
+            y,
+            units,
+            strata,
+            run.numbers,
+            plan,
+            self.settings_["backend"],
+            workers=self.workers,
+            address=self.address,
+        )
         ensemble = ClassifierEnsemble(rows, plan, self.regularisation, self.settings_["tolerance"], self.max_steps)
         if run.ensemble:
             ensemble.restore(run.ensemble)
@@ -145,6 +161,24 @@ class AFLite:
         self.scores_, self.first_scores_ = run.scores, run.first_scores
         self.history_ = [Phase(**phase) for phase in run.history]
         return self
+
+    def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
+        """Fit the features of the rows; with a size, those that left last are taken back until so many are kept."""
+
+        def after(phase: Phase) -> None:
+            if progress:
+                left = phase.rows - phase.removed
+                progress(len(rows) - left, len(rows) - self.settings_["train_size"])
+
+        self.fit(rows.x, rows.y, rows.groups, after)
+        history, whole = tuple(asdict(phase) for phase in self.history_), self.twins == "together"
+        arm = DebiasArm(self.name, self.keep_, dict(self.settings_), self.scores_, self.phase_, history, whole)
+        missing = 0 if size is None else size - int(arm.keep.sum())
+        if missing <= 0:
+            return arm
+        keep = arm.keep.copy()
+        keep[arm.removal_order[len(arm.removal_order) - missing :]] = True
+        return replace(arm, keep=keep, settings={**arm.settings, "cut_back_to": size})
 
     def again(self, seed: int) -> AFLite:
         """The same filter with another seed and no file of its own, its choices those made for this fitted run."""
@@ -198,40 +232,29 @@ class AFLite:
         leaving[best[before < self.settings_["cutoff"]]] = True
         return np.flatnonzero(leaving[unit_of])
 
-    def _decide(self, X: npt.NDArray[Any]) -> dict[str, Any]:
+    def _decide(self, X: Floats) -> dict[str, Any]:
         """Every choice, those that depend on the data included."""
         count = len(X)
         train_size = min(10_000, round(0.4 * count)) if self.train_size is None else self.train_size
         if not 0 < train_size < count:
             raise BadInput(f"train_size must be less than the {count:,} rows and more than 0; found {train_size:,}")
-        if self.stratified and self.twins == "together":
-            raise BadInput("stratified subsets need twins apart: a group has rows of both answers")
-        return {
-            "ensemble_size": self.ensemble_size,
+        elsewhere = ("workers", "address", "checkpoint")
+        return {each.name: getattr(self, each.name) for each in fields(AFLite) if each.name not in elsewhere} | {
             "train_size": train_size,
             "cutoff": max(1, round(count / ROWS_PER_CUT)) if self.cutoff is None else self.cutoff,
-            "threshold": self.threshold,
-            "seed": self.seed,
             "classifier": "logistic regression, L2, free intercept, features as they are",
-            "regularisation": self.regularisation,
-            "twins": self.twins,
-            "stratified": self.stratified,
-            "ties": self.ties,
-            "min_predictions": self.min_predictions,
-            "stop_below": self.stop_below,
             "precision": precision(X),
             "tolerance": TOLERANCES[precision(X)] if self.tolerance is None else self.tolerance,
-            "max_steps": self.max_steps,
             "backend": chosen(self.backend),
         }
 
     def _begin(
-        self, X: npt.NDArray[Any], y: Ints, units: Ints
+        self, X: Floats, y: Ints, units: Ints
     ) -> tuple[AfliteRun, Callable[[AfliteRun, ClassifierEnsemble], None]]:
         """The run where it stands, and how to keep it."""
         if self.checkpoint is None:
             return AfliteRun.fresh(len(X)), lambda run, ensemble: None
-        path, whose = self.checkpoint, checkpoint.identity(X, y, units, self.settings_)
+        path, whose = Path(self.checkpoint), checkpoint.identity(X, y, units, self.settings_)
 
         def save(run: AfliteRun, ensemble: ClassifierEnsemble) -> None:
             run.ensemble = ensemble.state()
@@ -239,19 +262,32 @@ class AFLite:
 
         return checkpoint.resume(path, whose) or AfliteRun.fresh(len(X)), save
 
-    def _check(self) -> None:
-        """Refuse what no run can mean."""
-        positive = ("ensemble_size", "min_predictions", "regularisation", "max_steps")
-        wanted = {name: getattr(self, name) for name in positive}
-        wanted |= {name: getattr(self, name) for name in ("cutoff", "tolerance") if getattr(self, name) is not None}
-        for name, value in wanted.items():
-            if not 0 < value < math.inf:
-                raise BadInput(f"{name} must be more than 0, and a number; found {value}")
-        if self.stop_below is not None and not 0 <= self.stop_below <= 1:
-            raise BadInput(f"stop_below is an accuracy, from 0 to 1; found {self.stop_below}")
-        if not 0.5 < self.threshold <= 1:
-            raise BadInput(f"the threshold must be more than 0.5 and at most 1; found {self.threshold}")
-        if self.twins not in TWINS:
-            raise UnknownName("way to treat twins", self.twins, TWINS)
-        if self.ties not in TIES:
-            raise UnknownName("way to break ties", self.ties, TIES)
+
+@dataclass(eq=False, kw_only=True)
+class RepeatedAFLite(AFLite):
+    """Remove the problems that linear classifiers of their features predict too well (Sakaguchi et al., 2020).
+
+    The state is kept after every phase: run the same command again after an interruption and it goes on.
+    """
+
+    null_runs: Annotated[
+        int, Help("Most runs on relabelled problems, to know what goes by chance: 19 can tell, 0 for none.", least=0)
+    ] = 39
+    seeds: Annotated[
+        int, Help("Seeds to run, from --seed on: how often is a problem kept? The first decides.", least=1)
+    ] = 3
+    majority: Annotated[bool, Help("Keep what more than half of the seeds keep.")] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.majority and self.seeds == 1:
+            raise BadInput("2 seeds or more expected for a majority (--seeds); found 1")
+
+    def others(self) -> list[AFLite]:
+        """The same filter, once fitted, with the seeds that follow, each with a checkpoint beside the first one's."""
+        others = [self.again(self.seed + number) for number in range(1, self.seeds)]
+        for number, other in enumerate(others, 1):
+            if self.checkpoint is not None:
+                first = Path(self.checkpoint)
+                other.checkpoint = first.with_stem(f"{first.stem}-{number}")
+        return others

@@ -166,13 +166,6 @@ def unit_numbers(groups: Groups | None, rows: int) -> Ints:
     return np.unique(numbers, return_index=True)[1][numbers]
 
 
-def check_seed(seed: int) -> int:
-    """A seed that NumPy can draw from."""
-    if seed < 0:
-        raise BadInput(f"a seed of 0 or more expected, found {seed}")
-    return seed
-
-
 def taken_whole(order: Ints, numbers: Ints, size: int) -> Bools:
     """The rows of the groups that come first in `order`, as many as fit into `size`; none is cut.
 

@@ -57,7 +57,7 @@ class Overuse:
 
 
 def overused_words(
-    texts: Sequence[Sequence[str]], sides: Sides, *, fewest: int = 10, best: Ints | None = None
+    texts: Sequence[Sequence[str]], sides: Sides, best: Ints | None = None, *, fewest: int = 10
 ) -> list[Overuse]:
     """Every word that stands in `fewest` rows or more: the surest over-use first, the surest under-use last."""
     entries = word_entries(texts, once=True)
@@ -72,7 +72,7 @@ def overused_words(
 
 
 def overused_lengths(
-    texts: Sequence[Sequence[str]], sides: Sides, *, bins: int = LENGTH_BINS, best: Ints | None = None
+    texts: Sequence[Sequence[str]], sides: Sides, best: Ints | None = None, *, bins: int = LENGTH_BINS
 ) -> list[Overuse]:
     """Lengths in words, in about equally frequent bins from short to long."""
     lengths = np.array([len(text) for text in texts])
@@ -83,7 +83,7 @@ def overused_lengths(
     return _overuse(names, np.arange(len(lengths)), traits, sides, best)
 
 
-def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides, *, best: Ints | None = None) -> list[Overuse]:
+def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides, best: Ints | None = None) -> list[Overuse]:
     """One line: a text with a negation in it, of the list `NEGATIONS`."""
     rows = np.array([row for row, text in enumerate(texts) if not NEGATIONS.isdisjoint(text)], np.int64)
     return _overuse(["negated"], rows, np.zeros(len(rows), np.int64), sides, best)

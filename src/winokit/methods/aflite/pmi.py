@@ -15,21 +15,19 @@ more (the mean over its members on each side), and problems without a twin (`alo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.errors import BadInput, UnknownName
-from winokit.methods.aflite.inputs import Bools, Doubles, Groups, Ints, as_labels, check_seed, numbered, taken_whole
+from winokit.errors import BadInput
+from winokit.methods.aflite.inputs import Bools, Doubles, Groups, Ints, as_labels, numbered, taken_whole
+from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Size
+from winokit.progress import Progress
+from winokit.settings import Help
 
-Variant: TypeAlias = Literal["difference", "absolute", "maximum", "second-order"]
-VARIANTS = ("difference", "absolute", "maximum", "second-order")
-COUNTS = ("tokens", "types")
-ALONE = ("own", "first", "last")
 MOST_PAIRS = 2_000_000
 """Occurrences of pairs held at once: about 200 MB with what sorting them takes."""
 MIXER = 0x9E3779B97F4A7C15
@@ -37,52 +35,47 @@ MIXER = 0x9E3779B97F4A7C15
 
 
 @dataclass
-class PMIFilter:
-    """Keeps the `size` rows whose words say least about the answer; twins are kept or removed together.
+class PMIFilter(DebiasMethod):
+    """Keep the twins whose words say least about the answer: the lexical baseline of Sakaguchi et al. (2019).
 
     Parameters
     ----------
     variant
         `difference` is f, `absolute` |f|, `maximum` the largest PMI of any word of the twins, `second-order` f over
         pairs of different words of a text instead of words.
-    smoothing
-        What is added to every count.
     count
-        `tokens` counts a word as often as it stands in a text, `types` once. Pairs are always of types.
+        Pairs are always of types.
     alone
-        Problems without a twin (or whose group has one answer only): `own` ranks them by what their own words say, as
-        if the twin had none; `first` keeps them before, `last` after all twins.
+        What has no twin, or a group with one answer only: `own` ranks it by what its own words say, as if the twin had
+        none; `first` keeps it before, `last` after all twins.
     seed
         Decides between equal scores.
     """
 
-    size: int
-    variant: str = "difference"
-    smoothing: float = 100.0
-    count: str = "tokens"
-    alone: str = "own"
-    seed: int = 0
+    name, title, score = "pmi", "PMI filtering", "PMI"
+    size: Size
+    variant: Annotated[
+        Literal["difference", "absolute", "maximum", "second-order"],
+        Help("difference (f), absolute (|f|), maximum or second-order (pairs of words).", metavar="NAME"),
+    ] = "difference"
+    smoothing: Annotated[float, Help("What is added to every count.", above=0)] = 100.0
+    count: Annotated[
+        Literal["tokens", "types"], Help("tokens (each time a word stands in a text) or types (once).")
+    ] = "tokens"
+    alone: Annotated[
+        Literal["own", "first", "last"],
+        Help("Problems without a twin: own (ranked by their own words), first or last to be kept."),
+    ] = "own"
+    seed: Seed = 0
     keep_: Bools = field(init=False, repr=False)
     """True for the rows that stay."""
     scores_: Doubles = field(init=False, repr=False)
     """What the rows of a group were ranked by: high is easy."""
 
-    def __post_init__(self) -> None:
-        for what, name, known in (
-            ("variant of PMI filtering", self.variant, VARIANTS),
-            ("way to count words", self.count, COUNTS),
-            ("treatment of problems alone", self.alone, ALONE),
-        ):
-            if name not in known:
-                raise UnknownName(what, name, known)
-        if not 0 < self.smoothing < math.inf:
-            raise BadInput(f"a smoothing above 0 expected, found {self.smoothing}")
-        check_seed(self.seed)
-
-    @property
-    def settings_(self) -> dict[str, Any]:
-        """Everything that was decided."""
-        return {key: value for key, value in asdict(self).items() if not key.endswith("_")}
+    def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
+        """Fit the words of the rows."""
+        self.fit(rows.texts, rows.y, rows.groups)
+        return DebiasArm(self.name, self.keep_, self.given(), self.scores_, whole=True)
 
     def fit(
         self, texts: Sequence[Sequence[str]], y: Sequence[int] | NDArray[Any], groups: Groups | None = None

@@ -1,10 +1,33 @@
-"""Random reduction: the baseline that removes as much and knows nothing (Sakaguchi et al., 2019, section 4)."""
+"""Random reduction: the baseline that removes as much and knows nothing.
+
+Sakaguchi, Le Bras, Bhagavatula and Choi, "WinoGrande" (2019), section 4, https://arxiv.org/abs/1907.10641.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from winokit.methods.aflite.inputs import Bools, Groups, check_seed, numbered, taken_whole
+from winokit.methods.aflite.inputs import Bools, Groups, numbered, taken_whole
+from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Size, Twins
+from winokit.progress import Progress
+
+
+@dataclass(frozen=True)
+class RandomReduction(DebiasMethod):
+    """Keep problems drawn at random: the baseline that removes as much and knows nothing."""
+
+    name, title, shared = "random", "Random reduction", ("seed", "twins")
+    size: Size
+    twins: Twins = "apart"
+    seed: Seed = 0
+
+    def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
+        """Draw the rows to keep."""
+        whole = self.twins == "together"
+        keep = random_reduction(len(rows), self.size, seed=self.seed, groups=rows.groups if whole else None)
+        return DebiasArm(self.name, keep, self.given(), whole=whole)
 
 
 def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | None = None) -> Bools:
@@ -17,5 +40,5 @@ def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | No
     4
     """
     numbers = numbered(groups, rows)
-    order = np.random.default_rng(check_seed(seed)).permutation(int(numbers.max(initial=-1)) + 1)
+    order = np.random.default_rng(seed).permutation(int(numbers.max(initial=-1)) + 1)
     return taken_whole(order, numbers, size)

@@ -14,18 +14,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController
 
-from winokit.errors import BadInput, MissingExtra, UnknownName
+from winokit.errors import BadInput, MissingExtra
 from winokit.methods.aflite.inputs import Floats, Ints, precision
 from winokit.methods.aflite.partitions import Keys, keys, salts
 
 T = TypeVar("T")
-BACKENDS = ("auto", "numpy", "torch", "torch:cpu", "torch:cuda", "ray")
+Backend = Literal["auto", "numpy", "torch", "torch:cpu", "torch:cuda", "ray"]
 STRIPES = 8
 NARROW = 512  # columns
 SMALL = 20_000_000  # products; below it threads cost more than they save
@@ -309,8 +309,6 @@ def weighted_gram(X: Floats, weights: Floats) -> Floats:
 
 def chosen(backend: str) -> str:
     """The backend that "auto" means here: torch where it sees a GPU, else NumPy."""
-    if backend not in BACKENDS:
-        raise UnknownName("backend", backend, BACKENDS)
     if backend in ("numpy", "ray"):
         return backend
     has_torch = importlib.util.find_spec("torch") is not None

@@ -13,18 +13,19 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.inputs import Matrix, open_features
-from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.cache import Cache, open_cache
 from winokit.methods.scoring.features import embed
+from winokit.models.base import Model
 from winokit.models.registry import load_model
 from winokit.problem import Dataset
-from winokit.progress import Progress
+from winokit.progress import Progress, begin
 
 HASHED_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
 class DebiasFeatures:
-    """One row a problem, in the dataset's order, and what made them."""
+    """One row per problem, in the dataset's order, and what made them."""
 
     rows: Matrix
     model: str
@@ -48,9 +49,28 @@ class DebiasFeatures:
         }
 
 
+def features_of(
+    dataset: Dataset,
+    features: str | Path | DebiasFeatures | None,
+    model: str | Model,
+    kind: str,
+    pooling: str,
+    cache: str | Path | Cache | None,
+    progress: Progress | None,
+) -> DebiasFeatures:
+    """The features that a verb was given, or those that the model makes now."""
+    if isinstance(features, DebiasFeatures):
+        return features
+    if features is not None:
+        return read_features(features, dataset)
+    begin("embedding")
+    with open_cache(cache) as known:
+        return embedded(dataset, model, kind=kind, pooling=pooling, cache=known, progress=progress)
+
+
 def embedded(
     dataset: Dataset,
-    spec: str = "builtin",
+    spec: str | Model = "builtin",
     *,
     kind: str = "concat",
     pooling: str = "first",
@@ -60,7 +80,8 @@ def embedded(
     """Features from a model, asked now or found in the cache."""
     model = load_model(spec)
     rows = embed(dataset, model, features=kind, pooling=pooling, cache=cache, progress=progress)
-    return DebiasFeatures(rows, spec, kind, {"pooling": pooling, "fingerprint": model.fingerprint})
+    name = spec if isinstance(spec, str) else spec.spec
+    return DebiasFeatures(rows, name, kind, {"pooling": pooling, "fingerprint": model.fingerprint})
 
 
 def without_held_out(path: Path, dataset: Dataset) -> Dataset:

@@ -1,46 +1,31 @@
-"""The page of a filtering: what was removed, whether it was more than chance, and what that changed."""
+"""The page of a debiasing: what was removed, whether it was more than chance, and what that changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from winokit.drawing.charts import Chart
-from winokit.drawing.decision import Verdict
+from winokit.drawing.decision import SMALL
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
 from winokit.drawing.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Citation
 from winokit.drawing.wording import NOTHING, PER_CENT, SAY, kind_of, percent
-from winokit.methods.aflite.null import NullModel
+from winokit.methods.aflite.methods import METHODS
 from winokit.methods.aflite.overuse import Overuse
-from winokit.problem import Card, Problem
+from winokit.problem import Problem
 from winokit.results import Metric
-from winokit.stages.debias.figures import figures_of_filtering
-from winokit.stages.debias.plots import (
-    ARMS,
-    SAID,
-    Panel,
-    axes_of,
-    nats,
-    panels,
-    phase_charts,
-    probe_forest,
-)
-from winokit.stages.debias.run import Debiased
+from winokit.stages.debias.plots import figures_of, nats, phase_charts, probe_forest, title_of
 from winokit.stages.debias.verdict import before_of, verdict_of, word_of
 
-ESTIMATORS = {"kl_histogram": "histogram", "kl_knn": "nearest neighbours", "kl_gaussian": "normal"}
-FOUND = 0.05
-"""The q-value up to which a word is called over-used."""
+if TYPE_CHECKING:
+    from winokit.stages.debias.run import Debiased
+
 MOST_WORDS, FEWEST_WORDS = 20, 5
 MOST_EXAMPLES = 8
-OVERLAPS = {"keeps": "kept_overlap", "removes": "removed_overlap"}
-SCORES = {"aflite": "Score", "pmi": "PMI"}
 GURURANGAN = Citation(
     "Gururangan et al., 2018",
     "Suchin Gururangan, Swabha Swayamdipta, Omer Levy, Roy Schwartz, Samuel R. Bowman and Noah A. Smith. 2018. "
@@ -49,8 +34,7 @@ GURURANGAN = Citation(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DebiasTile:
+class DebiasTile(NamedTuple):
     """One of the few numbers at the top."""
 
     label: str
@@ -58,40 +42,8 @@ class DebiasTile:
     small: str
 
 
-@dataclass(frozen=True, slots=True)
-class ApartLine:
-    """One line of the table of divergences: an arm, how components were found, and both ways of every estimator."""
-
-    title: str
-    rows: tuple[tuple[Metric, Metric], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SeedLine:
-    """What one seed of AFLite kept, where it stands, and its verdict."""
-
-    seed: int
-    kept: int
-    removed: int
-    before: Metric | None
-    after: Metric | None
-    p_null: Metric | None
-    p_random: Metric | None
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
-class OverusedTrait:
-    """One trait that removed problems have more of, or less, with examples."""
-
-    found: Overuse
-    sure: bool
-    examples: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedExample:
-    """A problem as the page shows it."""
+class RemovedExample(NamedTuple):
+    """A problem as the page shows it, and whether its twin is kept, removed, or there is none."""
 
     problem: Problem
     phase: int | None
@@ -99,90 +51,49 @@ class RemovedExample:
     twin: str
 
 
-@dataclass(frozen=True, slots=True)
-class DebiasPage:
-    """Everything the page shows."""
-
-    card: Card
-    method: str
-    n: int
-    kept: int
-    verdict: Verdict
-    tiles: tuple[DebiasTile, ...]
-    panels: tuple[Panel, ...]
-    axes: tuple[str, str]
-    fixed: tuple[ApartLine, ...]
-    refit: tuple[ApartLine, ...]
-    probe: Forest
-    charts: tuple[Chart, ...]
-    history: tuple[dict[str, Any], ...]
-    apart: bool
-    """Whether phases may have trained on a problem's twin."""
-    score: str
-    """What the score of a removed problem is called; empty where there is none."""
-    seeds: tuple[SeedLine, ...]
-    keeping: tuple[tuple[int, int], ...]
-    """How many problems are kept by so many of the seeds: all of them first."""
-    overlaps: tuple[tuple[str, Metric], ...]
-    majority: bool
-    null: NullModel | None
-    p_null: Metric | None
-    sure: int
-    traits: tuple[tuple[str, str, tuple[OverusedTrait, ...]], ...]
-    """Tables of words, lengths and negations, each with a sentence that says how to read it."""
-    scale: Forest
-    removed: tuple[RemovedExample, ...]
-    numbers: tuple[tuple[Metric, str, str, str], ...]
-    settings: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    sources: tuple[Citation, ...]
-
-
 def write_debias_page(filtering: Debiased, folder: Path) -> Path:
-    """Write the page of a filtering, with its figures as PNG and SVG, and return it."""
+    """Write the page of a debiasing, with its figures as PNG and SVG, and return it."""
     page = debias_page(filtering)
-    figures = write_figures(figures_of_filtering(filtering, page.probe, page.charts), folder / "figures")
-    write_page(folder / INDEX, "stages/debias/page.html.j2", page=page, figures=figures, nats=nats)
+    figures = write_figures(figures_of(filtering, page["probe"], page["charts"]), folder / "figures")
+    helpers = {"nats": nats, "word_of": word_of, "before_of": before_of}
+    write_page(folder / INDEX, "stages/debias/page.html.j2", filtering=filtering, page=page, figures=figures, **helpers)
     return folder / INDEX
 
 
-def debias_page(filtering: Debiased) -> DebiasPage:
-    """Everything the page of a filtering shows."""
-    chosen, null = filtering.chosen, filtering.null
-    traits = _traits(filtering)
-    return DebiasPage(
-        card=filtering.dataset.card,
-        method=SAID[filtering.method],
-        n=len(filtering.dataset),
-        kept=int(chosen.keep.sum()),
-        verdict=verdict_of(filtering),
-        tiles=tuple(_tiles(filtering)),
-        panels=panels(filtering),
-        axes=("", "") if filtering.pictures is None else axes_of(filtering.pictures),
-        fixed=tuple(_apart(filtering, "")),
-        refit=tuple(_apart(filtering, ".refit")),
-        probe=probe_forest(filtering),
-        charts=phase_charts(chosen.history, chosen.settings),
-        history=chosen.history,
-        apart=bool(chosen.history) and chosen.settings.get("twins") == "apart" and bool(filtering.dataset.groups),
-        score=SCORES.get(filtering.method, ""),
-        seeds=_seeds(filtering),
-        keeping=_keeping(filtering),
-        overlaps=tuple(
-            (name, row) for name in ("keeps", "removes") if (row := filtering.find(filtering.method, OVERLAPS[name]))
-        ),
-        majority=filtering.settings["majority"],
-        null=null,
-        p_null=filtering.find(filtering.method, "p_null"),
-        sure=0 if null is None else int((null.q_values[~chosen.keep] <= FOUND).sum()),
-        traits=traits,
-        scale=_scale([trait.found for _, _, some in traits for trait in some]),
-        removed=tuple(_examples(filtering)),
-        numbers=tuple(_numbered(row) for row in filtering.metrics),
-        settings=tuple(flat(filtering.settings)),
-        notes=filtering.notes,
-        sources=(SAKAGUCHI_FIRST, SAKAGUCHI, GURURANGAN),
-    )
+def debias_page(filtering: Debiased) -> dict[str, Any]:
+    """What the page shows and the debiasing itself does not say."""
+    chosen, null, dataset = filtering.chosen, filtering.null, filtering.dataset
+    traits = list(_traits(filtering))
+    many = len(filtering.seeds)
+    keeping = np.bincount(filtering.seeds_keeping, minlength=many + 1).tolist() if many > 1 else ()
+    return {
+        "card": dataset.card,
+        "method": title_of(filtering.method, within=True),
+        "n": len(dataset),
+        "kept": int(chosen.keep.sum()),
+        "verdict": verdict_of(filtering),
+        "tiles": tuple(_tiles(filtering)),
+        "divergences": {title: list(_divergences(filtering, suffix)) for title, suffix in COMPONENTS.items()},
+        "probe": probe_forest(filtering),
+        "charts": phase_charts(chosen.history, chosen.settings),
+        # Whether phases may have trained on a problem's twin.
+        "apart": bool(chosen.history) and chosen.settings.get("twins") == "apart" and bool(dataset.groups),
+        "score": METHODS[filtering.method].score if filtering.method in METHODS else "",
+        "seeds": filtering.seeds if many > 1 else (),
+        # How many problems are kept by so many of the seeds: all of them first.
+        "keeping": tuple(enumerate(keeping))[::-1],
+        "majority": filtering.settings["majority"],
+        "sure": 0 if null is None else int((null.q_values[~chosen.keep] <= SMALL).sum()),
+        "traits": traits,
+        "scale": _scale([trait for *_, some in traits for trait in some]),
+        "removed": tuple(_examples(filtering)),
+        "numbers": [_numbered(row) for row in filtering.metrics],
+        "settings": tuple(flat(filtering.settings)),
+        "sources": (SAKAGUCHI_FIRST, SAKAGUCHI, GURURANGAN),
+    }
+
+
+COMPONENTS = {"Component of all problems": "", "Component found anew in what is kept": ".refit"}
 
 
 def _tiles(filtering: Debiased) -> Iterator[DebiasTile]:
@@ -199,70 +110,39 @@ def _tiles(filtering: Debiased) -> Iterator[DebiasTile]:
         yield DebiasTile("Removed", _say(removed), f"by chance {_say(removed, removed.chance)}")
 
 
-def _seeds(filtering: Debiased) -> tuple[SeedLine, ...]:
-    """A line for each seed; none where there was one."""
-    if len(filtering.seeds) < 2:
-        return ()
-    return tuple(
-        SeedLine(
-            seed=arm.settings["seed"],
-            kept=int(arm.keep.sum()),
-            removed=int((~arm.keep).sum()),
-            before=before_of(filtering, arm),
-            after=filtering.find(arm.name, "probe_accuracy"),
-            p_null=filtering.find(arm.name, "p_null"),
-            p_random=filtering.find(arm.name, "p_random_removal"),
-            word=word_of(filtering, arm),
-        )
-        for arm in filtering.seeds
-    )
-
-
-def _keeping(filtering: Debiased) -> tuple[tuple[int, int], ...]:
-    """From all of the seeds down to none: how many problems are kept by so many."""
-    if len(filtering.seeds) < 2:
-        return ()
-    counts = np.bincount(filtering.seeds_keeping, minlength=len(filtering.seeds) + 1).tolist()
-    return tuple(enumerate(counts))[::-1]
-
-
-def _apart(filtering: Debiased, suffix: str) -> Iterator[ApartLine]:
-    rows = filtering.rows
+def _divergences(filtering: Debiased, suffix: str) -> Iterator[tuple[str, list[Metric]]]:
+    """Each arm with its divergences, by every estimator both ways."""
     for arm in filtering.arms:
-        subset = arm.name + suffix
-        if (subset, "kl_histogram") in rows:
-            found = tuple((rows[subset, name], rows[subset, f"{name}_reverse"]) for name in ESTIMATORS)
-            yield ApartLine(ARMS[arm.name], found)
+        ways = [f"kl_{name}{way}" for name in ("histogram", "knn", "gaussian") for way in ("", "_reverse")]
+        yield title_of(arm.name), [filtering.rows[arm.name + suffix, way] for way in ways if filtering.pictures]
 
 
-def _traits(filtering: Debiased) -> tuple[tuple[str, str, tuple[OverusedTrait, ...]], ...]:
-    """The tables of over-use: words that are found (at least the first few), lengths, negations."""
-    words = filtering.overused.words
-    found = [one for one in words if one.q <= FOUND and one.log_odds > 0][:MOST_WORDS]
-    less = [one for one in words[::-1] if one.q <= FOUND and one.log_odds < 0][: MOST_WORDS // 2][::-1]
-    shown = [*(found if len(found) >= FEWEST_WORDS else words[:FEWEST_WORDS]), *less]
-    told = (
+def _traits(filtering: Debiased) -> Iterator[tuple[str, str, Sequence[Overuse]]]:
+    """The tables of over-use, each with a sentence that says how to read it.
+
+    Of words those that are found, at least the first few.
+    """
+    words, over = filtering.overused.words, filtering.overused
+    more = [word for word in words if word.q <= SMALL and word.log_odds > 0][:MOST_WORDS]
+    less = [word for word in words[::-1] if word.q <= SMALL and word.log_odds < 0][: MOST_WORDS // 2][::-1]
+    shown = [*(more if len(more) >= FEWEST_WORDS else words[:FEWEST_WORDS]), *less]
+    tables = (
         ("Words", f"The surest of {len(words):,} words that stand in ten problems or more.", shown),
-        ("Lengths in words", "In about equally frequent bins.", filtering.overused.lengths),
-        ("Polarity", "Texts with a negation: not, never, no, without and the like.", filtering.overused.polarity),
+        ("Lengths in words", "In about equally frequent bins.", over.lengths),
+        ("Polarity", "Texts with a negation: not, never, no, without and the like.", over.polarity),
     )
-    return tuple((title, text, tuple(_trait(one, filtering) for one in some)) for title, text, some in told if some)
+    yield from (each for each in tables if each[-1])
 
 
-def _trait(one: Overuse, filtering: Debiased) -> OverusedTrait:
-    shown = one.examples[:1] if one.log_odds > 0 else ()
-    return OverusedTrait(one, one.q <= FOUND, tuple(filtering.dataset[row] for row in shown))
-
-
-def _scale(found: Sequence[Overuse]) -> Forest:
+def _scale(traits: Sequence[Overuse]) -> Forest:
     """An axis for log odds, as wide as the values and most of their intervals need."""
-    ends = [abs(one.log_odds) + 0.5 * (one.high - one.low) / 2 for one in found]
+    ends = [abs(trait.log_odds) + 0.5 * (trait.high - trait.low) / 2 for trait in traits]
     reach = next((reach for reach in (0.5, 1.0, 2.0, 3.0) if max(ends, default=0.0) <= reach), 4.0)
     return Forest((), -reach, reach)
 
 
 def _examples(filtering: Debiased) -> Iterator[RemovedExample]:
-    """The problems that went first, and what became of their twins."""
+    """The problems that went first."""
     arm, dataset = filtering.chosen, filtering.dataset
     members: dict[str, list[int]] = {}
     for row, problem in enumerate(dataset):
@@ -277,6 +157,7 @@ def _examples(filtering: Debiased) -> Iterator[RemovedExample]:
 
 
 def _numbered(row: Metric) -> tuple[Metric, str, str, str]:
+    """A row with its value, interval and chance as they are said."""
     interval = ""
     if row.low is not None and row.high is not None:
         low, high = (_say(row, end).removesuffix(PER_CENT) for end in (row.low, row.high))

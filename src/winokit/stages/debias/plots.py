@@ -1,105 +1,142 @@
-"""The numbers of the plots of a filtering, before anybody draws: the paper's Figure 1, and phase by phase."""
+"""The plots of a debiasing, laid out once for the page and for files: the paper's Figure 1, the probe, the phases."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winokit.drawing.charts import Chart, tenths_around
+from winokit.drawing.figures import COLOURS, GREY, Figure, draw_forest, forest_height, whole_ticks
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.drawing.wording import percent
-from winokit.results import Metric, stands
-from winokit.stages.debias.pictures import Picture, Pictures
-from winokit.stages.debias.run import Debiased
+from winokit.methods.aflite.divergence import Components
+from winokit.methods.aflite.inputs import Doubles, Ints
+from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasRows
+from winokit.results import stands
+from winokit.stages.debias.assessment import ALL
 
-ARMS = {"all": "All problems", "random": "Random reduction", "pmi": "PMI filtering", "aflite": "AFLite"}
-SAID = {**ARMS, "all": "all problems", "random": "random reduction"}
-"""The same in the middle of a sentence."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from winokit.stages.debias.run import Debiased
+
+CELLS = 32
+OUTSIDE = 0.001
+"""Share of rows left out of the picture at each end: a few outliers would squeeze all others into a corner."""
 MIXES, DEPTHS = 10, 6
-"""Shades of a cell: how much of it is the first answer, and how full it is."""
+"""Shades of a cell on the page: how much of it is the first answer, and how full it is."""
+ANSWERS = ("first candidate is right", "second candidate is right")
 
 
-@dataclass(frozen=True, slots=True)
-class Shade:
-    """All cells of one colour, as one path in units of cells."""
+def title_of(arm: str, *, within: bool = False) -> str:
+    """What an arm is called, as a title or within a sentence.
 
-    first: int
-    """Per cent of the first answer."""
-    depth: float
-    path: str
+    >>> title_of("random"), title_of("random", within=True), title_of("aflite", within=True)
+    ('Random reduction', 'random reduction', 'AFLite')
+    """
+    title = "All problems" if arm == ALL else METHODS[arm].title if arm in METHODS else arm
+    return title[0].lower() + title[1:] if within and not title[1:2].isupper() else title
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One arm of Figure 1: cells of the plane, the two answers along the first component, how far apart they are."""
+@dataclass(frozen=True)
+class Picture:
+    """Counts of one arm: [answer, second component, first component], and [answer, first component]."""
 
     arm: str
-    title: str
     n: int
-    cells: int
-    shades: tuple[Shade, ...]
-    outlines: tuple[str, str]
-    divergence: Metric | None
+    plane: Ints
+    line: Ints
+
+    @property
+    def title(self) -> str:
+        """What the arm is called."""
+        return title_of(self.arm)
 
 
-def panels(filtering: Debiased) -> tuple[Panel, ...]:
-    """The panels of Figure 1; every arm on the axes of all problems, and as dense as its share of rows says."""
-    found = filtering.pictures
-    if found is None:
-        return ()
-    fullest = max(float(one.plane.sum(axis=0).max()) / one.n for one in found.arms)
-    highest = max(float(one.line.max()) / one.n for one in found.arms)
-    return tuple(
-        Panel(
-            one.arm,
-            ARMS[one.arm],
-            one.n,
-            one.plane.shape[1],
-            _shades(one, fullest),
-            (_outline(one.line[0] / one.n / highest), _outline(one.line[1] / one.n / highest)),
-            filtering.find(one.arm, "kl_histogram"),
-        )
-        for one in found.arms
-    )
+@dataclass(frozen=True)
+class Pictures:
+    """The paper's Figure 1: where the two answers lie along the first two components of all problems, arm by arm."""
+
+    arms: tuple[Picture, ...]
+    first: tuple[float, float]
+    """Where the first axis begins and ends."""
+    second: tuple[float, float]
+    shares: tuple[float, float]
+    """How much of the variance each component has."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """What the two axes are, with their shares of the variance."""
+        names = zip(("first", "second"), self.shares, strict=True)
+        return tuple(f"{name} component, {percent(share, 0)} of the variance" for name, share in names)
+
+    @cached_property
+    def fullest(self) -> float:
+        """The largest share of an arm's rows in one cell: every arm is as dense as its share of rows says."""
+        return max(float(picture.plane.sum(axis=0).max()) / picture.n for picture in self.arms)
+
+    def heights(self, picture: Picture) -> Doubles:
+        """Of both answers the bars along the first component, (2, bins), from 0 to 1, the highest of any arm."""
+        highest = max(float(each.line.max()) / each.n for each in self.arms)
+        return picture.line / picture.n / highest
+
+    def mixed(self, picture: Picture) -> tuple[Doubles, Doubles]:
+        """For each cell the share of the first answer, and how full it is from 0 to 1: a square root, to see the thin.
+
+        Both are (second component, first component).
+        """
+        total = picture.plane.sum(axis=0)
+        first = np.divide(picture.plane[0], total, out=np.full(total.shape, 0.5), where=total > 0)
+        return first, np.sqrt(total / picture.n / self.fullest)
+
+    def shades(self, picture: Picture) -> list[tuple[int, float, str]]:
+        """Cells by colour: per cent of the first answer, depth, and all such cells as one path in units of cells."""
+        first, depth = self.mixed(picture)
+        paths: dict[tuple[int, int], list[str]] = {}
+        for y, x in np.argwhere(depth > 0).tolist():
+            key = (round(first[y, x] * MIXES), max(1, round(depth[y, x] * DEPTHS)))
+            paths.setdefault(key, []).append(f"M{x} {len(first) - 1 - y}h1v1h-1z")
+        return [
+            (100 * mix // MIXES, round(deep / DEPTHS, 3), "".join(path)) for (mix, deep), path in sorted(paths.items())
+        ]
+
+    def outlines(self, picture: Picture) -> Iterator[str]:
+        """The steps of both histograms as paths, 100 wide and 100 high, closed along the bottom."""
+        for heights in self.heights(picture):
+            edges = np.linspace(0, 100, len(heights) + 1)[1:]
+            steps = (f"V{100 - 100 * height:.2f}H{edge:.2f}" for height, edge in zip(heights, edges, strict=True))
+            yield f"M0 100{''.join(steps)}V100z"
 
 
-def mixed(picture: Picture, fullest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each cell the share of the first answer, and how full it is from 0 to 1: a square root, to see the thin."""
-    total = picture.plane.sum(axis=0)
-    first = np.divide(picture.plane[0], total, out=np.full(total.shape, 0.5), where=total > 0)
-    return first, np.sqrt(total / picture.n / fullest)
+def pictures_of(arms: Sequence[DebiasArm], rows: DebiasRows, components: Components, bins: int) -> Pictures:
+    """Count every arm's rows along the components of all rows."""
+    assert rows.x is not None
+    places = components.project(rows.x)
+    first, second = (_ends(places[:, axis]) for axis in (0, 1))
+    pictures = []
+    for arm in arms:
+        parts = [places[arm.keep & (rows.y == answer)] for answer in (0, 1)]
+        plane = [np.histogram2d(part[:, 1], part[:, 0], CELLS, (second, first))[0] for part in parts]
+        line = [np.histogram(part[:, 0], bins, first)[0] for part in parts]
+        pictures.append(Picture(arm.name, int(arm.keep.sum()), np.array(plane, np.int64), np.array(line, np.int64)))
+    shares = (float(components.shares[0]), float(components.shares[1]))
+    return Pictures(tuple(pictures), first, second, shares)
 
 
-def _shades(picture: Picture, fullest: float) -> tuple[Shade, ...]:
-    first, depth = mixed(picture, fullest)
-    paths: dict[tuple[int, int], list[str]] = {}
-    high = len(first) - 1
-    for y, x in np.argwhere(depth > 0).tolist():
-        key = (round(first[y, x] * MIXES), max(1, round(depth[y, x] * DEPTHS)))
-        paths.setdefault(key, []).append(f"M{x} {high - y}h1v1h-1z")
-    return tuple(
-        Shade(100 * mix // MIXES, round(deep / DEPTHS, 3), "".join(path)) for (mix, deep), path in sorted(paths.items())
-    )
-
-
-def _outline(heights: NDArray[np.float64]) -> str:
-    """Steps of a histogram as a path, 100 wide and 100 high, closed along the bottom."""
-    edges = np.linspace(0, 100, len(heights) + 1)
-    steps = "".join(
-        f"V{100 - 100 * height:.2f}H{edge:.2f}"
-        for height, edge in zip(heights.tolist(), edges[1:].tolist(), strict=True)
-    )
-    return f"M0 100{steps}V100z"
+def _ends(values: Doubles) -> tuple[float, float]:
+    low, high = np.quantile(values, (OUTSIDE, 1 - OUTSIDE))
+    return (float(low), float(high)) if high > low else (float(low) - 0.5, float(high) + 0.5)
 
 
 def probe_forest(filtering: Debiased) -> Forest:
     """The probe before and after, on an axis around chance that holds every interval."""
-    probes = [(name, row) for name in ARMS if (row := filtering.find(name, "probe_accuracy"))]
-    lines = tuple(ForestLine(ARMS[name], (ForestMark(0, row, stands(row)),)) for name, row in probes)
+    probes = [(arm.name, row) for arm in filtering.arms if (row := filtering.find(arm.name, "probe_accuracy"))]
+    lines = tuple(ForestLine(title_of(name), (ForestMark(0, row, stands(row)),)) for name, row in probes)
     ends = [abs(end - 0.5) for _, row in probes for end in (row.value, row.low, row.high) if end is not None]
     reach = next((reach for reach in (0.05, 0.1, 0.25) if max(ends, default=0.0) <= reach), 0.5)
     return Forest((ForestBlock("Linear probe", "", lines),) if lines else (), 0.5 - reach, 0.5 + reach)
@@ -134,9 +171,65 @@ def nats(value: float) -> str:
     return f"−{said}" if value < 0 and float(said) else said
 
 
-def axes_of(found: Pictures) -> tuple[str, str]:
-    """What the two axes are, with their shares of the variance."""
-    names = ("first component", "second component")
-    shares = (f"{percent(share, 0)} of the variance" for share in found.shares)
-    first, second = (f"{name}, {share}" for name, share in zip(names, shares, strict=True))
-    return first, second
+def figures_of(filtering: Debiased, probe: Forest, charts: Sequence[Chart]) -> dict[str, Figure]:
+    """The figures to write, by name."""
+    figures: dict[str, Figure] = {}
+    if filtering.pictures is not None:
+        width = 2.6 * len(filtering.pictures.arms)
+        figures["components"] = Figure([lambda ax: draw_pictures(ax, filtering)], width, 4.8)
+    if probe.blocks:
+        figures["probe"] = Figure([lambda ax: draw_forest(ax, probe, [])], 7.5, forest_height(probe))
+    if charts:
+        figures["phases"] = Figure([partial(draw_chart, chart=chart) for chart in charts], 3.4, 2.6)
+    return figures
+
+
+def draw_pictures(ax: Axes, filtering: Debiased) -> None:
+    """Figure 1: above, cells of the plane coloured by answer; below, the two answers along the first component."""
+    from matplotlib.colors import to_rgb
+
+    place, pictures = ax.get_subplotspec(), filtering.pictures
+    assert place is not None
+    assert pictures is not None
+    ax.set_axis_off()
+    grid = place.subgridspec(2, len(pictures.arms), height_ratios=(3, 2), hspace=0.02)
+    colours: NDArray[Any] = np.array([to_rgb(colour) for colour in COLOURS[:2]])
+    across, up = pictures.axes
+    for column, picture in enumerate(pictures.arms):
+        above, below = (ax.figure.add_subplot(grid[row, column]) for row in (0, 1))
+        first, depth = pictures.mixed(picture)
+        ink = first[..., None] * colours[0] + (1 - first[..., None]) * colours[1]
+        extent = (*pictures.first, *pictures.second)
+        image = 1 - depth[..., None] * (1 - ink)
+        above.imshow(image, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
+        above.set_title(f"{picture.title}\n{picture.n:,} problems", fontsize=9)
+        above.set_xticks([])
+        edges = np.linspace(*pictures.first, picture.line.shape[1] + 1)
+        for heights, colour, name in zip(pictures.heights(picture), COLOURS, ANSWERS, strict=False):
+            below.stairs(heights, edges, fill=True, color=colour, alpha=0.35)
+            below.stairs(heights, edges, color=colour, label=name)
+        below.set_ylim(0, 1.05)
+        below.set_xlim(*pictures.first)
+        divergence = filtering.find(picture.arm, "kl_histogram")
+        if divergence is not None:
+            chance = "" if divergence.chance is None else f" (by chance {nats(divergence.chance)})"
+            below.set_title(f"KL {nats(divergence.value)}{chance}", fontsize=8)
+        for half, label in ((above, up.replace(", ", "\n")), (below, "share of\nproblems")):
+            half.set_yticks([])
+            if column == 0:
+                half.set_ylabel(label)
+    ax.figure.supxlabel(across, fontsize="medium")
+
+
+def draw_chart(ax: Axes, chart: Chart) -> None:
+    """One value over phases; a dotted line at the level that means something."""
+    scale = 100 if chart.percent else 1
+    ax.plot(chart.at, [scale * value for value in chart.values], ".-", color=COLOURS[0], markersize=4)
+    if chart.mark is not None:
+        ax.axhline(scale * chart.mark, color=GREY, linestyle="dotted", linewidth=1.3, zorder=3)
+    ax.set_ylim(scale * chart.low, scale * chart.high * 1.05 if chart.low == 0 else scale * chart.high)
+    ax.set_xlabel(chart.unit + (f" (dotted: {chart.mark_name})" if chart.mark_name else ""))
+    ax.set_ylabel("per cent" if chart.percent else "problems")
+    ax.set_title(chart.title, loc="left", fontsize=9)
+    whole_ticks(ax.xaxis)
+    whole_ticks(ax.yaxis)

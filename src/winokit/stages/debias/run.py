@@ -1,72 +1,72 @@
-"""From a dataset to what is kept of it: run the chosen method, its baselines at the same size, and look at each."""
+"""`winokit debias`: run a method, others beside it at the same size, look at what each keeps, and leave a page."""
 
 from __future__ import annotations
 
+import inspect
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from winokit import __version__
-from winokit.errors import BadInput, UnknownName
+from winokit.data.loading import As, Data, Lenient, Limit, load_one
+from winokit.errors import BadInput
+from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
 from winokit.methods.aflite.divergence import principal_components
-from winokit.methods.aflite.null import NullModel
+from winokit.methods.aflite.inputs import Ints
+from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasMethod, DebiasRows
+from winokit.methods.aflite.null import NullModel, null_runs
 from winokit.methods.aflite.overuse import Overuse, Sides, overused_lengths, overused_polarity, overused_words
 from winokit.methods.aflite.sequential import UNDECIDED, WITHIN, SequentialRank
-from winokit.problem import Dataset
+from winokit.methods.scoring.cache import CacheFile
+from winokit.models.base import Model
+from winokit.models.registry import MODEL_HELP
+from winokit.problem import BLANK, Dataset
+from winokit.progress import Progress, begin, tell
 from winokit.results import BELOW, Metric, stands
-from winokit.stages.debias.arms import (
-    AFLITE,
-    ALL,
-    METHODS,
-    PMI,
-    RANDOM,
-    DebiasArm,
-    DebiasChoices,
-    DebiasRows,
-    DebiasWatch,
-    by_majority,
-    everything,
-    null_of,
-    of_seed,
-    other_seeds,
-    run_method,
-)
+from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
 from winokit.stages.debias.assessment import (
+    ALL,
     Assessment,
-    AssessmentHeader,
+    RowMaker,
     bins_of,
     check_assessment,
     divergence_rows,
     null_rows,
+    of_seed,
     probe_row,
-    rank_row,
     removal_rows,
+    rows_by,
     seed_rows,
     size_rows,
 )
-from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.pictures import Pictures, pictures_of
-from winokit.stages.debias.words import words_of
+from winokit.stages.debias.features import DebiasFeatures, features_of, without_held_out
+from winokit.stages.debias.plots import Pictures, pictures_of
+from winokit.text.words import ptb
 
-_USUAL = Assessment()
+OUT = Path("runs/DATA-METHOD")
+"""The folder of a debiasing that is typed without one; DATA and METHOD stand for their names."""
+CHECKPOINT, CHECKPOINTS = "checkpoint.npz", "checkpoint*.npz"
+"""Of the first seed, and of all."""
+PARTS = {"seeds": "other seeds", "null": "relabelled runs", "probe": "linear probe", "removals": "random removals"}
+"""What the bar calls parts of the work."""
 
 
 @dataclass(frozen=True)
 class Overused:
     """What the removed problems have more of than the kept."""
 
-    words: tuple[Overuse, ...] = ()
+    words: Sequence[Overuse] = ()
     """The surest over-use first, the surest under-use last."""
-    lengths: tuple[Overuse, ...] = ()
-    polarity: tuple[Overuse, ...] = ()
+    lengths: Sequence[Overuse] = ()
+    polarity: Sequence[Overuse] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ class Debiased:
     """What AFLite removes from relabelled problems, where that was asked for."""
     seeds: tuple[DebiasArm, ...] = ()
     """What each seed of AFLite keeps: the chosen arm first, unless that is the majority of them."""
+    folder: Path | None = None
+    """Where it was saved."""
 
     @property
     def chosen(self) -> DebiasArm:
@@ -118,10 +120,10 @@ class Debiased:
         return self.dataset.with_problems(problems)
 
     @cached_property
-    def seeds_keeping(self) -> NDArray[np.int64]:
+    def seeds_keeping(self) -> Ints:
         """For each problem the number of seeds that keep it."""
-        found: NDArray[np.int64] = np.sum([arm.keep for arm in self.seeds], axis=0, dtype=np.int64)
-        return found
+        counts: Ints = np.sum([arm.keep for arm in self.seeds], axis=0, dtype=np.int64)
+        return counts
 
     def _kept_share(self, row: int) -> dict[str, float]:
         many = len(self.seeds)
@@ -137,95 +139,124 @@ class Debiased:
         return self.rows.get((subset, metric))
 
 
-@dataclass
-class _Clock:
-    """Says what begins and remembers how long it took."""
-
-    watch: DebiasWatch
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def timed(self, what: str) -> Iterator[None]:
-        self.watch.step(what)
-        start = time.perf_counter()
-        yield
-        self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - start, 3)
-
-
-def filter_problems(
-    dataset: Dataset,
-    method: str = AFLITE,
+@verb
+def debias(
+    data: Data,
+    method: str | DebiasMethod = "aflite",
     *,
-    features: DebiasFeatures | None = None,
-    choices: DebiasChoices | None = None,
-    assessment: Assessment | None = _USUAL,
-    watch: DebiasWatch | None = None,
+    features: Annotated[
+        str | Path | DebiasFeatures | None,
+        Help("A .npy file of winokit embed, or a folder of such files.", metavar="X.npy", typed=Path | None),
+    ] = None,
+    model: Annotated[
+        str | Model | None,
+        Help(f"Embed with this now: {MODEL_HELP} Default: builtin.", metavar="SPEC", typed=str | None),
+    ] = None,
+    out: Annotated[
+        str | Path | None, Help("The folder to write.", metavar="DIR", typed=Path | None, otherwise=OUT)
+    ] = None,
+    kind: Annotated[str, Help("With --model: concat (both candidates), difference or single.")] = "concat",
+    pooling: Annotated[str, Help("With --model: first token, mean over tokens, or span.")] = "first",
+    compare: Annotated[
+        Sequence[str],
+        Help("Show this method beside, at the same size; repeatable; or none. Default: random and pmi.", shown=False),
+    ] = ("random", "pmi"),
+    assess: Annotated[bool, Help("Look at features before and after: probe, components, divergence.")] = True,
+    assessment: Annotated[
+        Assessment, Without("regularisation", "smoothing", "draws", "chance_draws", "removals", "seed")
+    ] = Assessment(),
+    limit: Limit = None,
+    as_: As = None,
+    cache: CacheFile = None,
+    lenient: Lenient = False,
+    progress: Progress | None = None,
+    **settings: Any,
 ) -> Debiased:
-    """Filter a dataset by `aflite`, `pmi` or `random`, and compare it with the other methods at the same size.
+    """Filter a dataset by a method, and compare it with other methods at the same size.
 
-    AFLite needs features; pmi and random do without, and are then not assessed in them. With `assessment=None` features
-    are not looked at: they may be too many for one machine's memory.
+    Parameters
+    ----------
+    method
+        The name of a method, whose settings may follow by name, or such a method: `AFLite(cutoff=500)` runs once.
+    features
+        With none, a model embeds the problems, if anybody looks at features.
+    out
+        Where everything is saved and the page written; None saves nothing.
+    assess
+        Without it features may be too many for one machine's memory.
+
+    Returns
+    -------
+    Debiased
+        `kept` and `removed` as datasets, every number in `metrics`.
     """
-    if method not in METHODS:
-        raise UnknownName("method of debiasing", method, METHODS)
-    choices, watch = choices or DebiasChoices(), watch or DebiasWatch()
-    clock = _Clock(watch)
-    rows = rows_of(dataset, features)
-    if features is not None and assessment is not None:
-        check_assessment(rows, assessment)
-    size = None if method == AFLITE else choices.size
-    with clock.timed(method):
-        chosen = run_method(method, rows, choices, size, watch)
-    seeds: tuple[DebiasArm, ...] = (chosen,)
-    if method == AFLITE and choices.seeds > 1:
-        with clock.timed("seeds"):
-            seeds = (chosen, *other_seeds(chosen, rows, choices))
-        if choices.majority:
-            first = replace(chosen, name=of_seed(AFLITE, chosen.settings["seed"]))
-            chosen, seeds = by_majority(seeds), (first, *seeds[1:])
-    null = None
-    if method == AFLITE and choices.null_runs:
-        with clock.timed("null"):
-            null = null_of(seeds, rows, choices, watch)
-    arms = _arms(chosen, rows, choices, clock)
-    others = tuple(arm for arm in seeds if arm is not chosen)
-    header = AssessmentHeader(
-        dataset.card.name, features.model if features else "none", features.kind if features else "words"
-    )
-    metrics = [row for arm in (*arms, *others) for row in size_rows(arm, rows, header)]
-    if len(seeds) > 1:
-        metrics += seed_rows(chosen, seeds, header)
-    if null is not None:
-        metrics += null_rows(chosen, null, header)
-        metrics += [rank_row(name, "p_null", found, header) for name, found in _ranks(chosen, seeds, null).items()]
-    settings = _settings(dataset, method, features, choices)
-    pictures = None
-    if features is not None and assessment is not None:
-        how = replace(assessment, bins=bins_of(arms, assessment))
-        settings["assessment"] = asdict(how)
-        assessed, pictures = _assessed(arms, chosen, others, rows, how, header, clock)
-        metrics += assessed
-    with clock.timed("words"):
-        overused = overused_of(chosen, rows)
-    settings["null_runs"], settings["seeds"] = choices.null_runs, len(seeds)
-    settings["methods"] = {arm.name: arm.settings for arm in arms if arm.settings}
-    settings["seconds"] = clock.seconds
-    notes = (*dataset.notes, *(features.notes if features else ()))
-    found = Debiased(dataset, method, arms, metrics, overused, pictures, settings, notes, null=null, seeds=seeds)
-    return replace(found, warnings=tuple(_warnings(found)))
+    from winokit.stages.debias.table import check_folder, save
+
+    chosen = _method(method, settings)
+    compared = [name for name in compare if name != "none"]
+    beside = [METHODS[name] for name in compared]
+    looks = assess or any(each.needs_features for each in (type(chosen), *beside))
+    if not assess:
+        why = "an option of the assessment, and --no-assess has none"
+        own = {"folds": assessment.folds, "bins": assessment.bins, "neighbours": assessment.neighbours}
+        refuse_unused(debias, why, **own)
+    if not looks:
+        why = f"{chosen.name} looks at features for the assessment only: leave out this, or --no-assess"
+        refuse_unused(debias, why, features=features, model=model, kind=kind, pooling=pooling, cache=cache)
+    if features is not None:
+        why = "says how a model is to embed, and --features has been embedded already"
+        refuse_unused(debias, why, kind=kind, pooling=pooling, cache=cache)
+        if model is not None:
+            raise BadInput("features come from a file (--features) or from a model (--model), not from both")
+    dataset = load_one(data, as_=as_, lenient=lenient, limit=limit)
+    if isinstance(features, (str, Path)):
+        dataset = without_held_out(Path(features), dataset)
+        tell(dataset.notes)
+    check_problems(dataset)  # what cannot be filtered is refused before a model spends minutes on it
+    folder = None if out is None else Path(out)
+    if folder == OUT:
+        folder = OUT.with_name(f"{dataset.card.file_name}-{chosen.name}")
+    if folder is not None:
+        check_folder(folder)
+        if isinstance(chosen, AFLite):
+            chosen.checkpoint = folder / CHECKPOINT
+    vectors = None
+    if looks:
+        vectors = features_of(dataset, features, model or "builtin", kind, pooling, cache, progress)
+    how = replace(assessment, seed=chosen.seed) if assess else None
+    filtering = replace(_filtered(dataset, chosen, vectors, compared, how, progress), folder=folder)
+    tell((*filtering.notes, *filtering.warnings))
+    if folder is not None:
+        save(filtering, folder)
+        for checkpoint in folder.glob(CHECKPOINTS):
+            checkpoint.unlink()
+    return filtering
 
 
-def _ranks(chosen: DebiasArm, seeds: tuple[DebiasArm, ...], null: NullModel) -> dict[str, SequentialRank]:
-    """Where each seed's removals stand among those of relabelled runs; a majority is as sure as its least sure seed."""
-    ranks = dict(zip((arm.name for arm in seeds), null.ranks, strict=True))
-    return {chosen.name: max(null.ranks, key=lambda found: found.p_value)} | ranks
+def debias_by(name: str) -> Callable[..., Debiased]:
+    """`debias` by the method of a name, whose settings are parameters too: what `winokit debias NAME` calls."""
+    kind = METHODS[name]
+
+    def call(data: Any, **given: Any) -> Debiased:
+        return debias(data, name, **given)
+
+    data, _, *rest, _ = inspect.signature(debias).parameters.values()
+    call.__signature__ = inspect.Signature([data, *parameters_of(kind), *rest])  # type: ignore[attr-defined]
+    call.__doc__, call.__name__ = kind.__doc__, name
+    return call
 
 
-def rows_of(dataset: Dataset, features: DebiasFeatures | None = None) -> DebiasRows:
-    """The problems as filters see them."""
-    check_problems(dataset)
-    y = np.array([problem.answer for problem in dataset], np.int64)
-    return DebiasRows(words_of(dataset), y, [problem.group for problem in dataset], features.rows if features else None)
+def _method(method: str | DebiasMethod, settings: dict[str, Any]) -> DebiasMethod:
+    if isinstance(method, DebiasMethod):
+        return replace(method, **settings) if settings else method  # type: ignore[type-var]
+    kind = METHODS[method]
+    if _sized(kind) and "size" not in settings:
+        raise BadInput(f"how many problems should {method} keep? Give a size (--size)")
+    return kind(**settings)
+
+
+def _sized(kind: type[DebiasMethod]) -> bool:
+    return "size" in {each.name for each in parameters_of(kind)}
 
 
 def check_problems(dataset: Dataset) -> None:
@@ -241,65 +272,195 @@ def check_problems(dataset: Dataset) -> None:
         raise BadInput(f"all {len(dataset):,} problems have the same answer: there is nothing to debias")
 
 
-def _arms(chosen: DebiasArm, rows: DebiasRows, choices: DebiasChoices, clock: _Clock) -> tuple[DebiasArm, ...]:
-    """All problems, then random, pmi and aflite as far as asked for, at the size of the chosen method."""
-    found = {chosen.name: chosen}
-    size = int(chosen.keep.sum())
-    for name in (RANDOM, PMI, AFLITE):
-        if name in choices.compare and name not in found and size < len(rows):
-            with clock.timed(name):
-                found[name] = run_method(name, rows, choices, size, clock.watch)
-    return (everything(rows), *(found[name] for name in (RANDOM, PMI, AFLITE) if name in found))
+def words_of(dataset: Dataset) -> list[list[str]]:
+    """Lower-cased words of every text, without the blank: Penn-Treebank-like, so that "didn't" is "did" and "n't"."""
+    return [[word.lower() for word in ptb(problem.sentence) if word != BLANK] for problem in dataset]
+
+
+@dataclass
+class _Work:
+    """The problems as methods see them, and how long each part of the work on them took."""
+
+    rows: DebiasRows
+    progress: Progress | None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, what: str, title: str | None = None) -> Iterator[None]:
+        begin(title or PARTS.get(what, what))
+        start = time.perf_counter()
+        yield
+        self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - start, 3)
+
+    def arm(self, method: DebiasMethod, size: int | None = None) -> DebiasArm:
+        """Run one method; `size` is what it is to be compared at."""
+        with self.timed(method.name, method.title):
+            arm = method.arm(self.rows, size, self.progress)
+        if not arm.keep.any():
+            wanted = getattr(method, "size", None)
+            why = f": groups are kept whole, and none fits into a size of {wanted} (--size)" if wanted else ""
+            raise BadInput(f"{method.name} keeps no problem{why}")
+        return arm
+
+
+def _filtered(
+    dataset: Dataset,
+    method: DebiasMethod,
+    features: DebiasFeatures | None,
+    compare: Sequence[str],
+    how: Assessment | None,
+    progress: Progress | None,
+) -> Debiased:
+    """Run the method and those beside it, and measure what each keeps."""
+    y = np.array([problem.answer for problem in dataset], np.int64)
+    groups = [problem.group for problem in dataset]
+    rows = DebiasRows(words_of(dataset), y, groups, features.rows if features else None)
+    if how is not None:
+        check_assessment(rows, how)
+    work = _Work(rows, progress)
+    chosen, seeds, null = _repeated(work.arm(method), method, work)
+    arms = _arms(chosen, method, compare, work)
+    others = tuple(arm for arm in seeds if arm is not chosen)
+    model, scoring = (features.model, features.kind) if features else ("none", "words")
+    row = rows_by(dataset.card.name, model, scoring)
+    metrics = [each for arm in (*arms, *others) for each in size_rows(arm, rows, row)]
+    if len(seeds) > 1:
+        metrics += seed_rows(chosen, seeds, row)
+    if null is not None:
+        metrics += null_rows(chosen, seeds, null, row)
+    pictures = None
+    if how is not None:
+        how = replace(how, bins=bins_of(arms, how))
+        assessed, pictures = _assessed(arms, chosen, others, how, row, work)
+        metrics += assessed
+    with work.timed("words"):
+        overused = _overused(chosen, rows)
+    settings = {
+        "winokit": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "dataset": dataset.card.name,
+        "content_hash": dataset.content_hash,
+        "method": method.name,
+        "seed": method.seed,
+        "majority": getattr(method, "majority", False),
+        "features": features.settings if features else None,
+        "assessment": None if how is None else asdict(how),
+        "words": "lower-cased Penn-Treebank-like tokens of the text, without the blank",
+        "null_runs": getattr(method, "null_runs", 0),
+        "seeds": len(seeds),
+        "methods": {arm.name: arm.settings for arm in arms if arm.settings},
+        "seconds": work.seconds,
+    }
+    notes = (*dataset.notes, *(features.notes if features else ()))
+    filtering = Debiased(
+        dataset, method.name, arms, metrics, overused, pictures, settings, notes, null=null, seeds=seeds
+    )
+    return replace(filtering, warnings=tuple(_warnings(filtering)))
+
+
+def _repeated(
+    chosen: DebiasArm, method: DebiasMethod, work: _Work
+) -> tuple[DebiasArm, tuple[DebiasArm, ...], NullModel | None]:
+    """The arm that counts, those of every seed, and the runs on relabelled problems; AFLite alone has the latter."""
+    if not isinstance(method, RepeatedAFLite):
+        return chosen, (chosen,), None
+    others, rows, null = method.others(), work.rows, None
+    seeds: tuple[DebiasArm, ...] = (chosen,)
+    if others:
+        with work.timed("seeds"):
+            more = [replace(other.arm(rows), name=of_seed(method.name, other.seed)) for other in others]
+            seeds = (chosen, *more)
+    if method.majority:
+        keep = np.mean([arm.keep for arm in seeds], axis=0) > 0.5
+        if not keep.any():
+            raise BadInput(
+                f"no problem is kept by more than half of {len(seeds)} seeds: the first one's are (no --majority)"
+            )
+        seeds = (replace(chosen, name=of_seed(method.name, method.seed)), *seeds[1:])
+        chosen = replace(chosen, keep=keep, settings={**chosen.settings, "majority_of_seeds": len(seeds)})
+    if method.null_runs:
+        watched = work.progress
+
+        def done(runs: int) -> None:
+            if watched:
+                watched(runs, method.null_runs)
+
+        with work.timed("null"):
+            null = null_runs(
+                *(method, rows.x, rows.y, rows.groups),
+                others=others,
+                runs=method.null_runs,
+                seed=method.seed,
+                progress=done,
+            )
+    return chosen, seeds, null
+
+
+def _arms(chosen: DebiasArm, method: DebiasMethod, compare: Sequence[str], work: _Work) -> tuple[DebiasArm, ...]:
+    """All problems, then the baselines asked for and the chosen method, all at its size."""
+    arms, size = {chosen.name: chosen}, int(chosen.keep.sum())
+    names = list(METHODS)[::-1]
+    for name in names:
+        if name in compare and name not in arms and size < len(work.rows):
+            kind = METHODS[name]
+            shared = {each: getattr(method, each) for each in kind.shared if hasattr(method, each)}
+            arms[name] = work.arm(kind(**shared, **({"size": size} if _sized(kind) else {})), size)
+    order = dict.fromkeys((*names, chosen.name))
+    return (_everything(work.rows), *(arms[name] for name in order if name in arms))
+
+
+def _everything(rows: DebiasRows, name: str = ALL) -> DebiasArm:
+    """The arm that removes nothing."""
+    return DebiasArm(name, np.ones(len(rows), np.bool_))
 
 
 def _assessed(
     arms: tuple[DebiasArm, ...],
     chosen: DebiasArm,
     others: tuple[DebiasArm, ...],
-    rows: DebiasRows,
     how: Assessment,
-    header: AssessmentHeader,
-    clock: _Clock,
+    row: RowMaker,
+    work: _Work,
 ) -> tuple[list[Metric], Pictures]:
     """The rows of every arm in features, and the picture; of other seeds the probes alone, in folds of their own."""
+    rows = work.rows
     assert rows.x is not None
     probes: dict[str, Metric] = {}
     seeds = [(arm, replace(how, seed=arm.settings["seed"])) for arm in others]
-    with clock.timed("probe"):
-        before = [(replace(everything(rows), name=of_seed(ALL, its.seed)), its) for _, its in seeds]
+    with work.timed("probe"):
+        before = [(_everything(rows, of_seed(ALL, its.seed)), its) for _, its in seeds]
         for arm, its in (*((arm, how) for arm in arms), *before, *seeds):
-            probes[arm.name] = probe_row(arm, rows, its, header)
+            probes[arm.name] = probe_row(arm, rows, its, row)
     metrics = list(probes.values())
-    with clock.timed("removals"):
+    with work.timed("removals"):
         for arm, its in ((chosen, how), *seeds):
-            metrics += removal_rows(arm, probes[arm.name], rows, its, header)
-    with clock.timed("divergence"):
+            metrics += removal_rows(arm, probes[arm.name], rows, its, row)
+    with work.timed("divergence"):
         components = principal_components(rows.x)
         for arm in arms:
-            metrics += divergence_rows(arm, rows, how, components, header)
+            metrics += divergence_rows(arm, rows, how, components, row)
     return metrics, pictures_of(arms, rows, components, bins_of(arms, how))
 
 
-def overused_of(arm: DebiasArm, rows: DebiasRows) -> Overused:
+def _overused(arm: DebiasArm, rows: DebiasRows) -> Overused:
     """What an arm's removed problems over-use; nothing where it removed nothing."""
     if arm.keep.all():
         return Overused()
     sides, best = Sides(~arm.keep, rows.groups), arm.removal_order
-    return Overused(
-        tuple(overused_words(rows.texts, sides, best=best)),
-        tuple(overused_lengths(rows.texts, sides, best=best)),
-        tuple(overused_polarity(rows.texts, sides, best=best)),
-    )
+    return Overused(*(find(rows.texts, sides, best) for find in (overused_words, overused_lengths, overused_polarity)))
 
 
-def _warnings(found: Debiased) -> Iterator[str]:
+def _warnings(filtering: Debiased) -> Iterator[str]:
     """What a reader must not overlook."""
-    rank, by_chance = found.find(found.method, "p_null"), found.find(found.method, "n_removed_by_chance")
+    method, majority = filtering.method, filtering.settings["majority"]
+    rank, by_chance = (filtering.find(method, name) for name in ("p_null", "n_removed_by_chance"))
     outcome = SequentialRank(rank.value, rank.n).outcome if rank else None
     if by_chance and outcome == WITHIN:
-        went = min(int((~arm.keep).sum()) for arm in (found.seeds if found.settings["majority"] else (found.chosen,)))
+        went = min(int((~arm.keep).sum()) for arm in (filtering.seeds if majority else (filtering.chosen,)))
         yield (
-            f"no more than chance: {went:,} problems were removed{' by a seed' if found.settings['majority'] else ''}, "
+            f"no more than chance: {went:,} problems were removed{' by a seed' if majority else ''}, "
             f"and relabelled runs remove {by_chance.low:,.0f} to {by_chance.high:,.0f}"
         )
     if rank and outcome == UNDECIDED:
@@ -307,32 +468,15 @@ def _warnings(found: Debiased) -> Iterator[str]:
             f"undecided: {rank.n} relabelled runs are too few to tell what was removed from chance; "
             "19 are enough (--null-runs)"
         )
-    before, after = (found.find(name, "probe_accuracy") for name in (ALL, found.method))
+    before, after = (filtering.find(name, "probe_accuracy") for name in (ALL, method))
     if before and after and stands(after) == BELOW != stands(before):
         yield (
             f"over-filtered: a linear probe gets {after.value:.1%} of what is kept, below chance; "
             "problems were removed that chance got right"
         )
-    kept, removed = (found.find(found.method, f"{name}_overlap") for name in ("kept", "removed"))
+    kept, removed = (filtering.find(method, f"{name}_overlap") for name in ("kept", "removed"))
     if kept and removed and kept.value < 1:
         yield (
-            f"what is kept depends on the seed: of {len(found.seeds)} seeds, two share {kept.value:.0%} of what either "
-            f"keeps and {removed.value:.0%} of what either removes"
+            f"what is kept depends on the seed: of {len(filtering.seeds)} seeds, two share {kept.value:.0%} of what "
+            f"either keeps and {removed.value:.0%} of what either removes"
         )
-
-
-def _settings(dataset: Dataset, method: str, features: DebiasFeatures | None, choices: DebiasChoices) -> dict[str, Any]:
-    return {
-        "winokit": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "dataset": dataset.card.name,
-        "content_hash": dataset.content_hash,
-        "method": method,
-        "seed": choices.seed,
-        "majority": choices.majority,
-        "features": features.settings if features else None,
-        "assessment": None,
-        "words": "lower-cased Penn-Treebank-like tokens of the text, without the blank",
-    }

@@ -8,16 +8,20 @@ relabelled runs remove as much; and where another seed would have it otherwise, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, probability, say_interval
+from winokit.methods.aflite.methods import DebiasArm
 from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN, SequentialRank
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
-from winokit.stages.debias.arms import ALL, DebiasArm, of_seed
-from winokit.stages.debias.plots import ARMS, SAID, nats
-from winokit.stages.debias.run import Debiased
+from winokit.stages.debias.assessment import ALL, of_seed
+from winokit.stages.debias.plots import nats, title_of
+
+if TYPE_CHECKING:
+    from winokit.stages.debias.run import Debiased
 
 SOME, NONE, NOT_RUN = "some", "none", "not run"
 ONE, AGREE, DIFFER = "one", "agree", "differ"
@@ -107,7 +111,7 @@ def _outcome(row: Metric | None) -> str:
 
 def _keeper(filtering: Debiased) -> str:
     many = len(filtering.seeds)
-    return f"The majority of {many} seeds of AFLite" if filtering.settings["majority"] else ARMS[filtering.method]
+    return f"The majority of {many} seeds of AFLite" if filtering.settings["majority"] else title_of(filtering.method)
 
 
 def _probes(filtering: Debiased) -> str:
@@ -219,7 +223,7 @@ def _divergence(filtering: Debiased) -> Iterator[VerdictPoint]:
     known = [(name, row) for name, row in found if row is not None]
     if not known:
         return
-    said = join([f"{nats(row.value)} ({SAID[name]})" for name, row in known])
+    said = join([f"{nats(row.value)} ({title_of(name, within=True)})" for name, row in known])
     flat = all(stands(row) in (AT, BELOW) for _, row in known)
     rest = " None of it is more than the estimator finds where there is no difference." if flat else ""
     yield VerdictPoint(f"KL divergence of the two answers along the first component: {said}.{rest}")

@@ -19,13 +19,12 @@ from typing import Annotated
 
 from winokit.drawing.wording import join
 from winokit.errors import BadInput
-from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.aflite import RepeatedAFLite
 from winokit.methods.aflite.sequential import BEYOND
 from winokit.problem import Dataset
 from winokit.settings import Help, Settings
-from winokit.stages.debias.arms import DebiasChoices
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import filter_problems
+from winokit.stages.debias.run import debias
 from winokit.stages.evolve.fare import Fare, fares, known_fares
 from winokit.stages.evolve.pool import EvolvePool
 from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
@@ -178,9 +177,8 @@ def evolve(
 def _aflite(asked: Dataset, features: DebiasFeatures, settings: EvolveSettings) -> tuple[Filtered, set[str]]:
     """Whole groups that AFLite removes and chance does not."""
     seed = settings.secret.number("aflite") % 2**32
-    aflite = AFLite(seed=seed, twins="together")
-    choices = DebiasChoices(seed=seed, aflite=aflite, null_runs=settings.null_runs, compare=())
-    found = filter_problems(asked, features=features, choices=choices, assessment=None)
+    method = RepeatedAFLite(seed=seed, twins="together", null_runs=settings.null_runs, seeds=1)
+    found = debias(asked, method, features=features, compare=(), assess=False)
     null = found.null
     if null is None:
         raise BadInput("AFLite needs relabelled runs, to know what it removes by chance")

@@ -13,9 +13,9 @@ from winokit.data.loading import load
 from winokit.errors import BadInput, CannotWrite
 from winokit.files import read_object
 from winokit.problem import BLANK, Dataset, Problem
-from winokit.stages.debias.save import DEBIAS as RECORD
-from winokit.stages.debias.save import KEPT as KEPT_FILE
-from winokit.stages.debias.save import REMOVED as REMOVED_FILE
+from winokit.stages.debias.table import DEBIAS as RECORD
+from winokit.stages.debias.table import KEPT as KEPT_FILE
+from winokit.stages.debias.table import REMOVED as REMOVED_FILE
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,95 @@
+"""Methods of debiasing: what one is given, what it gives back, and where it is registered.
+
+A method is a dataclass of settings, each with its `Help`, and a class's docstring; they are the options and the help of
+`winokit debias NAME`. Another package adds one by an entry point:
+
+    [project.entry-points."winokit.debias"]
+    mine = "my_package.filters:MyFilter"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from winokit.methods.aflite.inputs import Bools, Doubles, Ints, Matrix
+from winokit.progress import Progress
+from winokit.registry import Registry
+from winokit.settings import Help, Settings
+
+Seed = Annotated[int, Help("Seed of everything drawn at random.", least=0)]
+Size = Annotated[int, Help("How many problems to keep.", metavar="N", least=1)]
+Twins = Annotated[
+    Literal["apart", "together"],
+    Help("apart (problems one by one, as in the paper) or together (whole groups).", noun="treatment of twins"),
+]
+
+
+@dataclass(frozen=True)
+class DebiasRows:
+    """The problems as methods see them: per row its words, its answer (0 or 1), its group, and its features."""
+
+    texts: list[list[str]]
+    y: Ints
+    groups: list[str | None]
+    x: Matrix | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class DebiasArm:
+    """What one method keeps, and what is known of the rows it let go."""
+
+    name: str
+    keep: Bools
+    settings: dict[str, Any] = field(default_factory=dict)
+    scores: Doubles | None = None
+    phase: Ints | None = None
+    history: tuple[dict[str, Any], ...] = ()
+    whole: bool = False
+    """Whether groups stay or go whole."""
+
+    @property
+    def removal_order(self) -> Ints:
+        """Removed rows: earliest phase first, then highest score."""
+        gone = np.flatnonzero(~self.keep)
+        score = np.zeros(len(self.keep)) if self.scores is None else np.nan_to_num(self.scores)
+        phase = np.zeros(len(self.keep)) if self.phase is None else self.phase
+        return gone[np.lexsort((gone, -score[gone], phase[gone]))]
+
+
+class DebiasMethod(Settings):
+    """A way to choose which problems stay; one with a field `size` reduces to it, another stops by itself."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """What pages call it."""
+    score: ClassVar[str] = ""
+    """What pages call the scores of its arms, where it has any."""
+    needs_features: ClassVar[bool] = False
+    shared: ClassVar[tuple[str, ...]] = ("seed",)
+    """Settings that it takes over from the method it is shown beside."""
+    seed: int
+
+    def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
+        """Run on the rows; `size` is how many a method that stops by itself must keep at least."""
+        raise NotImplementedError
+
+    def given(self) -> dict[str, Any]:
+        """The settings as they were given."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}  # type: ignore[arg-type]
+
+
+METHODS: Registry[type[DebiasMethod]] = Registry(
+    "method of debiasing",
+    "winokit.debias",
+    {
+        "aflite": "winokit.methods.aflite.aflite:RepeatedAFLite",
+        "pmi": "winokit.methods.aflite.pmi:PMIFilter",
+        "random": "winokit.methods.aflite.random_reduction:RandomReduction",
+    },
+)
