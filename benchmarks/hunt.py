@@ -106,7 +106,7 @@ def ask(path: Path, count: int) -> None:
     import winokit
     from winokit.methods.hunting.hunter import hunt
     from winokit.methods.hunting.index import SentenceIndex
-    from winokit.methods.hunting.synonyms import load_synonyms
+    from winokit.methods.hunting.queries import load_synonyms
 
     with SentenceIndex(path) as index:
         assert index.sentences == count

@@ -46,7 +46,7 @@ def share(count: int, n: int, of: str = "problems") -> str:
 def estimated(options: Options, wsc: Dataset) -> tuple[str, list[dict[str, object]]]:
     """How well association counted in a corpus tells the labelled problems from the rest."""
     from winokit.methods.hunting.association import auc, auc_interval, with_associations
-    from winokit.methods.hunting.open_corpus import open_corpus
+    from winokit.methods.hunting.search import open_corpus
 
     _, found = with_associations(wsc, open_corpus(options.more.corpus))
     ahead, labels = [one.difference for one in found], [problem.labels["associative"] for problem in wsc]

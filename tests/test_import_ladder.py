@@ -28,7 +28,7 @@ FLOORS = {
         {"training"},
     ],
     "stages": [
-        {"audit", "debias", "train", "score", "embed"},
+        {"audit", "debias", "train", "score", "embed", "hunt"},
         {"report", "compare", "search", "curve", "transfer", "release"},
         {"grade"},
         {"evolve"},

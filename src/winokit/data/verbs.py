@@ -12,8 +12,7 @@ from winokit.data.checks.rules import RuleSet
 from winokit.data.checks.statistics import Statistics, statistics
 from winokit.data.formats import FORMATS, Format, WriteOptions, WrittenFile, write
 from winokit.data.loading import As, Data, Datasets, Labels, Lenient, load_all, load_one
-from winokit.methods.hunting.open_corpus import open_corpus
-from winokit.methods.hunting.search import Corpus
+from winokit.methods.hunting.search import Corpus, open_corpus
 from winokit.progress import Progress, tell
 from winokit.settings import Help, verb
 from winokit.text.words import Tokens

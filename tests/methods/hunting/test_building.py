@@ -128,7 +128,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path, monkeypatch):
         SentenceIndex(tmp_path / "i.db")
     split = []
     monkeypatch.setattr(
-        "winokit.methods.hunting.splitting.sentences", lambda text: split.append(text) or corpus_sentences(text)
+        "winokit.methods.hunting.building.sentences", lambda text: split.append(text) or corpus_sentences(text)
     )
     build_index([folder], tmp_path / "i.db")
     assert content(tmp_path / "i.db") == content(tmp_path / "whole.db")

@@ -4,7 +4,7 @@ import pytest
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.hunter import Hunter, hunt, is_copy, scores
-from winokit.methods.hunting.synonyms import load_synonyms
+from winokit.methods.hunting.queries import load_synonyms
 from winokit.methods.metrics.accuracy import accuracy, expected_accuracy, f1, precision
 from winokit.methods.scoring.scorer import score, write_predictions
 from winokit.methods.transforms.switch import switch

@@ -13,8 +13,8 @@ from winokit.errors import BadInput
 from winokit.methods.hunting.association import associate
 from winokit.methods.hunting.hunter import hunt
 from winokit.methods.hunting.opensearch import OpenSearch
+from winokit.methods.hunting.queries import load_synonyms
 from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
-from winokit.methods.hunting.synonyms import load_synonyms
 from winokit.methods.scoring.scorer import score
 from winokit.models.registry import load_model
 

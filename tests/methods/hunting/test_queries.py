@@ -1,10 +1,9 @@
 import pytest
 
 from winokit.errors import BadInput, Malformed
-from winokit.methods.hunting.queries import SETS, query_sets
+from winokit.methods.hunting.queries import SETS, load_synonyms, parse_synonyms, query_sets
 from winokit.methods.hunting.reading import read
 from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
-from winokit.methods.hunting.synonyms import load_synonyms, parse
 from winokit.problem import Problem
 from winokit.text.grammar import forms, tokenise
 
@@ -62,7 +61,7 @@ def test_synonyms_of_ones_own(tmp_path):
     assert load_synonyms(str(path)) == {"weak": ["puny"], "puny": ["weak"]}
     assert load_synonyms("off") == {}
     with pytest.raises(Malformed, match="list:2: two or more words"):
-        parse(["big, large", "alone"], "list")
+        parse_synonyms(["big, large", "alone"], "list")
     with pytest.raises(BadInput, match="cannot be read as a list of synonyms"):
         load_synonyms(str(tmp_path / "nowhere.txt"))
 

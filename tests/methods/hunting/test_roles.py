@@ -1,9 +1,8 @@
 import pytest
 
-from winokit.methods.hunting.decide import AGENT, PATIENT, Evidence, HuntDecision, decide
 from winokit.methods.hunting.queries import SETS, query_sets
 from winokit.methods.hunting.reading import read
-from winokit.methods.hunting.roles import Resolved, resolve
+from winokit.methods.hunting.roles import AGENT, PATIENT, Evidence, HuntDecision, decide, resolve
 from winokit.problem import Problem
 
 
@@ -11,7 +10,7 @@ def resolved(text, before, after, pronoun="she"):
     """What a sentence says of a problem: its label, or why it has none."""
     reading = read(Problem(before, after, ("Ann", "Eve"), 0, pronoun))
     found = [resolve(text, reading, pair) for pair in query_sets(reading, {}, SETS)]
-    labels = {one.label for one in found if isinstance(one, Resolved)}
+    labels = {one.label for one in found if isinstance(one, Evidence)}
     return labels.pop() if labels else found[-1]
 
 

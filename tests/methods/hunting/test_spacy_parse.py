@@ -12,17 +12,16 @@ import pytest
 from typer.testing import CliRunner
 
 from winokit.errors import BadInput, MissingExtra, UnknownName, WinokitError
-from winokit.methods.hunting.decide import AGENT, PATIENT
-from winokit.methods.hunting.explaining import as_json, in_lines
 from winokit.methods.hunting.hunter import Hunter, hunt
 from winokit.methods.hunting.queries import query_sets
 from winokit.methods.hunting.reading import read
-from winokit.methods.hunting.roles import Resolved, resolve
+from winokit.methods.hunting.roles import AGENT, PATIENT, Evidence, resolve
 from winokit.methods.hunting.search import Hit
 from winokit.methods.hunting.spacy_parse import SpacyParser, find_parser, mask
 from winokit.methods.transforms.switch import switch
 from winokit.models.registry import load_model
 from winokit.problem import Problem
+from winokit.stages.hunt import hunt_json, hunt_lines
 
 # One parse a line: word/part of speech/label/number of the word it hangs on (0: the root), and a tag where it matters.
 PARSES = """
@@ -216,7 +215,7 @@ def test_roles_of_a_sentence_come_from_its_parse(parser, text, label):
     reading = read(problem("Ann couldn't lift Eve because _ was weak.", "Ann", "Eve", pronoun="she"))
     heads = query_sets(reading, {}, ["heads"])[0]
     found = resolve(text, reading, heads, parser.fillers(text))
-    assert (found.label if isinstance(found, Resolved) else found) == label
+    assert (found.label if isinstance(found, Evidence) else found) == label
 
 
 def test_a_hunt_uses_and_names_its_parser(parser):
@@ -225,8 +224,8 @@ def test_a_hunt_uses_and_names_its_parser(parser):
     one = problem("The man couldn't lift his son because _ was so weak.", "the man", "his son", pronoun="he")
     found = hunt(one, corpus, {}, sets=["heads"], parser=parser)
     assert (found.choice, found.parser) == (0, "spacy en_hand 1.0")
-    assert next(in_lines(one, found, 1)) == "  parser   spacy en_hand 1.0"
-    assert as_json(one, found)["parser"] == "spacy en_hand 1.0"
+    assert list(hunt_lines(found))[1] == "  parser   spacy en_hand 1.0"
+    assert hunt_json(found)["parser"] == "spacy en_hand 1.0"
     by_rules = hunt(one, corpus, {}, sets=["heads"])
     assert (by_rules.choice, by_rules.parser) == (None, "rules")
 

@@ -9,7 +9,7 @@ clause's words than chance would have it. It is an estimate, it depends on the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, log
 from typing import Any
@@ -21,6 +21,7 @@ from winokit.errors import BadInput
 from winokit.methods.hunting.search import AllOf, AnyOf, Corpus, any_of
 from winokit.methods.metrics.intervals import Interval, wilson
 from winokit.problem import Dataset, Problem
+from winokit.progress import Progress
 from winokit.text.clauses import clause_words
 from winokit.text.grammar import forms
 from winokit.text.mentions import core, is_proper
@@ -163,7 +164,7 @@ def _word(word: str) -> AnyOf:
 
 
 def with_associations(
-    dataset: Dataset, corpus: Corpus, progress: Callable[[int, int], None] | None = None
+    dataset: Dataset, corpus: Corpus, progress: Progress | None = None
 ) -> tuple[Dataset, list[Association]]:
     """The dataset with an estimate on every problem, and the associations themselves.
 

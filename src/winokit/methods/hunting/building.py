@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
 
 from winokit.errors import BadInput
-from winokit.methods.hunting.corpus import CorpusLayout, blocks, find_files
+from winokit.methods.hunting.corpus import CorpusBlock, CorpusLayout, blocks, documents, find_files, readable
 from winokit.methods.hunting.index import APPLICATION, SCHEMA, VERSION, check_version, reading
-from winokit.methods.hunting.splitting import SplitText, TextPart, split_in_order
+from winokit.progress import Progress
+from winokit.text.sentences import sentences
 
 COMMIT = 24 << 20
 """Characters of text between two commits."""
@@ -29,14 +37,16 @@ SMALL = 8 << 20
 PAGE_MEMORY = 128 << 10
 """SQLite's page cache, in kB."""
 
-Progress = Callable[[int, int], None]
-"""Told how many bytes of the files have been read, and how many there are."""
+AHEAD = 3
+"""Blocks on their way for each process that splits sentences."""
 
 
 @dataclass
 class BuiltIndex:
     """What a run did: names of files by what became of them, and what the index holds now."""
 
+    out: str
+    bytes: int = 0
     added: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
@@ -66,7 +76,10 @@ def build_index(
     files, notes = find_files([Path(path) for path in corpus], layout)
     if not files:
         raise BadInput(f"no text in {', '.join(map(str, corpus)) or 'the corpus'}")
-    sizes = {path: _size(path) for path in files}
+    sizes = {}
+    for path in files:
+        with readable(path):
+            sizes[path] = path.stat().st_size
     is_new = not out.exists()
     writer = _Writer(out, layout, is_new)
     try:
@@ -79,21 +92,32 @@ def build_index(
         if is_new and not writer.built.sentences:
             out.unlink(missing_ok=True)
         raise
+    writer.built.bytes = out.stat().st_size
     return writer.built
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """One block of one file on its way into the index; without a block, the end of the file."""
+
+    path: Path
+    file: int
+    number: int
+    block: CorpusBlock | None
+    before: int
+    """Bytes of the files before this one."""
+
+    @property
+    def read(self) -> int:
+        """Bytes of this file read so far."""
+        return 0 if self.block is None else self.block.read
 
 
 class _Writer:
     """The one that writes. Everything it does to the file is in transactions that leave it ready to go on."""
 
     def __init__(self, out: Path, layout: CorpusLayout, is_new: bool) -> None:
-        self.out, self.layout, self.built = out, layout, BuiltIndex()
+        self.out, self.layout, self.built = out, layout, BuiltIndex(str(out))
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(out, isolation_level=None, timeout=1)
@@ -144,9 +168,9 @@ class _Writer:
         workers = 0 if total < SMALL else workers
         with reading(self.out):
             self._db.execute("BEGIN IMMEDIATE")
-            for split in split_in_order(self._parts(files, sizes), self.layout, workers):
-                self._keep(split)
-                done = max(done, split.part.before + split.part.read)
+            for part, split in split_in_order(self._parts(files, sizes), self.layout, workers):
+                self._keep(part, split)
+                done = max(done, part.before + part.read)
                 if progress:
                     progress(done, total)
             self._db.execute("COMMIT")
@@ -177,8 +201,9 @@ class _Writer:
         row = self._db.execute("SELECT id, size, modified, done FROM files WHERE name = ?", (name,)).fetchone()
         if row and row[3] and row[1:3] == (stat.st_size, stat.st_mtime_ns):
             return None
-        found = _hash(path)
-        same = self._db.execute("SELECT id, name, done FROM files WHERE hash = ?", (found,)).fetchone()
+        with readable(path), path.open("rb") as bytes_of_file:
+            digest = hashlib.file_digest(bytes_of_file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        same = self._db.execute("SELECT id, name, done FROM files WHERE hash = ?", (digest,)).fetchone()
         if same:
             return self._same(same, name, stat.st_mtime_ns)
         if row:
@@ -186,7 +211,7 @@ class _Writer:
         (self.built.replaced if row else self.built.added).append(name)
         cursor = self._db.execute(
             "INSERT INTO files (name, hash, size, modified) VALUES (?, ?, ?, ?)",
-            (name, found, stat.st_size, stat.st_mtime_ns),
+            (name, digest, stat.st_size, stat.st_mtime_ns),
         )
         return int(cursor.lastrowid or 0), 0
 
@@ -210,15 +235,14 @@ class _Writer:
         self._db.execute("DELETE FROM blocks WHERE file = ?", (file,))
         self._db.execute("DELETE FROM files WHERE id = ?", (file,))
 
-    def _keep(self, split: SplitText) -> None:
+    def _keep(self, part: TextPart, split: Sequence[Sequence[str]]) -> None:
         """Write the sentences of one block, with a gap in their numbers after each document."""
-        part = split.part
         if part.block is None:
             self._db.execute("UPDATE files SET done = 1 WHERE id = ?", (part.file,))
             return
         first = self._next
         rows: list[tuple[int, str]] = []
-        for document in split.documents:
+        for document in split:
             rows += enumerate(document, self._next)
             self._next += len(document) + 1
         self._db.executemany("INSERT INTO sentences (rowid, text) VALUES (?, ?)", rows)
@@ -236,12 +260,41 @@ class _Writer:
         (self.built.files,) = self._db.execute("SELECT count(*) FROM files").fetchone()
 
 
-def _hash(path: Path) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    try:
-        with path.open("rb") as file:
-            while data := file.read(1 << 20):
-                digest.update(data)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
-    return digest.hexdigest()
+def split_in_order(
+    parts: Iterable[TextPart], layout: CorpusLayout, workers: int | None
+) -> Iterator[tuple[TextPart, list[list[str]]]]:
+    """Each part with its documents as lists of sentences, in the order given."""
+    workers = max((os.cpu_count() or 1) - 1, 0) if workers is None else workers
+    if workers == 0:
+        yield from ((part, split_part(part, layout)) for part in parts)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn"), _be_a_good_child) as pool:
+        waiting: deque[tuple[TextPart, Future[list[list[str]]] | None]] = deque()
+
+        def received() -> tuple[TextPart, list[list[str]]]:
+            part, future = waiting.popleft()
+            return part, [] if future is None else future.result()
+
+        try:
+            for part in parts:
+                waiting.append((part, None if part.block is None else pool.submit(split_part, part, layout)))
+                if len(waiting) > AHEAD * workers:
+                    yield received()
+            while waiting:
+                yield received()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def split_part(part: TextPart, layout: CorpusLayout) -> list[list[str]]:
+    """The documents of a part as lists of sentences; those without any are left out."""
+    split = (sentences(document) for document in (documents(part.block, part.path, layout) if part.block else ()))
+    return [document for document in split if document]
+
+
+def _be_a_good_child() -> None:
+    """Leave Ctrl-C to the parent, and end when it is gone, however it went."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()

@@ -15,7 +15,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -83,25 +83,31 @@ def blocks(path: Path, layout: CorpusLayout) -> Iterator[CorpusBlock]:
     cut_at_lines = is_json_lines(path) or layout.documents == "lines"
     decoder = codecs.getincrementaldecoder(layout.encoding)()
     kept, line, position, first = "", 1, 0, True
+    with readable(path), path.open("rb") as raw, closing(_opened(raw, path)) as file:
+        while data := file.read(BLOCK):
+            text = _decoded(decoder, data, position, path)
+            _refuse_binary(text, path)
+            position += len(data)
+            text = kept + (text.removeprefix("\ufeff") if first else text)
+            first = False
+            cut = _last_cut(text, cut_at_lines)
+            kept = text[cut:]
+            if cut:
+                yield CorpusBlock(text[:cut].replace("\r\n", "\n"), line, raw.tell())
+                line += text.count("\n", 0, cut)
+        kept += _decoded(decoder, b"", position, path, final=True)
+        if kept:
+            yield CorpusBlock(kept.replace("\r\n", "\n"), line, raw.tell())
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What is wrong with a file's bytes, as one line."""
     try:
-        with path.open("rb") as raw, closing(_opened(raw, path)) as file:
-            while data := file.read(BLOCK):
-                text = _decoded(decoder, data, position, path)
-                _refuse_binary(text, path)
-                position += len(data)
-                text = kept + (text.removeprefix("\ufeff") if first else text)
-                first = False
-                cut = _last_cut(text, cut_at_lines)
-                kept = text[cut:]
-                if cut:
-                    yield CorpusBlock(text[:cut].replace("\r\n", "\n"), line, raw.tell())
-                    line += text.count("\n", 0, cut)
-            kept += _decoded(decoder, b"", position, path, final=True)
-            if kept:
-                yield CorpusBlock(kept.replace("\r\n", "\n"), line, raw.tell())
+        yield
     except _read_errors() as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BadInput(f"{path}: cannot be read ({said})") from None
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BadInput(f"{path}: cannot be read ({why})") from None
 
 
 def documents(block: CorpusBlock, path: Path, layout: CorpusLayout) -> Iterable[str]:

@@ -5,7 +5,7 @@ https://arxiv.org/abs/1810.01375: the predicates of a problem's clauses are look
 sentences, and whoever has the blank's part there, the agent or the patient, is chosen. Their evidence was never
 released and came from a web search engine; ours comes from an index of the user's own text. Reading, queries and roles
 are ours (`reading.py`, `queries.py`, `roles.py`, and `spacy_parse.py` where a model of English is installed); weights
-and decision are those of their code (`decide.py`).
+and decision are those of their code (`roles.py`).
 
 The candidates' names are never looked for, so that a hunter that answers at all keeps its choice of *role* when the
 candidates change places.
@@ -14,19 +14,16 @@ candidates change places.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from winokit.errors import UnknownName
 from winokit.methods.hunting.association import associate
 from winokit.methods.hunting.causality import causal_scores
-from winokit.methods.hunting.decide import AGENT, Evidence, HuntDecision, decide
-from winokit.methods.hunting.open_corpus import open_corpus
-from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, query_sets
+from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, load_synonyms, query_sets
 from winokit.methods.hunting.reading import ProblemReading, read
-from winokit.methods.hunting.roles import resolve
-from winokit.methods.hunting.search import Corpus, Hit
+from winokit.methods.hunting.roles import AGENT, Evidence, HuntDecision, decide, resolve
+from winokit.methods.hunting.search import Corpus, Hit, open_corpus
 from winokit.methods.hunting.spacy_parse import RULES, SpacyParser, find_parser, name_of
-from winokit.methods.hunting.synonyms import load_synonyms
 from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import Problem
@@ -45,6 +42,7 @@ COPY = 0.8
 class Hunt:
     """Everything a hunter did for one problem; `why` says what kept it from an answer."""
 
+    problem: Problem
     reading: ProblemReading | None = None
     queries: list[tuple[QueryPair, int]] = field(default_factory=list)
     """Each query with the number of sentences it found."""
@@ -55,6 +53,8 @@ class Hunt:
     choice: int | None = None
     why: str | None = None
     parser: str = RULES
+    examples: int = 5
+    """How many sentences to show for either side."""
 
 
 def hunt(
@@ -67,7 +67,7 @@ def hunt(
     parser: SpacyParser | None = None,
 ) -> Hunt:
     """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
-    found = Hunt(parser=name_of(parser))
+    found = Hunt(problem, parser=name_of(parser))
     reading = read(problem) if parser is None else parser.read(problem)
     if isinstance(reading, str):
         found.why = reading
@@ -80,7 +80,13 @@ def hunt(
         for hit in hits:
             if hit.text.casefold() not in seen:
                 seen.add(hit.text.casefold())
-                _judge(hit, problem, reading, pair, found, parser)
+                parsed = None if parser is None else parser.fillers(hit.text)
+                copied = "a copy of the problem" if is_copy(hit.text, problem) else None
+                resolved = copied or resolve(hit.text, reading, pair, parsed)
+                if isinstance(resolved, str):
+                    found.passed_over.append((hit, resolved))
+                else:
+                    found.evidence.append(replace(resolved, source=hit.source))
     found.decision = decide(found.evidence)
     role = found.decision.role
     if role is None:
@@ -88,18 +94,6 @@ def hunt(
     else:
         found.choice = reading.agent if role == AGENT else reading.patient
     return found
-
-
-def _judge(
-    hit: Hit, problem: Problem, reading: ProblemReading, pair: QueryPair, found: Hunt, parser: SpacyParser | None
-) -> None:
-    parsed = None if parser is None else parser.fillers(hit.text)
-    resolved = "a copy of the problem" if is_copy(hit.text, problem) else resolve(hit.text, reading, pair, parsed)
-    if isinstance(resolved, str):
-        found.passed_over.append((hit, resolved))
-    else:
-        said = pair.context.said, pair.query.said
-        found.evidence.append(Evidence(resolved.label, *said, hit.text, pair.set, hit.source, resolved.spans))
 
 
 def is_copy(text: str, problem: Problem) -> bool:
@@ -163,9 +157,13 @@ class Hunter:
             )
             yield index, self._scores(problem)
 
+    def hunt(self, problem: Problem) -> Hunt:
+        """Look for evidence for a problem, and decide."""
+        return hunt(problem, self.corpus, self.synonyms, sets=self.sets, limit=self.limit, parser=self.parser)
+
     def _scores(self, problem: Problem) -> Scores:
         if self.by == "evidence":
-            found = hunt(problem, self.corpus, self.synonyms, sets=self.sets, limit=self.limit, parser=self.parser)
+            found = self.hunt(problem)
             return Scores(None if found.choice is None else scores(found, len(problem.candidates)), found.why)
         found_scores = (
             associate(problem, self.corpus).scores if self.by == "association" else causal_scores(problem, self.corpus)

@@ -19,7 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from pathlib import Path
 
+from winokit.errors import BadInput, Malformed
 from winokit.methods.hunting.reading import Predicate, ProblemReading
 from winokit.methods.hunting.search import AllOf, AnyOf, Near, Phrase, any_of
 from winokit.text.grammar import WordToken, forms, tokenise
@@ -147,3 +150,30 @@ def _synonyms(word: str, synonyms: Synonyms) -> list[str]:
 def any_form(words: tuple[str, ...]) -> tuple[str, ...]:
     """The forms of some words, each once."""
     return tuple(dict.fromkeys(form for word in words for form in forms(word)))
+
+
+def load_synonyms(where: str | None) -> Synonyms:
+    """The synonyms of a file (one set a line, words with commas between), of the built-in list, or none (`off`)."""
+    if where == "off":
+        return {}
+    try:
+        text = (files("winokit") / "assets" / "synonyms.txt" if where is None else Path(where)).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{where}: cannot be read as a list of synonyms ({error})") from None
+    return parse_synonyms(text.splitlines(), where or "synonyms.txt")
+
+
+def parse_synonyms(lines: Iterable[str], name: str) -> Synonyms:
+    """Each word to the others of its set; a word may be in several.
+
+    >>> parse_synonyms(["big, large", "# a remark", "large, roomy"], "list")["large"]
+    ['big', 'roomy']
+    """
+    found: dict[str, list[str]] = {}
+    for number, line in enumerate(lines, 1):
+        words = [word.strip().casefold() for word in line.split("#")[0].split(",") if word.strip()]
+        if len(words) == 1:
+            raise Malformed("two or more words with commas between expected", file=name, line=number)
+        for word in words:
+            found.setdefault(word, []).extend(other for other in words if other != word)
+    return found

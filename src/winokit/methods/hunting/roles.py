@@ -9,15 +9,17 @@ are such sentences by design.
 Emami et al. (2018) parse sentences and resolve their pronouns with a coreference system. Beyond their description, a
 sentence counts only if it says what the problem says: a negation in one clause asks for a negation there, and "but" or
 "although" for another of their kind.
+
+The decision is that of their released code: a sentence of evidence weighs 2 if the words found of either clause are
+more than one, else 1. The agent is chosen if its weights sum to more than the patient's; else, ties included, the
+patient; without any evidence, nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from winokit.methods.hunting.decide import AGENT, PATIENT
-from winokit.methods.hunting.fillers import Filler, noun, pronoun
 from winokit.methods.hunting.queries import QueryPair
 from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, ProblemReading
 from winokit.text.grammar import (
@@ -38,28 +40,112 @@ from winokit.text.grammar import (
     is_participle,
     tokenise,
 )
+from winokit.text.mentions import is_plural
 from winokit.text.names import gender_of
 
+AGENT, PATIENT = "agent", "patient"
 APART = 25
 """How many words apart the two clauses may be."""
 NEVER_SUBJECTS = frozenset("me us him her them myself ourselves himself herself itself themselves".split())
 """But for "all of us"."""
 SHARE_A_SUBJECT = frozenset("and but or then".split())
+MEN = frozenset(
+    "man boy father son brother uncle husband king prince gentleman guy fellow grandfather nephew lad sir mr".split()
+)
+WOMEN = frozenset(
+    "woman girl mother daughter sister aunt wife queen princess lady grandmother niece maid mrs ms miss".split()
+)
+MANY_AS_ONE = frozenset("team company police crowd family council government army group band class".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Filler:
+    """What fills a role: a pronoun's kind, or a noun and the pronouns that could stand for it."""
+
+    word: str
+    kinds: frozenset[str]
+    pronoun: bool = False
+    place: int | None = None
+    """Which word of its sentence it is, where a parser knows that one word has a part in several clauses."""
+
+    def may_be(self, other: Filler) -> bool:
+        """Whether two fillers may be the same person or thing."""
+        if self.pronoun or other.pronoun:
+            return bool(self.kinds & other.kinds)
+        return self.word == other.word
+
+
+def pronoun(word: str) -> Filler:
+    """A pronoun as a filler, whatever its case."""
+    return Filler(PRONOUNS[word], frozenset({PRONOUNS[word]}), pronoun=True)
+
+
+def noun(token: WordToken) -> Filler:
+    """A noun with the pronouns that could stand for it."""
+    word = token.word
+    gender = gender_of(word.title()) if token.capital else None
+    if gender is not None:
+        kinds = {"female": {"she"}, "male": {"he"}, "either": {"he", "she"}}[gender]
+    elif word in MEN or word in WOMEN:
+        kinds = {"he"} if word in MEN else {"she"}
+    elif word in MANY_AS_ONE:
+        kinds = {"it", "they"}
+    else:
+        kinds = {"they"} if is_plural(word) else {"it", "he", "she"}
+    return Filler(word, frozenset(kinds))
+
 
 FindFiller = Callable[[WordToken, str], Filler | None]
 """What fills a slot of a word."""
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """A sentence whose roles are clear: the label, and where in it the two clauses stand."""
+class Evidence:
+    """One sentence that speaks for the agent or the patient, and the queries that found it."""
 
     label: str
-    spans: tuple[tuple[int, int], tuple[int, int]]
+    context: str
+    query: str
+    text: str
+    set: str = ""
+    source: str | None = None
+    spans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """2 for more than one word of either clause, else 1."""
+        return 2 if " " in self.context or " " in self.query else 1
 
 
-def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFiller | None = None) -> Resolved | str:
-    """Whether a sentence is evidence for the agent or for the patient, or why for neither.
+@dataclass(frozen=True, slots=True)
+class HuntDecision:
+    """The summed weights for either role, and the role chosen; None for an abstention.
+
+    >>> decide([]).role, HuntDecision(1, 1).role, HuntDecision(2, 1).role
+    (None, 'patient', 'agent')
+    """
+
+    agent: int
+    patient: int
+
+    @property
+    def role(self) -> str | None:
+        """Agent, patient, or None."""
+        if not self.agent and not self.patient:
+            return None
+        return AGENT if self.agent > self.patient else PATIENT
+
+
+def decide(evidence: Iterable[Evidence]) -> HuntDecision:
+    """Weigh the evidence."""
+    weights = {AGENT: 0, PATIENT: 0}
+    for sentence in evidence:
+        weights[sentence.label] += sentence.weight
+    return HuntDecision(weights[AGENT], weights[PATIENT])
+
+
+def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFiller | None = None) -> Evidence | str:
+    """A sentence as evidence for the agent or for the patient, or why it is for neither.
 
     `parsed` says what fills a slot of a word, where a parser does; otherwise the grammar here does.
     """
@@ -76,7 +162,8 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFil
             )
             if found in (AGENT, PATIENT):
                 spans = [(tokens[start].start, tokens[end - 1].end) for _, start, end in (context, query)]
-                return Resolved(found, (spans[0], spans[1]))
+                said = pair.context.said, pair.query.said
+                return Evidence(found, *said, text, pair.set, spans=(spans[0], spans[1]))
             why = found
     return why
 

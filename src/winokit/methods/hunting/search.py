@@ -76,3 +76,14 @@ class Corpus(Protocol):
 def any_of(texts: Sequence[str]) -> AnyOf:
     """One of some phrases, each named once, in order."""
     return AnyOf(tuple(Phrase(text) for text in dict.fromkeys(texts)))
+
+
+def open_corpus(place: str) -> Corpus:
+    """The corpus at a place: an index's file, or the address of an OpenSearch or Elasticsearch index."""
+    if place.startswith(("http://", "https://")):
+        from winokit.methods.hunting.opensearch import OpenSearch
+
+        return OpenSearch(place)
+    from winokit.methods.hunting.index import SentenceIndex
+
+    return SentenceIndex(place)

@@ -27,7 +27,6 @@ from winokit.methods.hunting.dependencies import (
     stretch,
 )
 from winokit.methods.hunting.dependencies import subject as subject_of
-from winokit.methods.hunting.fillers import Filler, noun, pronoun
 from winokit.methods.hunting.reading import (
     POSSESSOR,
     SUBJECT,
@@ -37,7 +36,7 @@ from winokit.methods.hunting.reading import (
     as_predicate,
     read,
 )
-from winokit.methods.hunting.roles import FindFiller
+from winokit.methods.hunting.roles import Filler, FindFiller, noun, pronoun
 from winokit.problem import Problem
 from winokit.text.clauses import is_content, take_apart
 from winokit.text.grammar import AUXILIARIES, CONNECTIVES, CONTRAST, FUNCTION, PRONOUNS, WordToken

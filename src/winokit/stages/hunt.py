@@ -1,0 +1,261 @@
+"""`winokit hunt`: an index of any text, why the hunter decides a problem as it does, and association."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from winokit.data.formats import write
+from winokit.data.loading import DATA_HELP, As, Data, Labels, Lenient, load, load_one
+from winokit.errors import BadInput
+from winokit.methods.hunting import hunter
+from winokit.methods.hunting.association import Association, compare_with_labels, with_associations
+from winokit.methods.hunting.building import BuiltIndex, build_index
+from winokit.methods.hunting.corpus import CorpusLayout
+from winokit.methods.hunting.queries import DEFAULT_SETS, load_synonyms
+from winokit.methods.hunting.roles import AGENT, PATIENT
+from winokit.methods.hunting.search import Corpus, open_corpus
+from winokit.problem import Dataset, Problem
+from winokit.progress import Progress, tell
+from winokit.settings import Help, verb
+
+MARK = ("»", "«")
+"""What stands around the words that were found, where there are no colours."""
+Index = Annotated[
+    str | Path | Corpus, Help("An index, or the address of an OpenSearch index.", metavar="INDEX", typed=str)
+]
+
+
+@verb
+def index(
+    corpus: Annotated[
+        Sequence[str | Path],
+        Help(
+            "Files of text or .jsonl, also .gz, .xz, .bz2 or .zst, or folders of them.",
+            metavar="CORPUS",
+            typed=list[Path],
+        ),
+    ],
+    *,
+    out: Annotated[str | Path, Help("The index to make or to add to.", metavar="INDEX", typed=Path)],
+    lines: Annotated[bool, Help("Every line is a document, not a paragraph.")] = False,
+    field: Annotated[str, Help("Where .jsonl has the text.", metavar="NAME")] = "text",
+    encoding: Annotated[str, Help("Of the text.", metavar="NAME")] = "utf-8",
+    workers: Annotated[
+        int | None, Help("Processes that split sentences. Default: one less than processors.", least=0)
+    ] = None,
+    progress: Progress | None = None,
+) -> BuiltIndex:
+    """Make an index of a corpus, or add to one.
+
+    Files that are in it already are passed over, and a run that was stopped goes on where it was.
+    """
+    layout = CorpusLayout("lines" if lines else "paragraphs", field, encoding)
+    built = build_index(corpus, out, layout=layout, workers=workers, progress=progress)
+    tell(built.notes)
+    return built
+
+
+def index_lines(built: BuiltIndex) -> Iterator[str]:
+    """What an index holds now, and what became of the files."""
+    yield f"{built.sentences:,} sentences of {built.files:,} files in {built.out} ({built.bytes / 1e6:,.1f} MB)"
+    fates = {"added": built.added, "read again": built.replaced, "known before": built.unchanged}
+    yield f"files: {', '.join(f'{len(names):,} {fate}' for fate, names in fates.items() if names)}"
+
+
+@verb
+def hunt(
+    index: Index,
+    data: Annotated[Data | None, Help(DATA_HELP, metavar="DATA", typed=str | None)] = None,
+    *,
+    row: Annotated[int, Help("Which problem of DATA, counted from 1.", least=1)] = 1,
+    text: Annotated[str | None, Help("A text of your own, with _ for the blank.", metavar="TEXT")] = None,
+    candidate: Annotated[Sequence[str], Help("A candidate for it; repeatable.", metavar="NAME")] = (),
+    pronoun: Annotated[str | None, Help("What stood in the blank (his, it).", metavar="WORD")] = None,
+    set_: Annotated[
+        Sequence[str],
+        Help("whole, heads, synonyms or without; repeatable. Default: the first three.", metavar="NAME", shown=False),
+    ] = DEFAULT_SETS,
+    synonyms: Annotated[str | None, Help("A file of synonyms, one set a line; 'off' for none.", metavar="FILE")] = None,
+    parser: Annotated[
+        str, Help("auto (spaCy where it is installed with an English model), rules or spacy.", metavar="NAME")
+    ] = "auto",
+    examples: Annotated[int, Help("How many sentences to show for either side.", least=0)] = 5,
+) -> hunter.Hunt:
+    """Show why the hunter decides as it does: its reading, queries, evidence and decision for one problem."""
+    if (data is None) == (text is None):
+        raise BadInput("one problem expected: DATA and --row, or --text and --candidate twice")
+    if text is not None and row != 1:
+        raise BadInput("--row: a row of DATA, and the problem asked about is that of --text")
+    for name, given in {"candidate": candidate, "pronoun": pronoun}.items():
+        if data is not None and given:
+            raise BadInput(f"--{name}: an option of --text; problems of DATA have their own")
+    if text is not None:
+        problem = Problem.from_text(text, candidate, pronoun=pronoun)
+    elif data is not None:
+        dataset = data if isinstance(data, Dataset) else load(data, groups=False)
+        if row > len(dataset):
+            raise BadInput(f"{data}: row {row} asked for, where there are {len(dataset):,}")
+        problem = dataset[row - 1]
+    model = hunter.Hunter(_opened(index), sets=set_, synonyms=load_synonyms(synonyms), parser=parser)
+    return replace(model.hunt(problem), examples=examples)
+
+
+def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
+    """The hunt for one problem, line by line; what was found is green, or marked where there are no colours."""
+    problem, reading = hunt.problem, hunt.reading
+    yield f"\x1b[1m{problem.text}\x1b[0m"
+    yield f"  parser   {hunt.parser}"
+    if reading is not None:
+        head = reading.context.head
+        yield f"  agent    {problem.candidates[reading.agent]}: {_part(reading.agent_slot)} '{head}'"
+        yield f"  patient  {problem.candidates[reading.patient]}: {_part(reading.patient_slot)} '{head}'"
+        yield f"  blank    {_part(reading.blank_slot)} '{reading.query.head}' in '{reading.query.text}'"
+        yield "queries"
+        for pair, number in hunt.queries:
+            yield f"  {pair.set:9} {number:5,} found  {pair}"
+        yield from _evidence_lines(hunt, AGENT, problem.candidates[reading.agent])
+        yield from _evidence_lines(hunt, PATIENT, problem.candidates[reading.patient])
+    if hunt.passed_over:
+        whys = Counter(why for _, why in hunt.passed_over).most_common()
+        yield f"passed over: {', '.join(f'{count:,} × {why}' for why, count in whys)}"
+    chosen = f"no answer: {hunt.why}" if hunt.choice is None else problem.candidates[hunt.choice]
+    yield f"decision: {chosen}" + ("" if problem.right is None else f" (right: {problem.right})")
+
+
+def _part(slot: str) -> str:
+    """A slot in words.
+
+    >>> _part("subject"), _part("into")
+    ('subject of', "after 'into' of")
+    """
+    return f"{slot} of" if slot in ("subject", "object", "possessor") else f"after '{slot}' of"
+
+
+def _evidence_lines(hunt: hunter.Hunt, role: str, name: str) -> Iterator[str]:
+    speaking = [evidence for evidence in hunt.evidence if evidence.label == role]
+    weight = sum(evidence.weight for evidence in speaking)
+    yield f"for {name}: {len(speaking):,} {'sentence' if len(speaking) == 1 else 'sentences'}, weight {weight:,}"
+    mark = ("\x1b[32m", "\x1b[0m") if sys.stdout.isatty() else MARK
+    for evidence in sorted(speaking, key=lambda evidence: -evidence.weight)[: hunt.examples]:
+        source = f"  ({evidence.source})" if evidence.source else ""
+        yield f"  {evidence.weight}  {highlighted(evidence.text, evidence.spans, mark)}{source}"
+
+
+def highlighted(text: str, spans: tuple[tuple[int, int], ...], mark: tuple[str, str] = MARK) -> str:
+    """A sentence with marks around what was found in it.
+
+    >>> highlighted("I could not lift it.", ((2, 16),))
+    'I »could not lift« it.'
+    """
+    parts, at = [], 0
+    for start, end in sorted(spans):
+        parts += [text[at:start], mark[0], text[start:end], mark[1]]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def hunt_json(hunt: hunter.Hunt) -> dict[str, Any]:
+    """The hunt for one problem as JSON-ready values."""
+    return {
+        "text": hunt.problem.text,
+        "candidates": list(hunt.problem.candidates),
+        "answer": hunt.problem.answer,
+        "parser": hunt.parser,
+        "reading": None if hunt.reading is None else asdict(hunt.reading),
+        "queries": [{"set": pair.set, "query": str(pair), "found": number} for pair, number in hunt.queries],
+        "evidence": [asdict(evidence) | {"weight": evidence.weight} for evidence in hunt.evidence],
+        "passed_over": [{"text": hit.text, "why": why} for hit, why in hunt.passed_over],
+        "agent": hunt.decision.agent,
+        "patient": hunt.decision.patient,
+        "choice": hunt.choice,
+        "why": hunt.why,
+    }
+
+
+@dataclass(frozen=True)
+class AssociatedDataset:
+    """A dataset with an estimate on every problem, and what the estimates rest on."""
+
+    dataset: Dataset
+    associations: list[Association]
+    corpus: Corpus
+    known: dict[str, Any]
+    """How the estimates compare with people's labels; empty where there are none."""
+    out: str | Path | None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reading the dataset had to say."""
+        return self.dataset.notes
+
+
+@verb
+def associate(
+    index: Index,
+    data: Data,
+    *,
+    out: Annotated[
+        str | Path | None, Help("Write DATA with the estimates as labels, for `winokit audit`.", typed=Path | None)
+    ] = None,
+    as_: As = None,
+    labels: Labels = (),
+    lenient: Lenient = False,
+    progress: Progress | None = None,
+) -> AssociatedDataset:
+    """Estimate which problems are associative, from how often words meet in a corpus.
+
+    Where people's labels are known they stay, and the estimate is compared with them.
+    """
+    for source in (str(source) for source in (index, data, *labels) if isinstance(source, str | Path)):
+        names = (source, source.partition(":")[2])  # FORMAT:file too
+        if out is not None and Path(out).resolve() in {Path(name).resolve() for name in names if name}:
+            raise BadInput(f"{out}: is read from, and would be lost; choose another --out")
+    dataset = load_one(data, as_=as_, labels=labels, lenient=lenient)
+    corpus = _opened(index)
+    labelled, associations = with_associations(dataset, corpus, progress)
+    if out is not None:
+        write(labelled, out)
+    return AssociatedDataset(labelled, associations, corpus, compare_with_labels(dataset, associations), out)
+
+
+def associate_json(result: AssociatedDataset) -> dict[str, Any]:
+    """What was counted, and the estimate for each problem."""
+    return {
+        "dataset": result.dataset.card.name,
+        "corpus": result.corpus.name,
+        "sentences": result.corpus.sentences,
+        "problems": len(result.dataset),
+        "with_words": sum(association.why is None for association in result.associations),
+        "associative": sum(association.associative for association in result.associations),
+        "out": None if result.out is None else str(result.out),
+        **result.known,
+        "rows": [
+            {"id": p.id, "difference": a.difference, "associative": a.associative, "why": a.why}
+            for p, a in zip(result.dataset, result.associations, strict=True)
+        ],
+    }
+
+
+def associate_lines(result: AssociatedDataset) -> Iterator[str]:
+    """The same for a person."""
+    counts = associate_json(result)
+    yield (
+        "{associative:,} of {problems:,} problems are associative by {corpus} ({sentences:,} sentences); "
+        "{with_words:,} have words to go by"
+    ).format(**counts)
+    if result.known:
+        low, high = counts["auc_interval"]
+        yield f"against {counts['labelled']:,} labels: AUC {counts['auc']:.3f} [{low:.3f}, {high:.3f}]"
+        if counts["auc_with_words"] is not None:
+            yield f"where there are words to go by: AUC {counts['auc_with_words']:.3f}"
+    if result.out is not None:
+        yield f"written to {result.out}"
+
+
+def _opened(index: str | Path | Corpus) -> Corpus:
+    return open_corpus(str(index)) if isinstance(index, str | Path) else index
