@@ -1,1 +1,0 @@
-"""How the tables came to be what they are, one step a file, run whenever a study is opened."""
