@@ -24,9 +24,8 @@ from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Dataset
 from winokit.results import rows_to_json
 from winokit.stages.curve.nested import nested
-from winokit.stages.transfer.plan import TrainingArm, TransferPlan
-from winokit.stages.transfer.run import Transfer, transfer
-from winokit.stages.transfer.selection import TransferTarget
+from winokit.stages.transfer.run import Transfer, train_arms
+from winokit.stages.transfer.selection import TrainingArm, TransferPlan, TransferTarget
 
 PAPER = TrainSettings("mc-sent?style=winogrande", learning_rate=1e-5, epochs=8, batch_size=16)
 """The authors' setting for RoBERTa-large; for BERT-large 8 problems a batch."""
@@ -70,7 +69,7 @@ def moved(options: Options, spec: str, settings: TrainSettings) -> Transfer:
     ]
     tests = [TransferTarget(name, options.load(file, kind)) for name, (file, kind) in TESTS.items()]
     out = options.out / short(spec).replace(":", "-") / f"seed-{settings.seed}"
-    return transfer(arms, tests, out, TransferPlan(spec, (settings,)), drop_overlap=True)
+    return train_arms(arms, tests, out, TransferPlan(spec, (settings,)), drop_overlap=True)
 
 
 def local_contexts(options: Options, spec: str, settings: TrainSettings) -> dict[str, Any]:

@@ -2,26 +2,24 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-from winokit.cli import training_options
-from winokit.cli import transfer as verb
+from winokit.cli.main import app
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
+from winokit.stages.transfer.run import transfer
+from winokit.stages.transfer.selection import NamedData, TrainingArm
 
-app = typer.Typer()
-app.command()(verb.transfer)
 QUICK = ("--steps", 2, "--batch-size", 8, "--learning-rate", "1e-3")
 
 
 def run(*arguments):
     """What the command printed; what the library refuses is raised."""
-    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    found = CliRunner().invoke(app, ["transfer", *(str(argument) for argument in arguments)])
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     return found
@@ -97,7 +95,16 @@ def _placed(argument, parts):
     return f"{name}{equals}{parts.get(head, head)}{arrow}{tail}"
 
 
+def test_a_notebook_gives_datasets_and_arms_of_its_own(bert, parts, tmp_path):
+    one, two, target = (load(parts[name]) for name in ("one", "two", "target"))
+    arms = [one, TrainingArm("first, then second", (one, two))]
+    found = transfer(train=arms, test=[NamedData("T", target)], model=bert, steps=2, out=tmp_path / "out")
+    assert [(cell.arm, cell.test) for cell in found.cells] == [("one", "T"), ("first, then second", "T")]
+    assert found.page == tmp_path / "out" / "report" / "index.html"
+    assert found.page.exists()
+
+
 def test_without_torch_the_extra_is_named(parts, monkeypatch):
-    monkeypatch.setattr(training_options, "find_spec", lambda name: None)
+    monkeypatch.setattr("winokit.methods.training.settings.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"winokit transfer needs .* pip install 'winokit\[train\]'"):
         run("--train", parts["one"], "--test", parts["two"])

@@ -17,7 +17,7 @@ from winokit.stages.curve.fit import CurveLevel, CurveSeries, PointScore, reach_
 from winokit.stages.search import verdict as search_verdict
 from winokit.stages.train import verdict as train_verdict
 from winokit.stages.transfer import verdict as transfer_verdict
-from winokit.stages.transfer.cells import TransferCell
+from winokit.stages.transfer.run import TransferCell
 
 TABLES = {
     "train": train_verdict.TRAIN,

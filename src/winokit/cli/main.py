@@ -112,7 +112,7 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         "Train on more and more, several times over, and fit the line: single and group accuracy with intervals.",
     ),
     "transfer": (
-        "winokit.cli.transfer:transfer",
+        Verb("winokit.stages.transfer.run:transfer", "winokit.stages.transfer.table", "transfer"),
         "Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.",
     ),
     "release": (

@@ -10,10 +10,16 @@ from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_b
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.stages.transfer.page import write_transfer_page
-from winokit.stages.transfer.plan import TrainingArm, TransferPlan, grid_of
-from winokit.stages.transfer.run import transfer
-from winokit.stages.transfer.selection import NamedData, TransferTarget, with_choices
-from winokit.stages.transfer.tables import markdown, tables_of
+from winokit.stages.transfer.run import train_arms
+from winokit.stages.transfer.selection import (
+    NamedData,
+    TrainingArm,
+    TransferPlan,
+    TransferTarget,
+    grid_of,
+    with_choices,
+)
+from winokit.stages.transfer.table import markdown, tables_of
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
 TRAINED_ON_IT = "trained on what overlaps 20 of its 20 problems: 20 same, 0 near, 0 twin"
@@ -52,7 +58,7 @@ def made(bert, planted, parts, tmp_path_factory):
     grid = grid_of(QUICK, learning_rate=(1e-9, 3e-3))
     folder = tmp_path_factory.mktemp("transfer")
     asked = with_choices([target], own={}, pool=[choice])
-    found = transfer(arms, asked, folder, TransferPlan(bert, grid), drop_overlap=True)
+    found = train_arms(arms, asked, folder, TransferPlan(bert, grid), drop_overlap=True)
     found.save(folder)
     return found, folder
 
@@ -107,7 +113,7 @@ def test_a_transfer_that_is_done_is_not_done_again(made, bert, parts):
     found, folder = made
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("curve.json")}
     asked = with_choices([parts[0]], own={}, pool=[parts[1]])
-    again = transfer(found.arms, asked, folder, TransferPlan(bert, _grid(found)), drop_overlap=True)
+    again = train_arms(found.arms, asked, folder, TransferPlan(bert, _grid(found)), drop_overlap=True)
     assert again.metrics == found.metrics
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
@@ -119,12 +125,12 @@ def _grid(found):
 def test_tables_have_the_shape_of_the_papers(made):
     found, _ = made
     five, groups, six = tables_of(found)
-    assert [line.heads for line in five.lines] == [("planted",), ("choice",), ("both>planted",)]
+    assert [heads for heads, _ in five.lines] == [("planted",), ("choice",), ("both>planted",)]
     assert five.columns == groups.columns == ("target",)
-    assert five.lines[1].cells[0].foot == "a"
+    assert five.lines[1][1][0].foot == "a"
     assert five.feet == (f"a choice on target: would be chosen on choice, and was {TRAINED_ON_IT}.",)
     assert six.columns == ("female", "male", "neutral", "ΔF", "ΔM")
-    assert [line.heads for line in six.lines[:3]] == [("planted", "all"), ("", "no"), ("", "yes")]
+    assert [heads for heads, _ in six.lines[:3]] == [("planted", "all"), ("", "no"), ("", "yes")]
     text = markdown([five, six])
     assert "| trained on | target |" in text
     assert "| choice | – (a) |" in text
@@ -142,7 +148,7 @@ def test_the_page_has_tables_and_escapes_names(made, tmp_path):
 def test_weights_can_be_chosen_too_and_each_choice_has_its_own_run(bert, planted, unseen, tmp_path):
     easy, odd = named("easy", unseen[:20]), named("odd", turned(unseen[20:]))
     tests = [TransferTarget("one", easy.data, odd), TransferTarget("other", odd.data, easy)]
-    found = transfer(
+    found = train_arms(
         [TrainingArm("planted", (planted,))],
         tests,
         tmp_path,
@@ -161,7 +167,7 @@ def test_weights_can_be_chosen_too_and_each_choice_has_its_own_run(bert, planted
 
 def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unseen, tmp_path):
     tests = with_choices([named("unseen", unseen)], own={})
-    found = transfer([TrainingArm("planted", (planted,))], tests, tmp_path, TransferPlan(bert, (QUICK,)))
+    found = train_arms([TrainingArm("planted", (planted,))], tests, tmp_path, TransferPlan(bert, (QUICK,)))
     assert found.cell("planted", "unseen").row("accuracy").details["chosen_on"] is None
     for plan, said in (
         (
@@ -171,7 +177,7 @@ def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unse
         (TransferPlan(bert, (replace(QUICK, keep="best"),)), "weights to choose from and nothing to choose on"),
     ):
         with pytest.raises(BadInput, match=said):
-            transfer([TrainingArm("planted", (planted,))], tests, tmp_path, plan)
+            train_arms([TrainingArm("planted", (planted,))], tests, tmp_path, plan)
 
 
 def test_choosing_on_what_is_tested_is_refused(unseen, planted):
@@ -244,8 +250,8 @@ def test_training_problems_of_a_test_set_are_left_out_where_asked(bert, planted,
     tests = with_choices([named("unseen", unseen)], own={})
     refused = "mixed on unseen: trained on what overlaps 4 of its 40 problems: 4 same, 0 near, 0 twin"
     with pytest.raises(BadInput, match=refused):
-        transfer([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", TransferPlan(bert, (QUICK,)))
-    found = transfer(
+        train_arms([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", TransferPlan(bert, (QUICK,)))
+    found = train_arms(
         [TrainingArm("mixed", (mixed,))], tests, tmp_path / "b", TransferPlan(bert, (QUICK,)), drop_overlap=True
     )
     assert found.cell("mixed", "unseen").row("accuracy") is not None
@@ -261,7 +267,7 @@ def test_an_arm_that_is_a_test_set_keeps_its_problems_and_is_not_tested_on_it(pl
 
 def test_hidden_answers_are_predicted_and_not_scored(bert, planted, unseen, tmp_path):
     hidden = named("hidden", [problem.replace(answer=None) for problem in unseen])
-    found = transfer(
+    found = train_arms(
         [TrainingArm("planted", (planted,))], with_choices([hidden], own={}), tmp_path, TransferPlan(bert, (QUICK,))
     )
     assert found.cell("planted", "hidden").why == "its answers are hidden; predictions are in the run's folder"
@@ -277,7 +283,7 @@ def test_names_must_tell_arms_and_sets_apart(bert, planted, unseen, tmp_path):
         ([arm], [TransferTarget("t", unseen, named("t", planted[:4]))], "two sets named t"),
     ):
         with pytest.raises(BadInput, match=said):
-            transfer(arms, some, tmp_path, TransferPlan(bert, (QUICK,)))
+            train_arms(arms, some, tmp_path, TransferPlan(bert, (QUICK,)))
 
 
 def of_gender(data, choices):

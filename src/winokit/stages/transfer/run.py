@@ -13,30 +13,63 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import winokit
+from winokit.data.loading import As, Lenient, load_one
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.methods.formalizations.base import Formalization
+from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.overlap import said
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.finetune import RESULTS, TrainOutcome, finetune
+from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, Trainable, TrainSettings, need_training
 from winokit.problem import Dataset
-from winokit.results import Metric, rows_to_json
-from winokit.stages.transfer.cells import TransferCell, cell_of, choice_of
-from winokit.stages.transfer.plan import TrainingArm, TransferPlan, check_plan, held_sets, why_not
-from winokit.stages.transfer.selection import NamedData, TransferTarget
+from winokit.progress import Progress, part, tell
+from winokit.results import Detail, Metric, rows_to_json
+from winokit.settings import Help, Without, verb
+from winokit.stages.transfer.page import write_transfer_page
+from winokit.stages.transfer.selection import (
+    NamedData,
+    TrainingArm,
+    TransferPlan,
+    TransferTarget,
+    check_plan,
+    grid_of,
+    held_sets,
+    why_not,
+    with_choices,
+)
 
-RUNS = "runs"
+if TYPE_CHECKING:
+    from winokit.methods.training.finetune import TrainOutcome
+
+PAPERS = "papers"
 ARROW = ">"
-FINE = 1000
-"""Parts of a part that progress is told in."""
-Told = Callable[[int, int], None]
+SUBSETS = {"accuracy": "all", "groups": "complete"}
+"""The subsets of an audit's rows."""
+
+
+@dataclass(frozen=True)
+class TransferCell:
+    """One arm on one test set: rows, or why there are none."""
+
+    arm: str
+    test: str
+    rows: tuple[Metric, ...] = ()
+    why: str | None = None
+    chosen: int | None = None
+    """The number of the setting that was chosen."""
+    folder: str | None = None
+    """Where its run is."""
+
+    def row(self, metric: str, subset: str = "all", protocol: str = "accuracy") -> Metric | None:
+        """The row of that name."""
+        named = (protocol, subset, metric)
+        return next((row for row in self.rows if (row.protocol, row.subset, row.metric) == named), None)
 
 
 @dataclass(frozen=True)
@@ -49,6 +82,8 @@ class Transfer:
     cells: tuple[TransferCell, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    page: Path | None = None
+    """Where its page was written."""
 
     def cell(self, arm: str, test: str) -> TransferCell:
         """The cell of an arm and a test set."""
@@ -59,22 +94,120 @@ class Transfer:
         """The rows of results.json."""
         return [row for cell in self.cells for row in cell.rows]
 
-    def save(self, folder: Path) -> None:
-        """Write results.json."""
+    def to_json(self) -> dict[str, Any]:
+        """What results.json says, but for the notes."""
         left_out = [{"arm": cell.arm, "test": cell.test, "why": cell.why} for cell in self.cells if cell.why]
-        told = {"run": self.run, "metrics": rows_to_json(self.metrics), "left_out": left_out}
-        told |= {"warnings": self.warnings, "notes": self.notes}
-        write_whole(folder / RESULTS, (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode())
+        metrics = rows_to_json(self.metrics)
+        return {"run": self.run, "metrics": metrics, "left_out": left_out, "warnings": self.warnings}
+
+    def save(self, folder: Path) -> Transfer:
+        """Write results.json, tables.md and the page, and return the transfer with the place of that."""
+        saved = json.dumps(self.to_json() | {"notes": self.notes}, indent=1, ensure_ascii=False)
+        write_whole(folder / "results.json", f"{saved}\n".encode())
+        return replace(self, page=write_transfer_page(self, folder / "report"))
 
 
+@verb
 def transfer(
+    *,
+    train: Annotated[
+        Sequence[str | Dataset | TrainingArm],
+        Help(
+            "An arm: DATA, NAME=DATA, DATA+DATA for both together, DATA>DATA for one after the other; repeatable.",
+            "DATA",
+        ),
+    ],
+    test: Annotated[Sequence[str | Dataset | NamedData], Help("DATA or NAME=DATA; repeatable.", "DATA")],
+    choose: Annotated[
+        Sequence[str],
+        Help(
+            "Choose on this: DATA for every test set, TEST=DATA for one of them, or papers: by the papers' rules, "
+            "among these and the test sets. Repeatable. Default: nothing is chosen.",
+            "DATA",
+        ),
+    ] = (),
+    model: Trainable = "builtin",
+    out: Annotated[str | Path, Help("The folder to write.", typed=Path)] = Path("runs/transfer"),
+    learning_rate: Annotated[Sequence[float], Help("Repeatable: one is chosen. Default: 1e-5.")] = (),
+    epochs: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 8.", least=1)] = (),
+    batch_size: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 16.", least=1)] = (),
+    seed: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 0.")] = (),
+    keep: Annotated[Keep, Help("The last weights of each run, or the best where it is chosen.")] = "last",
+    settings: Annotated[
+        TrainSettings, Without("learning_rate", "epochs", "batch_size", "seed", "keep")
+    ] = TrainSettings(),
+    device: Device = None,
+    drop_overlap: DropOverlap = False,
+    save: Save = False,
+    as_: As = None,
+    lenient: Lenient = False,
+    progress: Progress | None = None,
+) -> Transfer:
+    """Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.
+
+    Choosing on what is tested, or on what overlaps it, is refused. The same command goes on where it was
+    interrupted.
+    """
+    need_training("transfer")
+    grid = grid_of(
+        replace(settings, keep=keep),
+        learning_rate=learning_rate or (settings.learning_rate,),
+        epochs=epochs or (settings.epochs,),
+        batch_size=batch_size or (settings.batch_size,),
+        seed=seed or (settings.seed,),
+    )
+
+    tests = [_set(one, as_, lenient) for one in test]
+    choices = [_named(choice) for choice in choose]
+    targets = with_choices(
+        tests,
+        own={name: _set(data, as_, lenient) for name, data in choices if name},
+        pool=[_set(data, as_, lenient) for name, data in choices if not name and data != PAPERS],
+        by_rule=PAPERS in choose,
+        drop_overlap=drop_overlap,
+    )
+    arms, plan = [_arm(one, as_, lenient) for one in train], TransferPlan(model, grid, device, save)
+    found = train_arms(arms, targets, Path(out), plan, drop_overlap=drop_overlap, progress=progress)
+    tell(found.notes)
+    return found.save(Path(out))
+
+
+def _set(given: str | Dataset | NamedData, as_: str | None, lenient: bool) -> NamedData:
+    if isinstance(given, NamedData):
+        return given
+    name, data = _named(given) if isinstance(given, str) else ("", given)
+    loaded = load_one(data, as_=as_, lenient=lenient)
+    return NamedData(name or loaded.card.name, loaded)
+
+
+def _arm(given: str | Dataset | TrainingArm, as_: str | None, lenient: bool) -> TrainingArm:
+    if isinstance(given, TrainingArm):
+        return given
+    name, data = _named(given) if isinstance(given, str) else ("", given)
+    whole = isinstance(data, Dataset) or Path(data).exists()
+    parts = [data] if whole else [stage.strip() for stage in str(data).split(ARROW)]
+    if "" in parts:
+        raise BadInput(f"--train {given}: DATA{ARROW}DATA expected, the first trained on first")
+    stages = tuple(load_one(stage, as_=as_, lenient=lenient) for stage in parts)
+    return TrainingArm(name or ARROW.join(stage.card.name for stage in stages), stages)
+
+
+def _named(text: str) -> tuple[str, str]:
+    """NAME=DATA apart; a file whose name has an equals sign is DATA alone."""
+    name, equals, data = text.partition("=")
+    if not equals or Path(text).exists() or "/" in name:
+        return "", text
+    return name.strip(), data.strip()
+
+
+def train_arms(
     arms: Sequence[TrainingArm],
     tests: Sequence[TransferTarget],
     out: Path,
-    plan: TransferPlan | None = None,
+    plan: TransferPlan = TransferPlan(),
     *,
     drop_overlap: bool = False,
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> Transfer:
     """Train every arm with every setting, choose for each test set where it says, and test.
 
@@ -82,118 +215,122 @@ def transfer(
     half of an arm or more: then the arm was meant to train on them, and its cell stays empty and says so. Without it
     any overlap is refused.
     """
-    plan = plan or TransferPlan()
     check_plan(arms, tests, plan)
     cards = {test.name: test.data.card.name for test in tests}
     tests = [_under_own_name(test) for test in tests]
-    sets = held_sets(tests)
     if drop_overlap:
-        arms = [arm.without([one.data for one in sets]) for arm in arms]
+        held = [one.data for one in held_sets(tests)]
+        arms = [arm.without(held) for arm in arms]
     else:
         for arm, test in product(arms, tests):
             if (why := why_not(arm, test)) is not None:
                 raise BadInput(f"{arm.name} on {test.name}: {why} (--drop-overlap leaves them out, or the cell empty)")
     notes = [note for arm in arms for stage in arm.stages for note in stage.notes]
-    notes += [
-        f"{test.chosen_on.name}: left out: {said(test.dropped)}" for test in tests if test.chosen_on and test.dropped
-    ]
-    runs = iter(_parts_of(progress, len(arms) * len(plan.grid)))
+    notes += [f"{one.chosen_on.name}: left out: {said(one.dropped)}" for one in tests if one.chosen_on and one.dropped]
     cells: list[TransferCell] = []
     warnings: list[str] = []
-    for arm in arms:
-        found = [TransferCell(arm.name, test.name, why=why_not(arm, test)) for test in tests]
-        wanted = [test for test, cell in zip(tests, found, strict=True) if cell.why is None]
+    for at, arm in enumerate(arms):
+        reasons = {test.name: why_not(arm, test) for test in tests}
+        wanted = [test for test in tests if reasons[test.name] is None]
         outcomes: list[dict[str, TrainOutcome]] = []
         for number, settings in enumerate(plan.grid, 1):
-            folder = out / RUNS / _file_name(arm.name) / f"setting-{number}"
-            own, part = replace(plan, grid=(settings,)), next(runs)
-            outcomes.append(_trained(arm, wanted, folder, own, part) if wanted else {})
-        for number, outcome in ((at, one) for at, some in enumerate(outcomes, 1) for one in some.values()):
-            notes += [note for note in outcome.notes if note not in notes]
-            told = [f"{arm.name}, setting {number}: {warning}" for warning in outcome.warnings]
-            warnings += [warning for warning in told if warning not in warnings]
-        cells += [
-            cell if cell.why else _chosen(arm, test, outcomes, plan) for test, cell in zip(tests, found, strict=True)
-        ]
-    run = _told(arms, tests, cards, plan)
+            folder = out / "runs" / _file_name(arm.name) / f"setting-{number}"
+            told = part(progress, at * len(plan.grid) + number - 1, 1, len(arms) * len(plan.grid))
+            outcomes.append(_trained(arm, wanted, folder, replace(plan, grid=(settings,)), told) if wanted else {})
+            for outcome in outcomes[-1].values():
+                notes += [note for note in outcome.notes if note not in notes]
+                signs = [f"{arm.name}, setting {number}: {warning}" for warning in outcome.warnings]
+                warnings += [sign for sign in signs if sign not in warnings]
+        for test in tests:
+            if (why := reasons[test.name]) is None:
+                runs = [some[test.name] for some in outcomes]
+                cells.append(_cell(arm.name, test, runs, f"{plan.model} trained on {arm.name}"))
+            else:
+                cells.append(TransferCell(arm.name, test.name, why=why))
+    run = _run(arms, tests, cards, plan)
     return Transfer(run, tuple(arms), tuple(tests), tuple(cells), tuple(notes), tuple(warnings))
 
 
 def _under_own_name(test: TransferTarget) -> TransferTarget:
     """The same with datasets that are called what their columns are, so that no two have one name."""
-    chosen_on = None if test.chosen_on is None else replace(test.chosen_on, data=_called(test.chosen_on))
-    return replace(test, data=_called(test), chosen_on=chosen_on)
-
-
-def _called(one: NamedData | TransferTarget) -> Dataset:
-    return Dataset(one.data, replace(one.data.card, name=one.name), one.data.notes)
+    chosen_on = None if test.chosen_on is None else replace(test.chosen_on, data=test.chosen_on.called)
+    return replace(test, data=test.called, chosen_on=chosen_on)
 
 
 def _trained(
-    arm: TrainingArm, tests: Sequence[TransferTarget], folder: Path, plan: TransferPlan, progress: Told | None
+    arm: TrainingArm, tests: Sequence[TransferTarget], folder: Path, plan: TransferPlan, progress: Progress | None
 ) -> dict[str, TrainOutcome]:
     """The outcome for each test set's name: one run for all of them, or one for each set that is chosen on."""
+    from winokit.methods.training.finetune import finetune
+
     (settings,) = plan.grid
-    model, shared = plan.model, list(_by_dev(tests, plan))
-    calls = iter(_parts_of(progress, len(arm.stages) - 1 + len(shared)))
-    for number, stage in enumerate(arm.stages[:-1], 1):
-        place = folder / f"stage-{number}"
-        finetune(
-            TrainingData(stage), place, model, replace(settings, keep="last"), device=plan.device, progress=next(calls)
-        )
-        model = f"hf:{place}"
-    last = arm.stages[-1]
-    place = folder / f"stage-{len(arm.stages)}" if len(arm.stages) > 1 else folder
-    found: dict[str, TrainOutcome] = {}
-    for dev, some in shared:
-        held = [one.data for one in held_sets(some) if dev is None or one.name != dev.name]
-        data = TrainingData(last, None if dev is None else dev.data, tuple(held))
-        own = place if dev is None else place / f"chosen-on-{_file_name(dev.name)}"
-        outcome = finetune(data, own, model, settings, device=plan.device, save=plan.save, progress=next(calls))
-        found |= {test.name: outcome for test in some}
-    return found
+    shared: dict[str, list[TransferTarget]] = {}
+    for test in tests:
+        shared.setdefault(test.chosen_on.name if plan.chooses_weights and test.chosen_on else "", []).append(test)
+    *earlier, last = arm.stages
+    places = [folder / f"stage-{number}" for number in range(1, len(arm.stages) + 1)] if earlier else [folder]
+    model, parts = plan.model, len(earlier) + len(shared)
+    for at, stage in enumerate(earlier):
+        own, told = replace(settings, keep="last"), part(progress, at, 1, parts)
+        finetune(TrainingData(stage), places[at], model, own, device=plan.device, progress=told)
+        model = f"hf:{places[at]}"
+    outcomes: dict[str, TrainOutcome] = {}
+    for at, (name, some) in enumerate(shared.items(), len(earlier)):
+        dev = some[0].chosen_on.data if name and some[0].chosen_on else None
+        held = tuple(one.data for one in held_sets(some) if one.name != name)
+        place = places[-1] / f"chosen-on-{_file_name(name)}" if name else places[-1]
+        data, told = TrainingData(last, dev, held), part(progress, at, 1, parts)
+        outcome = finetune(data, place, model, settings, device=plan.device, save=plan.save, progress=told)
+        outcomes |= {test.name: outcome for test in some}
+    return outcomes
 
 
-def _by_dev(
-    tests: Sequence[TransferTarget], plan: TransferPlan
-) -> Iterator[tuple[NamedData | None, list[TransferTarget]]]:
-    """Test sets that share a run, with its dev set where weights are chosen on one."""
-    if not plan.chooses_weights:
-        yield None, list(tests)
-        return
-    devs = {test.chosen_on.name: test.chosen_on for test in tests if test.chosen_on is not None}
-    for name, dev in devs.items():
-        yield dev, [test for test in tests if test.chosen_on is not None and test.chosen_on.name == name]
+def _cell(arm: str, test: TransferTarget, runs: Sequence[TrainOutcome], model: str) -> TransferCell:
+    """The cell of the setting that does best where it is chosen, the first of several alike, as an audit's rows.
 
+    Beside them stands what every setting had where it was chosen: accuracy, undecided problems counted 1/candidates.
+    """
+    from winokit.methods.formalizations.base import Formalization
 
-def _chosen(
-    arm: TrainingArm, test: TransferTarget, outcomes: Sequence[dict[str, TrainOutcome]], plan: TransferPlan
-) -> TransferCell:
-    """The cell of the setting that does best where it is chosen; the first of several alike."""
-    runs = [some[test.name] for some in outcomes]
-    marks = None if test.chosen_on is None else [choice_of(run, test.chosen_on) for run in runs]
-    best = 0 if marks is None else max(range(len(runs)), key=lambda at: marks[at])
-    chosen_on = None if test.chosen_on is None else test.chosen_on.name
-    about = {"arm": arm.name, "chosen_on": chosen_on, "setting": best + 1}
-    return cell_of(test, runs[best], f"{plan.model} trained on {arm.name}", about, marks)
-
-
-def _parts_of(progress: Told | None, parts: int) -> list[Told | None]:
-    """A teller for each of several equal parts, which tells the whole how far it is."""
-    return [None if progress is None else _part_of(progress, before, parts) for before in range(parts)]
-
-
-def _part_of(progress: Told, before: int, whole: int) -> Told:
-    return lambda done, total: progress(FINE * before + FINE * done // max(1, total), FINE * whole)
+    chosen_on, marks = None if test.chosen_on is None else test.chosen_on.data, []
+    name = None if chosen_on is None else chosen_on.card.name
+    for run in runs if name is not None else ():
+        values = {row.metric: row.value for row in run.metrics if row.dataset == name}
+        marks.append(values.get("expected_accuracy", values["accuracy"]))
+    best = marks.index(max(marks)) if marks else 0
+    about: Mapping[str, Detail] = {"arm": arm, "chosen_on": name, "setting": best + 1}
+    outcome = runs[best]
+    own = outcome.on(test.data.card.name)
+    if not own:
+        why = "its answers are hidden; predictions are in the run's folder"
+        return TransferCell(arm, test.name, (), why, best + 1, str(outcome.folder))
+    rows = [replace(row, model=model, subset=SUBSETS[row.protocol], details={**row.details, **about}) for row in own]
+    first = rows[0]
+    if has_gender(test.data):
+        path = outcome.folder / "predictions" / f"{own[0].subset}.jsonl"
+        choices = [json.loads(line)["prediction"] for line in path.read_text("utf-8").splitlines()]
+        head = RowHead(first.dataset, first.model, first.scoring, first.formalization, about)
+        note = None if Formalization.parse(first.scoring).definition.reads_pronoun else BLIND
+        columns = MetricColumns(test.data, choices, clusters_by_id(test.data))
+        answered = [row for row, problem in enumerate(test.data) if problem.answer is not None]
+        rows += gender_rows(head, columns.take(answered), note)
+    if chosen_on is not None:
+        named = replace(first, dataset=chosen_on.card.name, protocol="choice", metric="accuracy")
+        each = replace(named, n=len(chosen_on), low=None, high=None)
+        rows += [replace(each, subset=f"setting-{at}", value=mark) for at, mark in enumerate(marks, 1)]
+    return TransferCell(arm, test.name, tuple(rows), None, best + 1, str(outcome.folder))
 
 
 def _file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name.replace(ARROW, " then "))
 
 
-def _told(
+def _run(
     arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], cards: dict[str, str], plan: TransferPlan
 ) -> dict[str, Any]:
+    """What would be needed to do it again."""
+    from winokit.methods.formalizations.base import Formalization
+
     return {
         "winokit": winokit.__version__,
         "model": plan.model,

@@ -1,4 +1,4 @@
-"""What is chosen on what: the papers' rules, and what they forbid.
+"""What is trained on, chosen on and tested on: the papers' rules, and what they forbid.
 
 Sakaguchi et al. (2019) choose hyper-parameters for WSC on PDP and the other way round, for DPR and COPA on their
 training sets, and for Winogender, which has a test set alone, on WinoGrande's dev set. Never on the evaluated set, nor
@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
 
 from winokit.errors import BadInput
-from winokit.methods.training.data import apart
+from winokit.methods.overlap import overlap
+from winokit.methods.training.data import TrainingData, apart
+from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Dataset
 
 RULES: tuple[tuple[str, str, str], ...] = (
@@ -36,16 +40,76 @@ class NamedData:
     name: str
     data: Dataset
 
+    @property
+    def called(self) -> Dataset:
+        """The dataset called what its column is, so that no two have one name."""
+        return Dataset(self.data, replace(self.data.card, name=self.name), self.data.notes)
+
 
 @dataclass(frozen=True)
-class TransferTarget:
+class TransferTarget(NamedData):
     """A test set and what is chosen on for it; None for nothing."""
 
-    name: str
-    data: Dataset
     chosen_on: NamedData | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     """How many problems were left out of what is chosen on, by kind of overlap with the test set."""
+
+
+@dataclass(frozen=True)
+class TrainingArm:
+    """A row of the tables: what is trained on, one set after the other."""
+
+    name: str
+    stages: tuple[Dataset, ...]
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """As of `TrainingData`: by what was dropped for what, how many problems by kind of overlap."""
+
+    @property
+    def problems(self) -> Dataset:
+        """Everything that is trained on."""
+        return Dataset([problem for stage in self.stages for problem in stage])
+
+    def without(self, held: Sequence[Dataset]) -> TrainingArm:
+        """The same without problems that overlap held-out sets.
+
+        A set that overlaps half of a stage or more is let be: the arm was meant to train on it, and is not tested
+        on it.
+        """
+        stages, dropped = [], dict(self.dropped)
+        for stage in self.stages:
+            kept = stage
+            for dataset in held:
+                if len(overlap(stage, dataset).given) < len(stage) / 2:
+                    kept, counts = apart(kept, dataset, "train on", True)
+                    if counts:
+                        dropped[f"{stage.card.name} for {dataset.card.name}"] = counts
+            stages.append(kept)
+        return replace(self, stages=tuple(stages), dropped=dropped)
+
+
+@dataclass(frozen=True)
+class TransferPlan:
+    """How arms are trained: the model, the settings to choose from, and what is kept."""
+
+    model: str = "builtin"
+    grid: tuple[TrainSettings, ...] = (TrainSettings(keep="last"),)
+    device: str | None = None
+    save: bool = False
+
+    @property
+    def chooses_weights(self) -> bool:
+        """Whether the weights of a run are chosen too."""
+        return self.grid[0].keep == "best"
+
+
+def grid_of(settings: TrainSettings, **choices: Sequence[Any]) -> tuple[TrainSettings, ...]:
+    """Every combination of the choices, each in place of what `settings` has.
+
+    >>> [one.learning_rate for one in grid_of(TrainSettings(), learning_rate=(1e-5, 3e-5), epochs=(3,))]
+    [1e-05, 3e-05]
+    """
+    each = (dict(zip(choices, some, strict=True)) for some in product(*choices.values()))
+    return tuple(dict.fromkeys(replace(settings, **some) for some in each))
 
 
 def with_choices(
@@ -71,11 +135,11 @@ def with_choices(
         if name not in {test.name for test in tests}:
             raise BadInput(f"--choose {name}=…: no test set of that name; known: {', '.join(t.name for t in tests)}")
     if len(pool) > 1 and not by_rule:
-        told = ", ".join(one.name for one in pool)
+        names = ", ".join(one.name for one in pool)
         raise BadInput(
-            f"several sets to choose on ({told}): say which test set each is for, TEST=DATA, or add --choose papers"
+            f"several sets to choose on ({names}): say which test set each is for, TEST=DATA, or add --choose papers"
         )
-    found = []
+    targets = []
     for test in tests:
         dropped: Mapping[str, int] = {}
         chosen_on = own.get(test.name)
@@ -84,26 +148,59 @@ def with_choices(
         elif chosen_on is None and pool:
             chosen_on = pool[0]
         if chosen_on is not None:
-            chosen_on, dropped = _choice(chosen_on, test, drop_overlap)
-        found.append(TransferTarget(test.name, test.data, chosen_on, dropped))
-    return tuple(found)
+            hidden = sum(problem.answer is None for problem in chosen_on.data)
+            if hidden:
+                whole = f"{hidden:,} of {len(chosen_on.data):,} problems"
+                raise BadInput(f"{chosen_on.name}: {whole} have no answer to choose on")
+            kept, dropped = apart(chosen_on.data, test.data, "choose on", drop_overlap)
+            if dropped:
+                chosen_on = NamedData(f"{chosen_on.name} without {test.name}", kept)
+        targets.append(TransferTarget(test.name, test.data, chosen_on, dropped))
+    return tuple(targets)
 
 
 def _by_rule(test: NamedData, known: Sequence[NamedData]) -> NamedData:
     card = test.data.card.name.casefold()
-    for pattern, wanted, told in RULES:
+    for pattern, wanted, what in RULES:
         if re.fullmatch(pattern, card):
             for one in known:
                 if re.fullmatch(wanted, one.data.card.name.casefold()):
                     return one
-            raise BadInput(f"{test.name}: the papers choose on {told}: give it with --choose DATA, or {test.name}=DATA")
+            raise BadInput(f"{test.name}: the papers choose on {what}: give it with --choose DATA, or {test.name}=DATA")
     raise BadInput(f"{test.name}: the papers have no rule for {test.data.card.name}; say --choose {test.name}=DATA")
 
 
-def _choice(chosen_on: NamedData, test: NamedData, drop_overlap: bool) -> tuple[NamedData, Mapping[str, int]]:
-    """What is chosen on for a test set, apart from it, and what was left out; choosing on what is tested is refused."""
-    hidden = sum(problem.answer is None for problem in chosen_on.data)
-    if hidden:
-        raise BadInput(f"{chosen_on.name}: {hidden:,} of {len(chosen_on.data):,} problems have no answer to choose on")
-    kept, counts = apart(chosen_on.data, test.data, "choose on", drop_overlap)
-    return (NamedData(f"{chosen_on.name} without {test.name}", kept) if counts else chosen_on), counts
+def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], plan: TransferPlan) -> None:
+    """Refuse what cannot be trained, chosen or told apart."""
+    for what, names in (("arms", [arm.name for arm in arms]), ("test sets", [test.name for test in tests])):
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise BadInput(f"two {what} named {', '.join(sorted(twice))}: NAME=DATA tells them apart")
+        if not names:
+            raise BadInput(f"no {what}: --train DATA and --test DATA, one or more of each")
+    for arm in arms:
+        for stage in arm.stages:
+            TrainingData(stage).checked()
+    idle = [test.name for test in tests if test.chosen_on is None]
+    if idle and (len(plan.grid) > 1 or plan.chooses_weights):
+        what = f"{len(plan.grid)} settings" if len(plan.grid) > 1 else "weights"
+        raise BadInput(f"{what} to choose from and nothing to choose on for {', '.join(idle)}: --choose DATA")
+
+
+def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
+    """Test sets and what is chosen on, each once; two with one name are refused."""
+    held: dict[str, NamedData] = {}
+    for one in (one for test in tests for one in (test, test.chosen_on) if one is not None):
+        if held.setdefault(one.name, one).data.content_hash != one.data.content_hash:
+            raise BadInput(f"two sets named {one.name}: NAME=DATA tells them apart")
+    return list(held.values())
+
+
+def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
+    """Why an arm is not tested on a set; None where it is."""
+    for held in held_sets([test]):
+        found = overlap(arm.problems, held.data)
+        if found.held:
+            trained = f"trained on what overlaps {len(found.held):,} of its {len(held.data):,} problems: {found.said}"
+            return trained if held is test else f"would be chosen on {held.name}, and was {trained}"
+    return None

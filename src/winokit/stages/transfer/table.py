@@ -1,29 +1,161 @@
-"""The tables of a transfer for the terminal."""
+"""WinoGrande's Tables 5 and 6 from a transfer: arms by test sets, and Winogender's gotchas and gaps by arm.
+
+Sakaguchi et al. (2019) put what others report into the same tables; here the columns are what was run.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any
 
-from winokit.stages.transfer.tables import ShownCell, TransferTable, said
+from winokit.drawing.tables import dim, table
+from winokit.drawing.wording import NOTHING, percent, say, say_interval
+from winokit.results import AT, Metric, stands
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+    from rich.table import Table
+    from rich.text import Text
+
+    from winokit.stages.transfer.run import Transfer, TransferCell
+
+SINGLE, GROUPS = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete", "groups")
+"""Metric, subset and protocol of the rows in Table 5."""
+GOTCHA = (("no", "not_gotcha"), ("yes", "gotcha"))
 
 
-def terminal_table(table: TransferTable) -> RichTable:
-    """A table; dim where chance would do as well."""
-    from rich.table import Table as RichTable
+def lines(found: Transfer) -> Iterator[str | Table]:
+    """What a person reads: the tables, grey where chance would do as well, with their feet, and where the page is."""
+    for one in tables_of(found):
+        rows: list[list[str | Text]] = []
+        for heads, cells in one.lines:
+            rows.append([*heads, *(dim(said(cell), cell.at_chance) for cell in cells)])
+        yield table([*one.heads, *one.columns], rows, left=len(one.heads), title=one.title)
+        yield from (*one.feet, "")
+    yield from (f"! {warning}" for warning in found.warnings)
+    if found.page is not None:
+        yield f"{found.page.parents[1] / 'tables.md'}, results.json; page: {found.page}"
 
-    made = RichTable(box=None, pad_edge=False, header_style="bold", title=table.title, title_justify="left")
-    for head in table.heads:
-        made.add_column(head, no_wrap=True)
-    for column in table.columns:
-        made.add_column(column, justify="right", overflow="fold")
-    for line in table.lines:
-        made.add_row(*line.heads, *(_said(cell) for cell in line.cells))
-    return made
+
+def as_json(found: Transfer) -> dict[str, Any]:
+    """What scripts read."""
+    where = {} if found.page is None else {"out": str(found.page.parents[1]), "report": str(found.page)}
+    return found.to_json() | where
 
 
-def _said(cell: ShownCell) -> str:
-    text = said(cell).replace("[", r"\[")
-    return f"[dim]{text}[/dim]" if cell.at_chance else text
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """A number as a table shows it, with its interval, and a footnote where there is none."""
+
+    text: str
+    interval: str = ""
+    exact: float | None = None
+    at_chance: bool = False
+    foot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TransferTable:
+    """A table with what its columns are and what must be said below."""
+
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[str, ...]
+    under: tuple[str, ...]
+    """Of each column what stands below its name."""
+    lines: tuple[tuple[tuple[str, ...], tuple[ShownCell, ...]], ...]
+    """Of each row the headings at its left, then numbers."""
+    feet: tuple[str, ...] = ()
+
+
+def tables_of(found: Transfer) -> list[TransferTable]:
+    """Table 5 by accuracy, the same by group accuracy where there are groups, and Table 6 where there is gender."""
+    tables = [_table_5(found, "Accuracy", SINGLE)]
+    if any(cell.row(*GROUPS) for cell in found.cells):
+        tables.append(_table_5(found, "Whole groups right", GROUPS))
+    for test in found.tests:
+        cells = [found.cell(arm.name, test.name) for arm in found.arms]
+        gendered = [cell for cell in cells if cell.row("accuracy", "female", "gender")]
+        if gendered:
+            tables.append(_table_6(test.name, gendered))
+    return tables
+
+
+def _table_5(found: Transfer, title: str, named: tuple[str, str, str]) -> TransferTable:
+    feet: dict[str, str] = {}
+    columns: dict[str, str] = {}
+    for test in found.tests:
+        rows = [row for cell in found.cells if cell.test == test.name and (row := cell.row(*named))]
+        size = f"n = {rows[0].n:,}, guessing {percent(rows[0].chance)}" if rows else ""
+        choice = "nothing chosen" if test.chosen_on is None else f"chosen on {test.chosen_on.name}"
+        if rows or named == SINGLE:
+            columns[test.name] = ", ".join(filter(None, (size, choice if named == SINGLE else "")))
+    lines = []
+    for arm in found.arms:
+        shown = []
+        for name in columns:
+            cell = found.cell(arm.name, name)
+            row = cell.row(*named)
+            if row is None and cell.why is not None:
+                mark = feet.setdefault(f"{arm.name} on {name}: {cell.why}.", _mark(len(feet)))
+                shown.append(ShownCell(NOTHING, foot=mark))
+            else:
+                shown.append(_shown(row))
+        lines.append(((arm.name,), tuple(shown)))
+    below = tuple(f"{mark} {text}" for text, mark in feet.items())
+    return TransferTable(title, ("trained on",), tuple(columns), tuple(columns.values()), tuple(lines), below)
+
+
+def _table_6(test: str, cells: Sequence[TransferCell]) -> TransferTable:
+    lines = []
+    for cell in cells:
+        plain = [_shown(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
+        gaps = [_shown(cell.row("delta", gender, "gender")) for gender in ("female", "male")]
+        lines.append(((cell.arm, "all"), (*plain, *gaps)))
+        for said, flag in GOTCHA:
+            rows = [cell.row("accuracy", f"{gender}.{flag}", "gender") for gender in ("female", "male")]
+            if any(rows):
+                lines.append((("", said), (*map(_shown, rows), *[ShownCell("")] * 3)))
+    row = cells[0].row("accuracy", "female", "gender")
+    feet = (
+        "Gotcha: the occupation's statistics point away from the answer. ΔF and ΔM: accuracy where they do not, minus "
+        "accuracy where they do, in points; nought is best.",
+        *([f"{row.note[0].upper()}{row.note[1:]}."] if row is not None and row.note else []),
+    )
+    columns = ("female", "male", "neutral", "ΔF", "ΔM")
+    return TransferTable(f"Gender, on {test}", ("trained on", "gotcha"), columns, ("",) * 5, tuple(lines), feet)
+
+
+def _shown(row: Metric | None) -> ShownCell:
+    if row is None:
+        return ShownCell(NOTHING)
+    return ShownCell(say(row), say_interval(row), row.value, stands(row) == AT)
+
+
+def _mark(number: int) -> str:
+    """Letters for footnotes: a, b, … z, aa, ab …"""
+    return (_mark(number // 26 - 1) if number >= 26 else "") + ascii_lowercase[number % 26]
+
+
+def said(cell: ShownCell) -> str:
+    """A cell as plain text."""
+    return f"{cell.text} {cell.interval}".strip() + (f" ({cell.foot})" if cell.foot else "")
+
+
+def markdown(tables: Sequence[TransferTable]) -> str:
+    """The tables for a paper's draft or a README."""
+    blocks = []
+    for one in tables:
+        heads = [*one.heads, *one.columns]
+        lines = [f"## {one.title}", "", _bar(heads), _bar(["---"] * len(one.heads) + ["---:"] * len(one.columns))]
+        if any(one.under):
+            lines.append(_bar([*[""] * len(one.heads), *one.under]))
+        lines += [_bar([*heads, *map(said, cells)]) for heads, cells in one.lines]
+        lines += ["", *(f"{foot}  " for foot in one.feet)]
+        blocks.append("\n".join(lines).rstrip())
+    return "\n\n".join(blocks) + "\n"
+
+
+def _bar(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

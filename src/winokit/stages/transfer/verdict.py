@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import TYPE_CHECKING
 
 from winokit.drawing.decision import BAD, GOOD, PLAIN, DecisionTable, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.standings import MIXED, SEVERAL, standing, together
 from winokit.drawing.wording import join, percent, plural, points
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.transfer.run import Transfer
+
+if TYPE_CHECKING:
+    from winokit.stages.transfer.run import Transfer
 
 CELLS, GROUPS, GAP, SIGNS = "cells", "groups", "gap", "signs"
 CLEAR, UNCLEAR, UNMEASURED = "clear", "unclear", "unmeasured"
