@@ -32,7 +32,7 @@ from winokit.results import ABOVE, AT, BELOW, Metric
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.sheet import ORIGINAL, AuditSheet
 from winokit.stages.audit.verdict import verdict
-from winokit.stages.compare.page import comparison_sentences
+from winokit.stages.compare.page import comparison_sentences, paired
 
 SIZES = (20, 60, 200, 428, 1267)
 TIMES = 400
@@ -260,7 +260,7 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
             ("A", "B", "accuracy"): compare(first, second, study.group),
             ("A", "B", "group_accuracy"): compare(*whole, np.arange(len(whole[0]))),
         }
-        said = " ".join(comparison_sentences(tests))
+        said = " ".join(comparison_sentences(paired(tests)))
         ahead = "A is ahead" in said
         behind = "B is ahead" in said
         bold += behind or (ahead and better == 0)

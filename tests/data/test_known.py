@@ -11,7 +11,7 @@ from winokit.data.known import identify
 from winokit.data.loading import load
 from winokit.data.runs import Run
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.audit.page import report_of
+from winokit.stages.audit.page import AuditPage
 
 PERTURBED = ("original", "tense", "number", "gender", "voice", "rel_1", "adverb", "syn")
 BIASES = [f"{side}_stereotyped_type{kind}" for side in ("pro", "anti") for kind in (1, 2)]
@@ -70,7 +70,7 @@ def test_own_sentences_in_a_file_of_a_known_name_are_not_the_known_set(tmp_path)
         path.write_text(rows(OWN))
         card = load(path).card
         assert card == Card("my/dev" if folder == "my" else f"{tmp_path.name}/winogrande/dev")
-    page = report_of(Run({}, [], [], Dataset(OWN, Card("winogrande/dev", "WinoGrande"))))
+    page = AuditPage(Run({}, [], [], Dataset(OWN, Card("winogrande/dev", "WinoGrande"))))
     assert page.published == ()
 
 
@@ -88,9 +88,9 @@ def test_a_part_of_a_known_set_is_called_that_and_has_no_published_results(real_
     assert part.card.name == "winogrande/dev, 20 of 1,267"
     assert part.card.title == "20 of 1,267 problems of WinoGrande"
     assert (part.card.licence, part.card.human_accuracy) == ("CC BY", None)
-    assert report_of(Run({}, [], [], part)).published == ()
+    assert AuditPage(Run({}, [], [], part)).published == ()
     assert dev[100:120].card == part.card
-    assert report_of(Run({}, [], [], dev)).published != ()
+    assert AuditPage(Run({}, [], [], dev)).published != ()
     large = load(real_file("winogrande/train_xl.jsonl"), groups=False)
     assert identify(large.problems[20_000:21_000]).card(1000).name == "winogrande/train_xl, 1,000 of 40,398"
 
@@ -103,7 +103,7 @@ def test_neither_order_nor_spelling_of_spaces_makes_another_set(real_file):
         assert identify(same).how == "whole"
     pdp = load(real_file("pdp/PDPChallenge2016.xml"), as_="binary")
     assert identify(pdp.problems).how == "whole"
-    assert report_of(Run({}, [], [], pdp)).published != ()
+    assert AuditPage(Run({}, [], [], pdp)).published != ()
 
 
 def test_other_answers_and_repeats_make_a_variant(real_file):
@@ -113,7 +113,7 @@ def test_other_answers_and_repeats_make_a_variant(real_file):
     twice = Dataset([*dev, *dev])
     assert identify(twice.problems).card(len(twice)).name == "winogrande/dev, with repeats"
     for changed in (Dataset(turned, dev.card), Dataset(twice, dev.card)):
-        assert report_of(Run({}, [], [], changed)).published == ()
+        assert AuditPage(Run({}, [], [], changed)).published == ()
 
 
 def test_where_only_some_problems_are_known_a_note_says_how_many(real_file, tmp_path):

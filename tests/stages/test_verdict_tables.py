@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip("torch")
-from winokit.drawing.decision import BAD, GOOD, PLAIN
-from winokit.drawing.standings import MIXED, SEVERAL, standing, together
+from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, standing, together
 from winokit.methods.metrics.curve import LogFit
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.curve import verdict as curve_verdict

@@ -7,9 +7,12 @@ enumerate the tables: every combination has a case, and no sentence claims what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+
+from winokit.drawing.wording import say
+from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
 
 GOOD, BAD, PLAIN = "good", "bad", "plain"
 """Whether a sentence speaks for the score, against it, or neither."""
@@ -18,6 +21,18 @@ SMALL = 0.05
 SURE = 0.03
 """The level of all tests of a verdict together: stricter than one in twenty, so that verdicts stay below that."""
 
+MIXED = "mixed"
+EACH = (ABOVE, AT, BELOW, UNKNOWN)
+"""All that one row may be."""
+SEVERAL = (ABOVE, MIXED, AT, BELOW, UNKNOWN)
+"""All that several may be together."""
+SAID = {
+    ABOVE: "above {level}",
+    AT: "not told from {level}",
+    BELOW: "below {level}",
+    UNKNOWN: "with no interval to judge it by",
+}
+TONES = {ABOVE: GOOD, AT: BAD, BELOW: BAD, UNKNOWN: PLAIN}
 State = Mapping[str, str]
 """From each fact to what was found of it."""
 
@@ -71,3 +86,42 @@ class DecisionTable:
         """Every combination of facts, for tests to enumerate."""
         for values in product(*self.facts.values()):
             yield dict(zip(self.facts, values, strict=True))
+
+
+def standing(row: Metric | None, among: int = 1) -> str:
+    """Where a row stands, as one of so many that share a verdict's level (Bonferroni); unknown where there is none."""
+    level = None if row is None else row.level
+    if row is None or level is None:
+        return UNKNOWN
+    p = row.details.get("p")
+    if p is None:
+        return stands(row)
+    return tested(row, float(p) * among, SURE)
+
+
+def together(places: Iterable[str]) -> str:
+    """Several as one: above where all are, mixed where some are, below where all are, and at (none above) else."""
+    known = set(places) - {UNKNOWN}
+    if not known:
+        return UNKNOWN
+    if ABOVE in known:
+        return ABOVE if known == {ABOVE} else MIXED
+    return BELOW if known == {BELOW} else AT
+
+
+def said(row: Metric, place: str, unit: str = "problems") -> str:
+    """A row with what it was computed on and where it stands, as part of a sentence."""
+    level = "the commonest answer" if FLOOR in row.details else "guessing"
+    where = SAID[place].format(level=f"{level} ({say_level(row)})")
+    return f"{say(row)} of {row.n:,} {unit}, {where}"
+
+
+def say_level(row: Metric) -> str:
+    """The level a row is held against, as a percentage."""
+    level = row.level
+    return "unknown" if level is None else f"{100 * level:.1f}"
+
+
+def point_of(fact: str, place: str, text: str) -> VerdictPoint:
+    """A finding that claims where something stands, in the tone of that."""
+    return VerdictPoint(text, TONES[place], {fact: place})

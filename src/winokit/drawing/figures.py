@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,15 @@ def shortened(name: str, longest: int = 32) -> str:
     if len(name) <= longest:
         return name
     return f"{name[: (longest - 1) // 2]}…{name[-(longest // 2) :]}"
+
+
+def forest_figures(forests: Mapping[str, Forest], names: Sequence[str]) -> dict[str, Figure]:
+    """A figure for each forest that has something in it, with the names of the scorers."""
+    return {
+        name: Figure([partial(draw_forest, forest=forest, names=names)], 7.5, forest_height(forest))
+        for name, forest in forests.items()
+        if forest.blocks
+    }
 
 
 def forest_height(forest: Forest) -> float:

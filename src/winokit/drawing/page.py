@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from winokit.drawing import wording
+from winokit.drawing import protocols, wording
 from winokit.files import write_whole
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def environment() -> Environment:
         "points": wording.points,
         "probability": wording.probability,
         "count": wording.count,
-        "value": lambda line: wording.SAY[line.kind](line.value),
+        "title": protocols.title,
+        "protocol": lambda row: protocols.about(row.protocol).title,
     }
     return made
 

@@ -32,6 +32,11 @@ class ForestMark:
     row: Metric
     stands: str
 
+    @property
+    def value(self) -> float:
+        """The row's."""
+        return self.row.value
+
 
 @dataclass(frozen=True, slots=True)
 class ForestLine:

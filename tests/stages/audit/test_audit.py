@@ -7,10 +7,10 @@ from winokit.data.runs import Run
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.metrics.gender import gotcha
 from winokit.methods.scoring.scorer import Prediction, write_predictions
-from winokit.methods.transforms.variants import make_variants
+from winokit.methods.transforms.variants import TRANSFORMS, make_variants, one_by_one
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem
-from winokit.stages.audit.protocols import PROTOCOLS
+from winokit.stages.audit.protocols import PROTOCOLS, protocol
 from winokit.stages.audit.run import audit
 
 
@@ -286,3 +286,27 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path):
 def test_every_protocol_has_a_name_of_the_contract():
     assert {"accuracy", "groups", "switching", "association", "artifacts", "special-word", "gender", "position", "luck",
             "dependence", "structure", "length", "stability", "strict"} <= set(PROTOCOLS)  # fmt: skip
+
+
+def test_a_protocol_is_scored_on_what_it_needs_and_on_nothing_else():
+    assert {row.variant for row in audit("open", RandomModel(), protocol="accuracy", limit=20).predictions} == {
+        "original"
+    }
+    asked = audit("open", RandomModel(), protocol="artifacts", limit=20)
+    assert {row.variant for row in asked.predictions} == {"original", "no-cands", "part-sent", "local-context"}
+    with pytest.raises(BadInput, match="--perturbed is of no use to accuracy"):
+        audit("open", RandomModel(), protocol="accuracy", perturbed=["open"])
+
+
+def test_another_package_adds_a_protocol_and_its_variant(monkeypatch, tmp_path):
+    @protocol("shouted")
+    def shouting(sheet):
+        yield from sheet.accuracy("shouting", "all", sheet.graded("shouted"))
+
+    monkeypatch.setitem(PROTOCOLS._things, "shouting", shouting)
+    shout = one_by_one(lambda problem: problem.replace(before=problem.before.upper()))
+    monkeypatch.setitem(TRANSFORMS._things, "shouted", shout)
+    run = audit("open", RandomModel(), protocol="shouting", out=tmp_path / "run", limit=20)
+    assert [(row.protocol, row.n) for row in run.metrics] == [("shouting", 20)]
+    assert "Shouting" in run.report.read_text("utf-8")
+    assert (tmp_path / "run" / "variants" / "shouted.jsonl").is_file()

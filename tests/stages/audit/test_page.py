@@ -12,7 +12,7 @@ from winokit.data.runs import Run
 from winokit.drawing.page import environment
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.audit.page import report_of, write_report
+from winokit.stages.audit.page import AuditPage, write_report
 
 FETCHING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data", "link": "href"}
 EMPTY = {"meta", "link", "img", "input", "br", "hr"}
@@ -72,7 +72,7 @@ def page(report: Path) -> Page:
 def rendered(run: Run) -> Page:
     """The page without its figures, which take most of the time."""
     return Page(
-        environment().get_template("stages/audit/page.html.j2").render(page=report_of(run), scripts=[], figures=())
+        environment().get_template("stages/audit/page.html.j2").render(page=AuditPage(run), scripts=[], figures=())
     )
 
 

@@ -16,7 +16,7 @@ from winokit.drawing.wording import kind, say, say_interval
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric, stands
-from winokit.stages.audit.page import figures_of, report_of
+from winokit.stages.audit.page import AuditPage
 from winokit.stages.audit.problems import problem_scripts
 from winokit.stages.audit.table import summary_table
 from winokit.stages.debias.plots import draw_chart
@@ -161,7 +161,7 @@ def test_an_interval_is_said_in_the_kind_of_its_value():
 
 
 def test_figures_are_pictures(run, tmp_path):
-    names = write_figures(figures_of(report_of(run)), tmp_path)
+    names = write_figures(AuditPage(run).figures, tmp_path)
     assert set(names) >= {"forest", "groups", "switching", "artifacts", "differences", "margins", "position"}
     for name in names:
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -195,7 +195,7 @@ def test_a_dot_at_the_end_of_an_axis_is_drawn_whole():
 def test_a_figure_keeps_names_as_they_are(tmp_path):
     row = replace(ROW, model="$x_1$ 模型")
     other = replace(ROW, model="plain")
-    write_figures({"forest": figures_of(report_of(run_of([], row, other)))["forest"]}, tmp_path)
+    write_figures({"forest": AuditPage(run_of([], row, other)).figures["forest"]}, tmp_path)
     assert "$x_1$ 模型" in (tmp_path / "forest.svg").read_text("utf-8")
 
 

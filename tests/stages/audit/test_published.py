@@ -9,8 +9,9 @@ import pytest
 
 from winokit.data.loading import load
 from winokit.data.runs import Run
+from winokit.drawing.plots import ForestMark
 from winokit.results import Metric
-from winokit.stages.audit.page import report_of
+from winokit.stages.audit.page import AuditPage
 from winokit.stages.audit.published import published
 
 PAPERS = Path(os.environ.get("WINOKIT_PAPERS") or Path(__file__).parents[4] / "shared" / "papers")
@@ -101,13 +102,13 @@ def test_ours_stands_among_theirs_by_value(real_file):
     ours = Metric(
         "winogrande/dev", "mine", "full", None, "groups", "complete", "group_accuracy", 0.56, 284, chance=0.25
     )
-    tables = {table.title: table for table in report_of(Run({}, [ours], [], dataset)).published}
+    tables = {table.title: table for table in AuditPage(Run({}, [ours], [], dataset)).published}
     lines = tables["Twins: whole groups right"].lines
     assert [line.value for line in lines] == sorted((line.value for line in lines), reverse=True)
-    assert [line.system for line in lines if line.ours] == ["mine"]
+    assert [line.row.model for line in lines if isinstance(line, ForestMark)] == ["mine"]
     assert tables["Twins: whole groups right"].chance == 0.25
 
 
 def test_protocols_that_were_not_run_are_not_compared(real_file):
     dataset = load(f"wsc273:{real_file('wsc/WSCollection.xml')}")
-    assert [table.title for table in report_of(Run({}, [], [], dataset)).published] == ["Accuracy: all problems"]
+    assert [table.title for table in AuditPage(Run({}, [], [], dataset)).published] == ["Accuracy: all problems"]

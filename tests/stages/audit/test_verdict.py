@@ -9,9 +9,8 @@ from winokit.drawing.decision import GOOD, DecisionTable
 from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.intervals import Interval
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.audit.findings import GENDER, WITHOUT, MetricRows
-from winokit.stages.audit.verdict import HEADLINE, headline_state, verdict
-from winokit.stages.compare.page import COMPARED, ScorerPair, comparison_of
+from winokit.stages.audit.verdict import GENDER, HEADLINE, WITHOUT, MetricRows, headline_state, verdict
+from winokit.stages.compare.page import COMPARED, ComparePage, ScorerPair
 
 SURE, UNSURE = 1e-9, 0.6
 
@@ -368,7 +367,7 @@ def pair_of(measure: str, where: str) -> dict[tuple[str, str, str], Comparison]:
 @pytest.mark.parametrize("state", list(COMPARED.states()), ids=lambda state: "-".join(state.values()))
 def test_of_two_scorers_only_that_is_said_which_their_tests_say(state):
     comparisons = {name: found for fact, where in state.items() for name, found in pair_of(fact, where).items()}
-    sentences = [plain(sentence) for sentence in comparison_of({}, comparisons).sentences]
+    sentences = [plain(sentence) for sentence in ComparePage({}, comparisons).sentences]
     if not comparisons:
         assert sentences == []
         return

@@ -4,7 +4,7 @@ import pytest
 
 from winokit.data.runs import Run
 from winokit.methods.metrics.compare import compare
-from winokit.stages.compare.page import comparison_of, paired, write_comparison
+from winokit.stages.compare.page import ComparePage, paired, write_comparison
 
 READER, GUESSER = "reader <1>", "random"
 TWINS = [name for name in range(60) for _ in (0, 1)]
@@ -53,7 +53,7 @@ def test_the_worse_first_run_is_not_called_ahead():
 def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path):
     path = write_comparison(runs, comparisons, tmp_path)
     html = path.read_text("utf-8")
-    page = comparison_of(runs, comparisons)
+    page = ComparePage(runs, comparisons)
     assert path == tmp_path / "index.html"
     (sentence,) = page.sentences
     assert sentence.startswith(
@@ -77,7 +77,7 @@ def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):
 
 
 def test_runs_of_several_scorers_have_a_column_each(run):
-    page = comparison_of({"both": run, "coin": alone(run, GUESSER)}, {})
+    page = ComparePage({"both": run, "coin": alone(run, GUESSER)}, {})
     assert [column.name for column in page.columns] == [f"both · {READER}", f"both · {GUESSER}", "coin"]
 
 

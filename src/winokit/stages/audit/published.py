@@ -14,6 +14,7 @@ from importlib.resources import files
 
 from winokit.drawing import protocols
 from winokit.drawing.protocols import Citation
+from winokit.drawing.wording import SAY, kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class PublishedFact:
     people: bool = False
     n: int | None = None
     note: str = ""
+
+    @property
+    def said(self) -> str:
+        """The value, in the metric's own kind."""
+        return SAY[kind(self.metric, 0.5)](self.value)
 
 
 def published(known_set: str) -> tuple[PublishedFact, ...]:

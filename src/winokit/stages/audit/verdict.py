@@ -1,22 +1,40 @@
 """What a score is worth: a headline from one decision table over all the rows it mentions, and the findings behind it.
 
 Facts come from tests, not from looking at intervals one by one. The headline speaks of two rows, all problems and whole
-groups, which share one level; the findings below it are a family of their own. Fewer than one verdict in twenty is then
-bolder than it should be (`benchmarks/verdicts.py` measures it).
+groups, which share one level; the findings below it, a sentence per protocol, are a family of their own. Fewer than one
+verdict in twenty is then bolder than it should be (`benchmarks/verdicts.py` measures it).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, DecisionTable, State, Verdict, VerdictCase
-from winokit.drawing.wording import percent, plural
-from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric
-from winokit.stages.audit.findings import FINDINGS, MetricRows, states
+from winokit.drawing.decision import (
+    BAD,
+    GOOD,
+    PLAIN,
+    SMALL,
+    SURE,
+    DecisionTable,
+    State,
+    Verdict,
+    VerdictCase,
+    VerdictPoint,
+    standing,
+)
+from winokit.drawing.wording import join, percent, plural, points, probability
+from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands
 
 NONE, SOME, ALL = "none", "some", "all"
 LARGE = "large"
 RARE = "small"
+WITHOUT = {
+    "no-cands": "the text without its candidates (no-cands)",
+    "part-sent": "the clause of the blank alone (part-sent)",
+    "local-context": "the words next to the blank (local-context)",
+}
+GENDER = {("female", "delta"): "ΔF", ("male", "delta"): "ΔM", ("all", "pro_minus_anti"): "pro − anti"}
 
 HEADLINE = DecisionTable(
     facts={
@@ -63,6 +81,39 @@ HEADLINE = DecisionTable(
 )
 
 
+class MetricRows:
+    """The rows of one scorer by protocol, subset and metric."""
+
+    def __init__(self, rows: Iterable[Metric]) -> None:
+        self.rows = list(rows)
+        self._by_name = {(row.protocol, row.subset, row.metric): row for row in reversed(self.rows)}
+
+    def find(self, protocol: str, subset: str, metric: str = "accuracy") -> Metric | None:
+        """The first row of that name."""
+        return self._by_name.get((protocol, subset, metric))
+
+    @cached_property
+    def tested(self) -> dict[str, Metric | None]:
+        """The rows of which a finding says where they stand, by the name of the fact: one family of tests."""
+        found = {f"artifacts {subset}": self.find("artifacts", subset) for subset in WITHOUT}
+        found |= {f"gender {subset} {metric}": self.find("gender", subset, metric) for subset, metric in GENDER}
+        return found | {
+            "alone": self.find("groups", "all", "single_minus_grouped"),
+            "consistency": self.find("switching", "switchable", "consistency"),
+            "association": self.find("association", "all", "associative_minus_others"),
+            "place": self.find("position", "all", "first_minus_second"),
+        }
+
+
+def _states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
+    """Where each row of a family of tests stands against chance, the level shared out among them (Bonferroni).
+
+    A step-down correction would find a little more, and spend the whole level on one row where the others are clear.
+    """
+    tests = sum(row is not None and row.details.get("p") is not None for row in rows.values())
+    return {fact: standing(row, tests) for fact, row in rows.items()}
+
+
 def verdict(metrics: Sequence[Metric]) -> Verdict:
     """The verdict on one scorer from its rows."""
     rows = MetricRows(metrics)
@@ -76,12 +127,12 @@ def headline_state(rows: MetricRows) -> dict[str, str]:
     """What is known of single problems, groups, luck and abstentions, and of every finding."""
     single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
     luck, silent = rows.find("luck", "all", "p_chance"), rows.find("accuracy", "all", "abstained")
-    found = states({"single": single, "group": group})
+    found = _states({"single": single, "group": group})
     # Of yes/no questions guessing is not the question: the commonest answer has more.
     asks = single is not None and FLOOR in single.details
     found["luck"] = UNKNOWN if luck is None or asks else RARE if luck.value < SURE / 2 else LARGE
     found["abstained"] = NONE if silent is None or not silent.value else ALL if silent.value >= 1 else SOME
-    return found | states(rows.tested)
+    return found | _states(rows.tested)
 
 
 def _headline(rows: MetricRows, state: State) -> str:
@@ -107,3 +158,198 @@ def _beside(row: Metric, what: str = "guessing") -> str:
     if row.level is None:
         return ""
     return f" ({'the commonest answer' if FLOOR in row.details else what}: {100 * row.level:.1f})"
+
+
+def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row, where = rows.find("accuracy", "all"), state["single"]
+    if row is None or row.level is None or row.low is None or row.high is None or where == UNKNOWN:
+        return None
+    if state["abstained"] == "all":
+        return None
+    level = f"{'the commonest answer' if FLOOR in row.details else 'chance'} is {percent(row.level)}"
+    between = f"the interval runs from {percent(row.low)} to {percent(row.high)}, {level}"
+    claims = {"single": where}
+    if (where, state["luck"]) in ((ABOVE, "large"), (AT, "small")):
+        return VerdictPoint(f"Problem by problem the score is borderline: {between}.", PLAIN, claims)
+    if where == ABOVE:
+        return VerdictPoint(f"Problem by problem the score is above chance: {between}.", GOOD, claims)
+    if where == BELOW:
+        turned = "Something turns right answers into wrong ones."
+        return VerdictPoint(f"Problem by problem the score is below chance: {between}. {turned}", BAD, claims)
+    more = "" if stands(row) == AT else "; a verdict asks for more, since its tests share a level of 3\u00a0%"
+    return VerdictPoint(f"Problem by problem the score is not told from guessing: {between}{more}.", BAD, claims)
+
+
+def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    once, best = rows.find("luck", "all", "p_chance"), rows.find("luck", "all", "p_best_of_10")
+    need, single = rows.find("luck", "all", "n_to_beat_chance"), rows.find("accuracy", "all")
+    if once is None:
+        return None
+    text = f"Guessing does as well with probability {probability(once.value)}"
+    if best is not None:
+        text += f", the best of ten guessers with {probability(best.value)}"
+    if need is not None and single is not None and need.value > single.n and state["single"] == AT:
+        text += f"; telling this score from chance would take about {plural(round(need.value), 'problem')}"
+    sure = state["single"] == ABOVE and (best or once).value < SMALL
+    tone = BAD if state["luck"] == "large" else GOOD if sure else PLAIN
+    return VerdictPoint(text + ".", tone, {"luck": state["luck"]})
+
+
+def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row, where = rows.find("groups", "complete", "group_accuracy"), state["group"]
+    if row is None:
+        return None
+    text = f"{percent(row.value)} of {plural(row.n, 'group')} are right as a whole"
+    grouped = rows.find("groups", "grouped")
+    independent = rows.find("dependence", "complete", "independent_group_accuracy")
+    if grouped is not None:
+        text += f", while {percent(grouped.value)} of the problems in them are"
+    if independent is not None and independent.n == row.n:
+        text += f"; were twins answered independently it would be {percent(independent.value)}"
+    claims = {"group": where}
+    if where == BELOW:
+        same = rows.find("dependence", "complete", "same_option")
+        same = same if same is not None and same.value > (same.chance or 0) else None  # else it explains nothing
+        answered = "these groups" if same is not None and same.n == row.n else "the pairs that are answered in full"
+        often = f": {percent(same.value)} of {answered} get one option throughout" if same is not None else ""
+        return VerdictPoint(f"{text}. That is below chance{often}.", BAD, claims)
+    if where == AT:
+        return VerdictPoint(f"{text}. That is not told from guessing ({percent(row.chance)}).", BAD, claims)
+    return VerdictPoint(text + ".", GOOD if where == ABOVE else PLAIN, claims)
+
+
+def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("groups", "all", "single_minus_grouped")
+    if row is None or state["alone"] != ABOVE:
+        return None
+    return VerdictPoint(
+        f"Problems without a twin are easier ({_sides(row, 'against', state)}): "
+        "they may be solved by something their twin would have exposed.",
+        BAD,
+        {"alone": ABOVE},
+    )
+
+
+def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    found = {subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN}
+    judged = {subset: row for subset, row in found.items() if row is not None}
+    if not judged:
+        return None
+    telling = [row for subset, row in judged.items() if state[f"artifacts {subset}"] == ABOVE]
+    claims = {f"artifacts {subset}": state[f"artifacts {subset}"] for subset in judged}
+    if telling:
+        names = join(
+            [f"{WITHOUT[row.subset]} reaches {percent(row.value)} (guessing: {percent(row.chance)})" for row in telling]
+        )
+        return VerdictPoint(f"The text need not make sense: {names}.", BAD, claims)
+    listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
+    if state["single"] != ABOVE:
+        return VerdictPoint(
+            f"Artifact baselines ({listed}) say little of a scorer that is not above chance itself.", PLAIN, claims
+        )
+    return VerdictPoint(f"No artifact baseline is shown to be above guessing: {listed}.", GOOD, claims)
+
+
+def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    same, where = rows.find("switching", "switchable", "consistency"), state["consistency"]
+    before, after = rows.find("switching", "switchable"), rows.find("switching", "switchable", "switched_accuracy")
+    if same is None:
+        return None
+    text = f"When candidates change places the answer follows in {percent(same.value)} of {plural(same.n, 'problem')}"
+    if before is not None and after is not None:
+        text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
+    claims = {"consistency": where}
+    if where == AT:
+        return VerdictPoint(f"{text}. That is not told from a coin.", BAD, claims)
+    if where == BELOW:
+        return VerdictPoint(f"{text}. A coin would follow more often.", BAD, claims)
+    return VerdictPoint(text + ".", PLAIN, claims)
+
+
+def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row, where = rows.find("association", "all", "associative_minus_others"), state["association"]
+    if row is None:
+        return None
+    text, claims = f"Associative problems and all others: {_sides(row, 'and', state)}", {"association": where}
+    if where == ABOVE:
+        return VerdictPoint(f"{text}. Word association carries part of the score.", BAD, claims)
+    if where == BELOW:
+        return VerdictPoint(f"{text}. Associative problems are harder for it.", PLAIN, claims)
+    return VerdictPoint(f"{text}; the two are not told apart." if where == AT else f"{text}.", PLAIN, claims)
+
+
+def _position_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("position", "all", "first_minus_second")
+    turned = rows.find("position", "all", "order_turned")
+    parts, claims = [], {}
+    if row is not None and state["place"] in (ABOVE, BELOW):
+        parts.append(f"whether the right candidate is offered first or second matters ({_sides(row, 'and', state)})")
+        claims["place"] = state["place"]
+    if turned is not None and turned.value:
+        parts.append(
+            f"in {percent(turned.value)} of problems the order in which candidates are offered turns the choice"
+        )
+    return VerdictPoint(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
+
+
+def _sides(row: Metric, word: str, state: State) -> str:
+    """The two shares of a difference, of what is answered."""
+    first, second = (row.details.get(side) for side in ("first", "second"))
+    if first is None or second is None:  # a run that was written before they were kept
+        return f"{points(row.value)} points apart"
+    among = "" if state["abstained"] == "none" else " of the answered"
+    return f"{percent(float(first))} {word} {percent(float(second))}{among}"
+
+
+def _strict_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("strict", "complete", "group_accuracy")
+    if row is None:
+        return None
+    return VerdictPoint(f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version that was asked.")
+
+
+def _gender_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    found = {name: rows.find("gender", *name) for name in GENDER}
+    known = {name: row for name, row in found.items() if row is not None}
+    if not known:
+        return None
+    where = {name: state[f"gender {' '.join(name)}"] for name in known}
+    listed = join([f"{GENDER[name]} {points(row.value)}" for name, row in known.items()])
+    notes = "; ".join(dict.fromkeys(row.note for row in known.values() if row.note))
+    clear = [GENDER[name] for name, state_of in where.items() if state_of in (ABOVE, BELOW)]
+    none = "" if UNKNOWN in where.values() else " None is told from nought."
+    rest = f" Told from nought: {join(clear)}." if clear else none
+    text = f"Gender differences, in points: {listed}" + (f" ({notes})." if notes else ".")
+    claims = {f"gender {' '.join(name)}": state_of for name, state_of in where.items()}
+    return VerdictPoint(text + rest, BAD if clear else PLAIN, claims)
+
+
+def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row, expected = rows.find("accuracy", "all", "abstained"), rows.find("accuracy", "all", "expected_accuracy")
+    if row is None or not row.value:
+        return None
+    tied = float(row.details.get("tied") or 0)
+    ties = f" ({percent(tied)} tie, or contradict themselves when candidates change places)" if tied else ""
+    text = (
+        f"{percent(row.value)} of problems are not decided{ties}; they count as wrong, and guessing is held to the same"
+    )
+    if expected is not None:
+        text += (
+            f". Settled by guesses they would make it {percent(expected.value)} (guessing: {percent(expected.chance)})"
+        )
+    return VerdictPoint(f"{text}.", PLAIN, {"abstained": state["abstained"]})
+
+
+FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
+    _chance_finding,
+    _luck_finding,
+    _twins_finding,
+    _single_finding,
+    _artifacts_finding,
+    _switching_finding,
+    _association_finding,
+    _position_finding,
+    _strict_finding,
+    _gender_finding,
+    _abstained_finding,
+)

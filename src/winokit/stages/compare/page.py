@@ -8,7 +8,7 @@ from pathlib import Path
 
 from winokit.data.runs import Run
 from winokit.drawing.decision import GOOD, PLAIN, SMALL, DecisionTable, VerdictCase
-from winokit.drawing.figures import Figure, draw_forest, forest_height, write_figures
+from winokit.drawing.figures import forest_figures, write_figures
 from winokit.drawing.page import INDEX, write_page
 from winokit.drawing.plots import Forest, difference_forest, forest
 from winokit.drawing.protocols import TITLES
@@ -34,7 +34,9 @@ class ScorerPair:
     @property
     def measure_title(self) -> str:
         """What was compared, in the middle of a sentence."""
-        return measure_title(self.measure)
+        known = {metric: title for (_, _, metric), title in TITLES.items()}
+        known |= {"accuracy": "accuracy", "group_accuracy": "group accuracy"}
+        return known.get(self.measure, self.measure.replace("_", " ")).lower()
 
     @property
     def ahead(self) -> str | None:
@@ -44,41 +46,26 @@ class ScorerPair:
         return self.first if self.found.difference > 0 else self.second
 
 
-@dataclass(frozen=True, slots=True)
 class ComparePage:
-    """Everything the page shows."""
+    """Everything the page of several runs shows."""
 
-    columns: tuple[Scorer, ...]
-    datasets: tuple[tuple[str, str, int], ...]
-    """Each run's name, dataset and number of problems."""
-    same_data: bool
-    sentences: tuple[str, ...]
-    forest: Forest
-    differences: Forest
-    pairs: tuple[ScorerPair, ...]
+    def __init__(self, runs: Mapping[str, Run], comparisons: Comparisons) -> None:
+        self.columns, rows = _side_by_side(runs)
+        self.datasets = [(name, run.dataset.card.name, len(run.dataset)) for name, run in runs.items()]
+        """Each run's name, dataset and number of problems."""
+        self.same_data = len({run.dataset.content_hash for run in runs.values()}) == 1
+        self.pairs = paired(comparisons)
+        self.sentences = list(comparison_sentences(self.pairs))
+        self.forest, self.differences = forest(rows, self.columns), _differences(self.pairs)
 
 
 def write_comparison(runs: Mapping[str, Run], comparisons: Comparisons, folder: Path) -> Path:
     """Write the page that compares runs into a folder and return it."""
-    page = comparison_of(runs, comparisons)
-    figures = write_figures(_figures(page), folder / "figures")
+    page = ComparePage(runs, comparisons)
+    made = forest_figures({"forest": page.forest}, [column.name for column in page.columns])
+    figures = write_figures(made | forest_figures({"differences": page.differences}, []), folder / "figures")
     write_page(folder / INDEX, "stages/compare/page.html.j2", page=page, figures=figures)
     return folder / INDEX
-
-
-def comparison_of(runs: Mapping[str, Run], comparisons: Comparisons) -> ComparePage:
-    """What the page of several runs shows."""
-    columns, rows = _side_by_side(runs)
-    pairs = paired(comparisons)
-    return ComparePage(
-        columns=columns,
-        datasets=tuple((name, run.dataset.card.name, len(run.dataset)) for name, run in runs.items()),
-        same_data=len({run.dataset.content_hash for run in runs.values()}) == 1,
-        sentences=tuple(_sentences(pairs)),
-        forest=forest(rows, columns),
-        differences=_differences(pairs),
-        pairs=tuple(pairs),
-    )
 
 
 def paired(comparisons: Comparisons) -> list[ScorerPair]:
@@ -100,25 +87,20 @@ def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Met
     return tuple(columns), rows
 
 
-def comparison_sentences(comparisons: Comparisons) -> list[str]:
-    """What may be said of runs that were compared."""
-    return list(_sentences(paired(comparisons)))
-
-
-def _sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
+def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
     """What may be said of each two scorers, from every test between them."""
     many = f" after correction for {plural(len(pairs), 'test')}" if len(pairs) > 1 else ""
     for names in dict.fromkeys((pair.first, pair.second) for pair in pairs):
         tests = {pair.measure: pair for pair in pairs if (pair.first, pair.second) == names}
         state = {measure: _ahead(tests.get(measure)) for measure in COMPARED.facts}
-        said = COMPARED.decide(state).word.format(first=names[0], second=names[1])
+        word = COMPARED.decide(state).word.format(first=names[0], second=names[1])
         numbers = join(
             [
                 f"{points(pair.found.difference)} points of {pair.measure_title} ({_p(pair.p_corrected)})"
                 for pair in tests.values()
             ]
         )
-        yield f"{said}: {names[0]} has {numbers}{many}."
+        yield f"{word}: {names[0]} has {numbers}{many}."
 
 
 def _ahead(pair: ScorerPair | None) -> str:
@@ -166,13 +148,6 @@ def _p(value: float) -> str:
     return f"p\u00a0{said}" if said.startswith("<") else f"p\u00a0=\u00a0{said}"
 
 
-def measure_title(measure: str) -> str:
-    """What was compared, in the middle of a sentence."""
-    known = {"accuracy": "accuracy", "group_accuracy": "group accuracy"}
-    plain = {metric: title for (_, _, metric), title in TITLES.items()}
-    return known.get(measure) or plain.get(measure, measure.replace("_", " ")).lower()
-
-
 def _differences(pairs: Sequence[ScorerPair]) -> Forest:
     rows = [
         Metric(
@@ -180,7 +155,7 @@ def _differences(pairs: Sequence[ScorerPair]) -> Forest:
             model="",
             scoring="",
             formalization=None,
-            protocol=measure_title(pair.measure),
+            protocol=pair.measure_title,
             subset=f"{pair.first} − {pair.second}",
             metric="difference",
             value=pair.found.difference,
@@ -192,15 +167,3 @@ def _differences(pairs: Sequence[ScorerPair]) -> Forest:
         for pair in pairs
     ]
     return difference_forest(rows, [Scorer("", "", None, "")], titled=lambda row: row.subset)
-
-
-def _figures(page: ComparePage) -> dict[str, Figure]:
-    names = [column.name for column in page.columns]
-    found = {}
-    if page.forest.blocks:
-        found["forest"] = Figure([lambda ax: draw_forest(ax, page.forest, names)], 7.5, forest_height(page.forest))
-    if page.differences.blocks:
-        found["differences"] = Figure(
-            [lambda ax: draw_forest(ax, page.differences, [])], 7.5, forest_height(page.differences)
-        )
-    return found

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SURE, DecisionTable, Verdict, VerdictCase, VerdictPoint
-from winokit.drawing.standings import MIXED, SAID, SEVERAL, TONES, together
+from winokit.drawing.decision import (
+    BAD,
+    GOOD,
+    MIXED,
+    PLAIN,
+    SAID,
+    SEVERAL,
+    SURE,
+    TONES,
+    DecisionTable,
+    Verdict,
+    VerdictCase,
+    VerdictPoint,
+    together,
+)
 from winokit.drawing.wording import PER_CENT, percent
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.curve.fit import CurveSeries

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, Verdict, VerdictCase, VerdictPoint
-from winokit.drawing.standings import EACH, MIXED, SEVERAL, point_of, said, standing, together
+from winokit.drawing.decision import (
+    BAD,
+    EACH,
+    GOOD,
+    MIXED,
+    PLAIN,
+    SEVERAL,
+    SMALL,
+    DecisionTable,
+    Verdict,
+    VerdictCase,
+    VerdictPoint,
+    point_of,
+    said,
+    standing,
+    together,
+)
 from winokit.drawing.wording import percent, plural, probability
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.search.findings import CHOSEN, SearchFindings

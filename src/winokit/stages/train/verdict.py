@@ -10,8 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, DecisionTable, Verdict, VerdictCase, VerdictPoint
-from winokit.drawing.standings import EACH, MIXED, SEVERAL, point_of, said, standing, together
+from winokit.drawing.decision import (
+    BAD,
+    EACH,
+    GOOD,
+    MIXED,
+    PLAIN,
+    SEVERAL,
+    DecisionTable,
+    Verdict,
+    VerdictCase,
+    VerdictPoint,
+    point_of,
+    said,
+    standing,
+    together,
+)
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 
 TEST, GROUPS, DEV, SIGNS = "test", "groups", "dev", "signs"

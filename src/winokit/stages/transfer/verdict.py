@@ -6,8 +6,19 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, DecisionTable, Verdict, VerdictCase, VerdictPoint
-from winokit.drawing.standings import MIXED, SEVERAL, standing, together
+from winokit.drawing.decision import (
+    BAD,
+    GOOD,
+    MIXED,
+    PLAIN,
+    SEVERAL,
+    DecisionTable,
+    Verdict,
+    VerdictCase,
+    VerdictPoint,
+    standing,
+    together,
+)
 from winokit.drawing.wording import join, percent, plural, points
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 
