@@ -10,7 +10,7 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -34,7 +34,7 @@ from winokit.files import write_whole
 from winokit.problem import Problem
 from winokit.text.words import WORD
 
-TITLE = "Example study"
+Pair = tuple[Problem, Problem]
 NAME, HOST = "demo", "127.0.0.1"
 DAYS = 6
 WRITERS, JUDGES, A_DAYS_VOTES = 3, 6, 5
@@ -51,7 +51,7 @@ This study shows what winokit's pages look like. Its twins are those that come w
 up. What you do here is kept on this computer only, and nobody is paid.
 """
 CONFIG = {
-    "title": TITLE,
+    "title": "Example study",
     "topics": "topics.jsonl",
     "tasks": {"kinds": ["write", "validate", "switchable", "associative"], "twins": 60},
     "quality": {"quiz_pass_mark": 0.3, "quiz_attempts": 5},
@@ -73,46 +73,16 @@ class PastClock:
         """Let some time pass."""
         self.moment += timedelta(seconds=seconds)
 
-    def wait_until(self, moment: datetime) -> None:
-        """Let time pass up to a moment, unless it is over."""
-        self.moment = max(self.moment, moment)
-
-
-@dataclass(frozen=True)
-class DemoPair:
-    """Twins to be handed in."""
-
-    first: Problem
-    second: Problem
-
-    @property
-    def about(self) -> tuple[str, str]:
-        """Topic and domain."""
-        return str(self.first.labels["topic"]).capitalize(), str(self.first.domain)
-
-    def fields(self) -> dict[str, str]:
-        """The writing form, filled in."""
-        one, other = self.first, self.second
-        return {
-            "first": one.text,
-            "second": other.text,
-            "candidate_1": one.candidates[0],
-            "candidate_2": one.candidates[1],
-            "answer_1": str(1 + one.candidates.index(one.right or "")),
-            "answer_2": str(1 + one.candidates.index(other.right or "")),
-            "anchor": str(one.labels["anchor"]),
-        }
-
 
 class DemoCast:
     """The example workers at work; the same seed plays the same study."""
 
-    def __init__(self, study: Study, clock: PastClock, pairs: list[DemoPair], seed: int = 0) -> None:
+    def __init__(self, study: Study, clock: PastClock, pairs: list[Pair], seed: int = 0) -> None:
         self.study, self.clock, self.random = study, clock, Random(seed)
         self.joined = 0
-        self.stock: dict[tuple[str, str], list[DemoPair]] = defaultdict(list)
+        self.stock: dict[tuple[str, str], list[Pair]] = defaultdict(list)
         for pair in pairs:
-            self.stock[pair.about].append(pair)
+            self.stock[_topic_and_domain(pair)].append(pair)
         gold = read_gold(bundled("gold.jsonl"))
         self.known = {problem.text: problem for problem in (*load("open"), *gold)}
         self.known |= {clause(problem) or "": problem for problem in self.known.values()}
@@ -138,7 +108,7 @@ class DemoCast:
         self.clock.wait(self.random.uniform(90, 420))
         pairs = self.stock[task.topic, task.domain]
         try:
-            submissions.submit(self.study, worker.id, task.token, pairs.pop().fields() if pairs else {})
+            submissions.submit(self.study, worker.id, task.token, _form(*pairs.pop()) if pairs else {})
         except Incomplete:  # nothing to say on the topic, or too like an earlier pair: somebody else's turn
             tasks.give_back(self.study, worker.id, task.token)
         return True
@@ -170,18 +140,16 @@ class DemoCast:
 def fill(folder: Path, days: int = DAYS) -> None:
     """Make a study in a folder and let the example workers work in it, up to now."""
     clock = PastClock(utc_now() - timedelta(days=days))
-    pairs = _bundled_pairs()
+    pairs: list[Pair] = [(first, second) for first, second in load("open").groups.values()]
     write_whole(folder / "consent.md", CONSENT.encode())
     write_whole(folder / "topics.jsonl", "".join(f"{json.dumps(row)}\n" for row in _topics(pairs)).encode())
-    study = Study.create(folder, parse_config(CONFIG), clock=clock)
-    try:
-        _play(study, clock, DemoCast(study, clock, pairs), days)
-    finally:
-        study.close()
+    with closing(Study.create(folder, parse_config(CONFIG), clock=clock)) as study:
+        _play(DemoCast(study, clock, pairs), days)
 
 
-def _play(study: Study, clock: PastClock, cast: DemoCast, days: int) -> None:
+def _play(cast: DemoCast, days: int) -> None:
     """Days of work: some write, others judge, and one of them does not read what they judge."""
+    study, clock = cast.study, cast.clock
     start = clock.moment
     writers = [cast.newcomer() for _ in range(WRITERS)]
     judges = [(cast.newcomer(), SLIPS) for _ in range(JUDGES)]
@@ -191,29 +159,38 @@ def _play(study: Study, clock: PastClock, cast: DemoCast, days: int) -> None:
             cast.write(worker)
         for worker, slips in ((careless, CARELESS_SLIPS), *judges):
             for kind in (ASSOCIATIVE, VALIDATE, SWITCHABLE):
-                _judge_some(study, cast, worker, kind, slips)
-        clock.wait_until(start + timedelta(days=day + 1))
+                for _ in range(A_DAYS_VOTES):
+                    if workers.get(study, worker.code).step != workers.WORK or not cast.judge(worker, kind, slips):
+                        break
+        clock.moment = max(clock.moment, start + timedelta(days=day + 1))
     if workers.get(study, careless.code).step == workers.WORK:
         moderation.block(study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
 
 
-def _judge_some(study: Study, cast: DemoCast, worker: WorkerInfo, kind: str, slips: float) -> None:
-    for _ in range(A_DAYS_VOTES):
-        if workers.get(study, worker.code).step != workers.WORK or not cast.judge(worker, kind, slips):
-            return
+def _topic_and_domain(pair: Pair) -> tuple[str, str]:
+    return str(pair[0].labels["topic"]).capitalize(), str(pair[0].domain)
 
 
-def _bundled_pairs() -> list[DemoPair]:
-    return [DemoPair(*members) for members in load("open").groups.values()]
+def _form(first: Problem, second: Problem) -> dict[str, str]:
+    """The writing form, filled in."""
+    return {
+        "first": first.text,
+        "second": second.text,
+        "candidate_1": first.candidates[0],
+        "candidate_2": first.candidates[1],
+        "answer_1": str(1 + first.candidates.index(first.right or "")),
+        "answer_2": str(1 + first.candidates.index(second.right or "")),
+        "anchor": str(first.labels["anchor"]),
+    }
 
 
-def _topics(pairs: list[DemoPair]) -> Iterator[dict[str, object]]:
+def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
     """A topic for each that the twins are about, with words from them."""
     words: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
-        words[pair.about] += [str(pair.first.labels["anchor"]), *_words_of(pair.first)]
-    for (topic, domain), found in words.items():
-        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(found))[:8]}
+        words[_topic_and_domain(pair)] += [str(pair[0].labels["anchor"]), *_words_of(pair[0])]
+    for (topic, domain), some in words.items():
+        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(some))[:8]}
 
 
 def _words_of(problem: Problem) -> list[str]:
@@ -223,28 +200,20 @@ def _words_of(problem: Problem) -> list[str]:
     return [word for word in long if word not in EMPTY_WORDS]
 
 
-def serve(folder: Path, port: int) -> None:
-    """Serve a filled study until Ctrl-C, with a login made for the occasion."""
-    with serving.listen(HOST, port) as place:
-        study = Study.open(folder)
-        try:
-            base, password = f"http://{HOST}:{place.getsockname()[1]}", secrets.token_urlsafe(9)
+def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000) -> None:
+    """Fill an example study in a folder that is deleted afterwards, and serve it until Ctrl-C."""
+    need_extra()
+    with TemporaryDirectory(prefix="winokit-demo-") as place:
+        folder = Path(place) / "study"
+        typer.echo("filling the example study …")
+        fill(folder)
+        with serving.listen(HOST, port) as socket, closing(Study.open(folder)) as study:
+            base, password = f"http://{HOST}:{socket.getsockname()[1]}", secrets.token_urlsafe(9)
             requesters.add(study, NAME, password, "system")
             link = invites.create(study, "for a visitor", uses=100)
             typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")
             typer.echo(f"take part as a worker: {base}{link.path}")
-            serving.run(study, place, base, behind_proxy=False, say=typer.echo)
-        finally:
-            study.close()
-
-
-def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000) -> None:
-    """Fill an example study in a folder that is deleted afterwards, and serve it."""
-    need_extra()
-    with TemporaryDirectory(prefix="winokit-demo-") as folder:
-        typer.echo("filling the example study …")
-        fill(Path(folder) / "study")
-        serve(Path(folder) / "study", port)
+            serving.run(study, socket, base, behind_proxy=False, say=typer.echo)
 
 
 if __name__ == "__main__":
