@@ -33,7 +33,7 @@ FLOORS = {
         {"grade"},
         {"evolve"},
     ],
-    "collect": [{"study"}, {"platforms"}, {"web"}, {"serving"}, {"demo"}],
+    "collect": [{"study"}, {"platforms"}, {"web"}, {"verbs"}, {"demo"}],
 }
 MODULE = re.compile(r"winokit(\.[a-z_]+)+")
 

@@ -9,11 +9,11 @@ from sqlalchemy import select
 from typer.testing import CliRunner
 
 from winokit.cli import collect as cli
-from winokit.collect import serving
-from winokit.collect.serving import listen
+from winokit.collect import verbs
 from winokit.collect.study import invites, workers
 from winokit.collect.study.schema import Task
 from winokit.collect.study.study import Study
+from winokit.collect.verbs import listen
 from winokit.errors import BadInput, WinokitError
 
 
@@ -113,7 +113,7 @@ def serving_nothing(monkeypatch):
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
     # It closes whatever logs there were; absl's, if a test before has loaded it, closes pytest's own stderr with it.
     monkeypatch.setattr(uvicorn.Config, "configure_logging", lambda self: None)
-    monkeypatch.setattr(serving, "_spare_what_stays", lambda: None)  # the tests do not end with the server
+    monkeypatch.setattr(verbs, "_spare_what_stays", lambda: None)  # the tests do not end with the server
 
 
 def test_serve_warns_as_long_as_the_consent_page_is_not_filled_in(folder, serving_nothing):

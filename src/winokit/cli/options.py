@@ -10,6 +10,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-HANDLED = ("progress",)
-"""Parameters that the command line fills in by itself."""
+HANDLED = ("progress", "say")
+"""Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
 Questions = Mapping[str, tuple[str, type]]
 """By parameter, a question and the type of its answer."""
 Lines = Iterable["str | Text | Table"]
@@ -35,7 +36,7 @@ Lines = Iterable["str | Text | Table"]
 def command(
     verb: Callable[..., Any],
     lines: Callable[[Any], Lines],
-    as_json: Callable[[Any], Any],
+    as_json: Callable[[Any], Any] | None,
     *,
     doing: str,
     code: Callable[[Any], int] = lambda result: 0,
@@ -50,7 +51,7 @@ def command(
     lines
         What a person reads of the result: sentences and tables, in order.
     as_json
-        The same for scripts.
+        The same for scripts; None where there is no result to show.
     doing
         What the progress bar says.
     code
@@ -61,25 +62,30 @@ def command(
     signature = inspect.signature(verb)
     parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
     flag = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-    shown = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag)
+    if as_json is not None:
+        parameters.append(inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag))
 
     def run(**given: Any) -> None:
-        machine = given.pop("json")
+        machine = given.pop("json", False)
         for parameter in signature.parameters.values():
             if parameter.name in given and _is_several(_typed(parameter)):
                 typed = given[parameter.name]
                 given[parameter.name] = tuple(typed) if typed else parameter.default
-        if sys.stdin.isatty() and sys.stderr.isatty():
-            for name, (question, kind) in questions(given).items():
+        for name, (question, kind) in questions(given).items():
+            if kind is bool:  # whether to go on
+                given[name] = typer.confirm(question, abort=True)
+            elif sys.stdin.isatty() and sys.stderr.isatty():
                 given[name] = typer.prompt(question, err=True, type=kind)
-        with telling(lambda note: typer.echo(f"note: {note}", err=True)), progress_bar(doing) as progress:
-            result = verb(**given, **({"progress": progress} if "progress" in signature.parameters else {}))
-        show(as_json(result) if machine else lines(result), machine)
+        bar = progress_bar(doing) if "progress" in signature.parameters else nullcontext()
+        with telling(lambda note: typer.echo(f"note: {note}", err=True)), bar as progress:
+            handled = {"progress": progress, "say": typer.echo}
+            result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
+        show(as_json(result) if machine and as_json else lines(result), machine)
         if code(result):
             raise typer.Exit(code(result))
 
-    run.__signature__ = inspect.Signature([*parameters, shown])  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in (*parameters, shown)}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__doc__ = inspect.cleandoc(verb.__doc__ or "").partition("\n\nParameters\n")[0]
     run.__name__ = verb.__name__
     return run

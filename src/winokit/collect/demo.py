@@ -19,7 +19,7 @@ from typing import Annotated
 
 import typer
 
-from winokit.collect import need_extra, serving
+from winokit.collect import need_extra
 from winokit.collect.study import invites, moderation, requesters, submissions, tasks, workers
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.content import bundled, read_gold
@@ -29,6 +29,7 @@ from winokit.collect.study.study import Study, utc_now
 from winokit.collect.study.voting import VoteTask, clause
 from winokit.collect.study.workers import WorkerInfo
 from winokit.collect.study.writing import WriteTask
+from winokit.collect.verbs import listen, run_server
 from winokit.data.loading import load
 from winokit.files import write_whole
 from winokit.problem import Problem
@@ -207,13 +208,13 @@ def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 800
         folder = Path(place) / "study"
         typer.echo("filling the example study …")
         fill(folder)
-        with serving.listen(HOST, port) as socket, closing(Study.open(folder)) as study:
+        with listen(HOST, port) as socket, closing(Study.open(folder)) as study:
             base, password = f"http://{HOST}:{socket.getsockname()[1]}", secrets.token_urlsafe(9)
             requesters.add(study, NAME, password, "system")
             link = invites.create(study, "for a visitor", uses=100)
             typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")
             typer.echo(f"take part as a worker: {base}{link.path}")
-            serving.run(study, socket, base, behind_proxy=False, say=typer.echo)
+            run_server(study, socket, base, behind_proxy=False, say=typer.echo)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -18,6 +19,7 @@ from winokit.collect.study.workers import WorkerInfo
 from winokit.collect.web.rendering import render
 from winokit.collect.web.sessions import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
 
+V = TypeVar("V")
 STEPS = {
     workers.CONSENT: "/consent",
     workers.SCREENING: "/screening",
@@ -111,10 +113,10 @@ class WorkingVisit(WorkerVisit):
     @cached_property
     def worker(self) -> WorkerInfo:
         """Who it is."""
-        worker = WorkerVisit(self.request).worker
-        if worker.step != workers.WORK:
-            raise GoTo(STEPS.get(worker.step, FINISH))
-        return worker
+        visit = WorkerVisit(self.request)
+        if visit.worker.step != workers.WORK:
+            raise GoTo(visit.next_path)
+        return visit.worker
 
 
 class RequesterVisit(Visit):
@@ -156,23 +158,20 @@ def known_requester(request: Request) -> Requester | None:
         return None
 
 
-async def _anybody(request: Request) -> Visit:
-    return Visit(request)
+def _here(kind: Callable[[Request], V]) -> Any:
+    """A visit that is made where the request is read: it asks nothing yet, and a change of threads is dear."""
 
+    async def visit(request: Request) -> V:
+        return kind(request)
 
-async def _worker(request: Request) -> WorkerVisit:
-    return WorkerVisit(request)
-
-
-async def _working(request: Request) -> WorkingVisit:
-    return WorkingVisit(request)
+    return Depends(visit)
 
 
 def _requester(request: Request) -> RequesterVisit:
-    return RequesterVisit(request)  # which asks the database, so in a thread: this is no async function
+    return RequesterVisit(request)  # in a thread, since it asks the database at once
 
 
-Anybody = Annotated[Visit, Depends(_anybody)]
-AWorker = Annotated[WorkerVisit, Depends(_worker)]
-AtWork = Annotated[WorkingVisit, Depends(_working)]
+Anybody = Annotated[Visit, _here(Visit)]
+AWorker = Annotated[WorkerVisit, _here(WorkerVisit)]
+AtWork = Annotated[WorkingVisit, _here(WorkingVisit)]
 ARequester = Annotated[RequesterVisit, Depends(_requester)]

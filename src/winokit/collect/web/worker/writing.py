@@ -96,14 +96,10 @@ class ShownFeedback:
     """The same in one line, for those who listen to the page."""
 
     @property
-    def checks(self) -> tuple[WritingCheck, ...]:
-        """Every rule."""
-        return self.feedback.checks if self.feedback else ()
-
-    @property
-    def groups(self) -> list[tuple[str, tuple[WritingCheck, ...]]]:
+    def groups(self) -> list[tuple[str, list[WritingCheck]]]:
         """The rules under the heading of what they are about."""
-        return [(title, tuple(c for c in self.checks if c.field == field)) for field, title in WHERE.items()]
+        checks = self.feedback.checks if self.feedback else ()
+        return [(title, [check for check in checks if check.field == field]) for field, title in WHERE.items()]
 
 
 def shown_feedback(study: Study, task: WriteTask, fields: Mapping[str, Any]) -> ShownFeedback:

@@ -1,0 +1,243 @@
+"""The verbs of `winokit collect`, as calls: each takes a study's folder and does one thing with the study in it."""
+
+from __future__ import annotations
+
+import gc
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from winokit.collect import need_extra
+from winokit.data.loading import DATA_HELP
+from winokit.errors import BadInput, MissingExtra
+from winokit.progress import tell
+from winokit.settings import Help, verb
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from winokit.collect.study.study import Study
+
+FILL_IN = "FILL IN"
+"""How the consent page that comes with a study marks what only its requester knows."""
+NEW_OBJECTS = 5_000
+"""After so many the collector looks at the new ones: some pages' worth, not a part of one."""
+Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
+Database = Annotated[
+    str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the config's, or study.db.", metavar="URL")
+]
+
+
+@dataclass(frozen=True)
+class StudyAnswer:
+    """What a verb found or did: as plain data, and in lines and tables to read."""
+
+    record: Any
+    lines: Iterable[str | Table]
+
+
+@contextmanager
+def opened(folder: str | Path, db: str | None = None) -> Iterator[Study]:
+    """The study of a folder, closed at the end."""
+    need_extra()
+    from winokit.collect.study.study import Study
+
+    with closing(Study.open(folder, db)) as study:
+        yield study
+
+
+@verb
+def init(
+    folder: Folder,
+    *,
+    title: Annotated[str | None, Help("Shown on every page.")] = None,
+    twins: Annotated[int, Help("How many pairs of twins to ask for.", least=1)] = 100,
+    votes: Annotated[int, Help("How many workers judge each problem.", least=1)] = 3,
+    kind: Annotated[
+        tuple[str, ...], Help("write, validate, switchable or associative; repeatable. Default: write, validate.")
+    ] = (),
+    evaluate: Annotated[str | None, Help(f"Let people solve a dataset instead. {DATA_HELP}", metavar="DATA")] = None,
+    variant: Annotated[
+        tuple[str, ...],
+        Help("original, switched, no-cands, part-sent or local-context of that dataset; repeatable."),
+    ] = (),
+    limit: Annotated[int, Help("Only the first so many problems of it; 0: all.", least=0)] = 0,
+    adversary: Annotated[str, Help("A model that twins should fool.", metavar="SPEC")] = "",
+    db: Database = None,
+) -> StudyAnswer:
+    """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
+    need_extra()
+    from winokit.collect.study.study import StudyWishes, create_study
+
+    folder = Path(folder)
+    config, notes = create_study(folder, StudyWishes(title, twins, votes, kind, evaluate, variant, limit, adversary), db)
+    tell(notes)
+    kinds = list(config.tasks.kinds)
+    return StudyAnswer(
+        {"study": str(folder), "title": config.title, "kinds": kinds, "votes": config.tasks.votes},
+        [
+            f"{folder}: {config.title}, {', '.join(kinds)}",
+            f"edit {folder / 'study.toml'} and the texts beside it, then: winokit collect serve {folder}",
+        ],
+    )
+
+
+@verb
+def serve(
+    folder: Folder,
+    *,
+    host: Annotated[str, Help("The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Help("The port to listen on.", least=0, most=65535)] = 8000,
+    url: Annotated[
+        str | None, Help("The address people see, where a proxy stands before the server.", metavar="URL")
+    ] = None,
+    db: Database = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Serve a study's pages until Ctrl-C. The first visit makes the requester's account."""
+    with opened(folder, db) as study, listen(host, port) as place:
+        base = (url or f"http://{host}:{place.getsockname()[1]}").rstrip("/")
+        run_server(study, place, base, behind_proxy=url is not None, say=say)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is bound; port 0 takes any that is free. An address in use is told in one line."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # TCP by name: asyncio sends small answers at once (TCP_NODELAY) only where it is told that this is TCP.
+    place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        place.bind((host, port))
+    except OSError as error:
+        place.close()
+        raise BadInput(f"{host}:{port}: cannot listen there ({error.strerror}); choose another --port") from None
+    return place
+
+
+def run_server(
+    study: Study, place: socket.socket, base: str, *, behind_proxy: bool, say: Callable[[str], None]
+) -> None:
+    """Serve the pages at a socket, in this process, until Ctrl-C; `base` is the address people see."""
+    try:
+        import uvicorn
+
+        from winokit.collect.web.app import create_app
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"winokit collect serve ({error.name})", "collect") from None
+    from winokit.collect.study.invites import setup_path
+
+    say(f"{study.config.title}: {base}")
+    left, consent = study.consent.count(FILL_IN), study.folder / study.config.consent
+    if left:
+        say(f"warning: {consent} has {left} places that say {FILL_IN}; workers read them so")
+    first = setup_path(study)
+    if first:
+        say(f"make the requester's account, within the hour: {base}{first}")
+    app = create_app(study, secure=base.startswith("https://"))
+    # h11 refuses headers without end; the other parser that uvicorn may find installed does not. No log of addresses:
+    # some of them let people in.
+    config = uvicorn.Config(app, http="h11", log_level="warning", access_log=False, proxy_headers=behind_proxy)
+    _spare_what_stays()
+    uvicorn.Server(config).run(sockets=[place])
+
+
+def _spare_what_stays() -> None:
+    """Keep the collector of cycles from what is loaded by now and stays; a pass over it stops everybody for 0.1 s."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
+
+
+@verb
+def invite(
+    folder: Folder,
+    *,
+    count: Annotated[int, Help("How many links.", least=1, most=10_000)] = 1,
+    uses: Annotated[int, Help("How many people may come in by each.", least=1)] = 1,
+    days: Annotated[float | None, Help("How long they are good; default: the config's.", least=0.01)] = None,
+    label: Annotated[str, Help("A note for yourself.")] = "",
+    worker: Annotated[str | None, Help("Let this worker in again instead, on another device.", metavar="CODE")] = None,
+    url: Annotated[str, Help("The address people see.", metavar="URL")] = "http://127.0.0.1:8000",
+    db: Database = None,
+) -> StudyAnswer:
+    """Make links that let workers in: signed, expiring, one for each by default."""
+    if worker is not None and (count > 1 or uses > 1):
+        raise BadInput("--worker makes one link for one person: leave out --count and --uses")
+    with opened(folder, db) as study:
+        from winokit.collect.study import invites
+
+        if worker is not None:
+            links = [invites.return_link(study, worker, days=days)]
+        else:
+            links = [invites.create(study, label, uses=uses, days=days) for _ in range(count)]
+    addresses = [url.rstrip("/") + link.path for link in links]
+    record = [
+        {"url": address, "id": link.id, "uses": link.most_uses, "expires_at": str(link.expires_at)}
+        for address, link in zip(addresses, links, strict=True)
+    ]
+    return StudyAnswer(record, addresses)
+
+
+@verb
+def status(
+    folder: Folder,
+    *,
+    workers: Annotated[bool, Help("Also what is known about each worker's work.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Show how far a study has come, how far people agree and what it has cost."""
+    with opened(folder, db) as study:
+        from winokit.collect.study import progress, quality
+
+        now, people = progress.snapshot(study), quality.workers(study) if workers else []
+    record = now.to_json() | ({"people": [asdict(person) for person in people]} if workers else {})
+    return StudyAnswer(record, progress.status_lines(now, people))
+
+
+@verb
+def export(
+    folder: Folder,
+    *,
+    out: Annotated[Path | None, Help("Default: STUDY/export.", metavar="DIR")] = None,
+    db: Database = None,
+) -> StudyAnswer:
+    """Write problems with votes, times and pseudonymous workers, and people's answers as predictions."""
+    target = Path(out or Path(folder) / "export")
+    with opened(folder, db) as study:
+        from winokit.collect.study import export
+
+        exported = export.export(study, target)
+    files, notes = exported.files, exported.notes
+    tell(notes)
+    lines = [f"{target / name}: {rows:,}" for name, rows in files.items()]
+    if files.get("predictions.jsonl"):
+        asked, answered = target / "evaluated.jsonl", target / "predictions.jsonl"
+        lines.append(f"audit people: winokit audit {asked} --predictions {answered}")
+    return StudyAnswer({"out": str(target), "files": files, "notes": notes}, lines)
+
+
+@verb
+def withdraw(
+    folder: Folder,
+    worker: Annotated[str, Help("The worker's code.", metavar="CODE")],
+    *,
+    yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Take out what a worker has written and judged, for good, as they have asked. What they earned stays owed."""
+    if not yes:
+        raise BadInput(f"{worker}: what is taken out cannot be put back; say that you are sure (yes)")
+    with opened(folder, db) as study:
+        from winokit.collect.study import moderation, workers
+        from winokit.collect.web.rendering import money
+
+        workers.get(study, worker)
+        done = moderation.withdraw(study, worker, "terminal")
+        owed = money(done.open_cents, study.config.pay.currency)
+    lines = [f"{worker}: taken out {done.judgements:,} judgements and {done.texts:,} sentences; still owed: {owed}"]
+    if not done.is_forgotten:
+        lines.append("their id on the platform is kept until that is paid, and deleted then")
+    return StudyAnswer(asdict(done), lines)
