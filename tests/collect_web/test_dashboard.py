@@ -4,48 +4,61 @@ import re
 
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.web.rendering import _environment
-from winokit.collect.web.requester.home import HEIGHT, WIDTH, cost_curve, day_columns, drawn_days, most_in_a_day
+from winokit.collect.web.requester.home import drawn_days
+
+HEIGHT, WIDTH = 160, 600
+
+
+def drawn(name, *values):
+    return str(getattr(_environment().get_template("requester_macros.html.j2").module, name)(*values))
+
+
+def columns(days, kinds, most):
+    """Each box of the chart of days: its series, x, y and height."""
+    boxes = re.findall(
+        r'"kind-(\d)" x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"',
+        drawn("day_columns", days, kinds, most),
+    )
+    return [tuple(float(value) for value in box) for box in boxes]
 
 
 def test_days_without_work_keep_their_place():
     days = drawn_days([StudyDay("2026-03-01", {"write": 2}, 80), StudyDay("2026-03-04", {"write": 4}, 160)])
-    first, last = day_columns(days, ["write"])
-    assert (days[0].date, days[-1].date, most_in_a_day(days)) == ("2026-03-01", "2026-03-04", 4)
-    assert last.x - first.x == 3 * WIDTH / 4
-    assert (first.height, last.height) == (HEIGHT / 2, HEIGHT)
+    first, last = columns(days, ["write"], 4)
+    assert [day.date for day in days] == ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04"]
+    assert last[1] - first[1] == 3 * WIDTH / 4
+    assert (first[3], last[3]) == (HEIGHT / 2, HEIGHT)
 
 
 def test_kinds_stand_on_one_another():
-    low, high = day_columns([StudyDay("2026-03-01", {"write": 1, "validate": 3}, 0)], ["write", "validate"])
-    assert (low.y + low.height, high.y + high.height) == (HEIGHT, low.y)
-    assert high.y == 0
+    low, high = columns([StudyDay("2026-03-01", {"write": 1, "validate": 3}, 0)], ["write", "validate"], 4)
+    assert (low[2] + low[3], high[2] + high[3]) == (HEIGHT, low[2])
+    assert (low[0], high[0], high[2]) == (0, 1, 0)
 
 
 def test_only_the_last_sixty_days_are_drawn():
     days = drawn_days([StudyDay("2025-01-01", {"write": 9}, 0), StudyDay("2026-03-01", {"write": 1}, 0)])
-    assert len(day_columns(days, ["write"])) == 1
+    assert len(columns(days, ["write"], 1)) == 1
     assert (days[0].date, len(days)) == ("2026-01-01", 60)
 
 
 def test_the_cost_rises_from_nothing_to_what_was_spent():
-    curve = cost_curve([StudyDay("2026-03-01", {}, 50), StudyDay("2026-03-02", {}, 50)], 200)
-    assert curve.points == f"0.0,{HEIGHT:.1f} 300.0,120.0 600.0,80.0"
-    assert (curve.end_y, curve.level_y) == (80, 0)
+    curve = drawn("cost_curve", [0, 50, 100], 200)
+    assert 'class="line" points="0.0,160.0 300.0,120.0 600.0,80.0"' in curve
+    assert 'class="area" points="0,160 0.0,160.0 300.0,120.0 600.0,80.0 600,160"' in curve
+    assert 'class="dot" cx="600" cy="80.0"' in curve
+    assert 'class="level" x1="0" x2="600" y1="0.0" y2="0.0"' in curve
 
 
-def test_there_is_no_chart_of_nothing():
+def test_there_is_no_chart_of_nothing(requester):
     assert drawn_days([]) == []
-    assert day_columns([], ["write"]) == []
-    assert cost_curve([], 0) is None
-    assert cost_curve([], 500) is None
-
-
-def drawn_parts(counts):
-    """Where the parts of a bar begin, and how wide they are."""
-    bar = str(_environment().get_template("requester_macros.html.j2").module.bar(counts, "parts"))
-    return re.findall(r'class="series-(\d)" x="([\d.]+)" width="([\d.]+)"', bar)
+    page = requester.get("/requester").text
+    assert "Nothing has come in yet" in page
+    assert "Nothing is owed yet" in page
 
 
 def test_parts_of_a_bar_stand_side_by_side():
-    assert drawn_parts({"in": 3, "under way": 0, "free": 1}) == [("0", "0.0", "75.0"), ("2", "75.0", "25.0")]
-    assert drawn_parts({"in": 0, "free": 0}) == []
+    parts = re.compile(r'class="series-(\d)" x="([\d.]+)" width="([\d.]+)"')
+    bar = drawn("bar", {"in": 3, "under way": 0, "free": 1}, "parts")
+    assert parts.findall(bar) == [("0", "0.0", "75.0"), ("2", "75.0", "25.0")]
+    assert parts.findall(drawn("bar", {"in": 0, "free": 0}, "parts")) == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,14 +39,12 @@ class StudyAnswer:
     lines: Iterable[str | Table]
 
 
-@contextmanager
-def opened(folder: str | Path, db: str | None = None) -> Iterator[Study]:
-    """The study of a folder, closed at the end."""
+def opened(folder: str | Path, db: str | None = None) -> closing[Study]:
+    """The study of a folder, to be closed at the end of a `with`."""
     need_extra()
     from winokit.collect.study.study import Study
 
-    with closing(Study.open(folder, db)) as study:
-        yield study
+    return closing(Study.open(folder, db))
 
 
 @verb
@@ -73,7 +71,9 @@ def init(
     from winokit.collect.study.study import StudyWishes, create_study
 
     folder = Path(folder)
-    config, notes = create_study(folder, StudyWishes(title, twins, votes, kind, evaluate, variant, limit, adversary), db)
+    config, notes = create_study(
+        folder, StudyWishes(title, twins, votes, kind, evaluate, variant, limit, adversary), db
+    )
     tell(notes)
     kinds = list(config.tasks.kinds)
     return StudyAnswer(

@@ -109,10 +109,11 @@ class MTurk(Platform):
         ] + [{"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": homes}]
 
     def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        client = self.client  # first, since it says what to install
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            answer: dict[str, Any] = getattr(self.client, operation)(**parameters)
+            answer: dict[str, Any] = getattr(client, operation)(**parameters)
         except ClientError as error:
             raise PlatformError(f"Mechanical Turk: {error.response['Error'].get('Message', error)}") from None
         except BotoCoreError as error:

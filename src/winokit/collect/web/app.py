@@ -7,14 +7,12 @@ from contextlib import asynccontextmanager
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
-from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from winokit.collect.study.study import Study
-from winokit.collect.web.error_pages import add_error_pages
+from winokit.collect.web.error_pages import HANDLERS, LOGGED_A_MINUTE
 from winokit.collect.web.limits import RateLimit
-from winokit.collect.web.middleware import YEAR, CollectMiddleware
+from winokit.collect.web.middleware import CollectMiddleware
 from winokit.collect.web.rendering import STATIC
 from winokit.collect.web.requester import entry as requester_entry
 from winokit.collect.web.requester import home as requester_home
@@ -28,16 +26,6 @@ THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
 ASKED_A_MINUTE = 20
 """How often one worker may ask the study's model: more often than anybody types a new pair."""
-
-
-class LastingFiles(StaticFiles):
-    """Static files that browsers keep: their addresses change with their content."""
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        """A file, with leave to keep it."""
-        response = await super().get_response(path, scope)
-        response.headers["Cache-Control"] = f"public, max-age={YEAR}, immutable"
-        return response
 
 
 @asynccontextmanager
@@ -56,14 +44,15 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
         lifespan=few_threads,
+        exception_handlers=HANDLERS,
     )
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
+    app.state.refusals = RateLimit(study, LOGGED_A_MINUTE)
     app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)
-    add_error_pages(app)
     app.include_router(requester_entry.door)
     for pages in (*WORKER_PAGES, *REQUESTER_PAGES):
         app.include_router(pages.router)
-    app.mount("/static", LastingFiles(directory=STATIC))
+    app.mount("/static", StaticFiles(directory=STATIC))
     return app

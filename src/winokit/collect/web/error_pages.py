@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from winokit.collect.study.refusals import NotFound, Refused, TooMany
 from winokit.collect.web.forms import plain
-from winokit.collect.web.limits import RateLimit
 from winokit.collect.web.visit import GoTo, Visit, known_requester, known_worker
 from winokit.errors import WinokitError
 
@@ -36,16 +36,6 @@ LOGGED_A_MINUTE = 60
 """Refusals that go to the audit log: a flood must not fill the disk."""
 REQUESTERS, OWN_THINGS = "/requester", "/task/"
 """Below the second path everything is somebody's own, and asking for what is not is suspicious too."""
-
-
-def add_error_pages(app: FastAPI) -> None:
-    """One page for everything that is refused."""
-    app.state.refusals = RateLimit(app.state.study, LOGGED_A_MINUTE)
-    app.add_exception_handler(GoTo, _go)
-    app.add_exception_handler(Refused, refusal_page)
-    app.add_exception_handler(WinokitError, _out_of_order)
-    app.add_exception_handler(HTTPException, refusal_page)
-    app.add_exception_handler(RequestValidationError, _malformed_address)
 
 
 def refusal_page(request: Request, error: Exception) -> Response:
@@ -87,10 +77,9 @@ def _malformed_address(request: Request, error: Exception) -> Response:
 
 
 def _go(request: Request, error: Exception) -> Response:
-    assert isinstance(error, GoTo)
     if Visit(request).is_htmx:
-        return Response(status_code=403, headers={"HX-Redirect": error.path})
-    return RedirectResponse(error.path, 303)
+        return Response(status_code=403, headers={"HX-Redirect": str(error)})
+    return RedirectResponse(str(error), 303)
 
 
 def _actor(request: Request) -> str:
@@ -104,3 +93,13 @@ def _actor(request: Request) -> str:
 def _route(request: Request) -> str:
     """The shape of the address, since the address itself may hold a token."""
     return str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))
+
+
+HANDLERS: dict[int | type[Exception], Any] = {
+    GoTo: _go,
+    Refused: refusal_page,
+    WinokitError: _out_of_order,
+    HTTPException: refusal_page,
+    RequestValidationError: _malformed_address,
+}
+"""One page for everything that is refused."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
@@ -28,38 +28,33 @@ class Pages(APIRouter):
     """Pages for a role: every form among them must carry the token of its reader."""
 
     def __init__(self, role: str) -> None:
-        super().__init__(dependencies=[Depends(guard(role))])
+        async def guard(request: Request) -> None:
+            # Not request.url: the Host header has a say in it.
+            if "\x00" in request.scope["path"] or b"%00" in request.scope["query_string"]:
+                raise NotAllowed("this is not an address that any page here leads to")
+            if request.method in READING:
+                return
+            form = await request.form(max_files=0, max_fields=100)
+            fields = {plain(name): plain(value) for name, value in form.items() if isinstance(value, str)}
+            token = request.headers.get(TOKEN_HEADER) or fields.pop(TOKEN_FIELD, "")
+            cookies: Cookies = request.app.state.cookies
+            elsewhere = request.headers.get("sec-fetch-site") == "cross-site"
+            if elsewhere or not cookies.is_own_form(request, role, token):
+                raise ForeignForm(STALE[role])
+            request.state.fields = fields
+
+        super().__init__(dependencies=[Depends(guard)])
 
     def form(self, path: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """What takes a form, and the names of its fields, which the app's OpenAPI description tells."""
         properties = {name: {"type": "string"} for name in (TOKEN_FIELD, *names)}
         form = {"schema": {"type": "object", "properties": properties, "required": [TOKEN_FIELD]}}
-        return self.post(path, openapi_extra={"requestBody": {"content": {"application/x-www-form-urlencoded": form}}})
-
-
-def guard(role: str) -> Callable[[Request], Awaitable[None]]:
-    """What pages for a role depend on."""
-
-    async def check(request: Request) -> None:
-        # Not request.url: the Host header has a say in it.
-        if "\x00" in request.scope["path"] or b"%00" in request.scope["query_string"]:
-            raise NotAllowed("this is not an address that any page here leads to")
-        if request.method in READING:
-            return
-        form = await request.form(max_files=0, max_fields=100)
-        fields = {plain(name): plain(value) for name, value in form.items() if isinstance(value, str)}
-        token = request.headers.get(TOKEN_HEADER) or fields.pop(TOKEN_FIELD, "")
-        cookies: Cookies = request.app.state.cookies
-        elsewhere = request.headers.get("sec-fetch-site") == "cross-site"
-        if elsewhere or not cookies.is_own_form(request, role, token):
-            raise ForeignForm(STALE[role])
-        request.state.fields = fields
-
-    return check
+        body = {"content": {"application/x-www-form-urlencoded": form}}
+        return self.post(path, openapi_extra={"requestBody": body})
 
 
 async def sent_fields(request: Request) -> dict[str, str]:
-    """The fields of the form that `guard` has let through."""
+    """The fields of the form that was let through."""
     fields: dict[str, str] = request.state.fields
     return fields
 

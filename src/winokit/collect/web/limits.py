@@ -7,8 +7,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from datetime import datetime, timedelta
-from functools import partial
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, TypeVarTuple
 
 from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
@@ -18,7 +17,7 @@ from fastapi import Response
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
 
-P = ParamSpec("P")
+A = TypeVarTuple("A")
 MOST_REMEMBERED = 10_000
 MINUTE = timedelta(minutes=1)
 AT_ONCE = 4
@@ -53,11 +52,11 @@ class RateLimit:
             return 0
 
 
-async def run_slow(work: Callable[P, Response], *args: P.args, **more: P.kwargs) -> Response:
+async def run_slow(work: Callable[[*A], Response], *args: *A) -> Response:
     """Do something slow in a thread that no page needs: who waits for a model, or a hash, keeps nobody from a page."""
     try:
         limiter = _slow.get()
     except LookupError:
         limiter = CapacityLimiter(AT_ONCE)
         _slow.set(limiter)
-    return await run_sync(partial(work, *args, **more), limiter=limiter)
+    return await run_sync(work, *args, limiter=limiter)

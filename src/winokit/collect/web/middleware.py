@@ -33,17 +33,9 @@ class TooLarge(Refused):
 
 def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
     """A Content-Security-Policy: everything from here and nothing inline; forms may also go to one place named."""
-    rules = {
-        "default-src": "'none'",
-        "script-src": "'self'",
-        "style-src": "'self'",
-        "img-src": "'self'",
-        "connect-src": "'self'",
-        "base-uri": "'none'",
-        "form-action": f"'self' {form_action}".strip(),
-        "frame-ancestors": frames,
-    }
-    return "; ".join(f"{name} {value}" for name, value in rules.items())
+    sources = "; ".join(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect"))
+    forms = f"'self' {form_action}".strip()
+    return f"default-src 'none'; {sources}; base-uri 'none'; form-action {forms}; frame-ancestors {frames}"
 
 
 class CollectMiddleware:
@@ -63,7 +55,8 @@ class CollectMiddleware:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                self._add_headers(MutableHeaders(scope=message), scope["path"])
+                lasts = scope["path"].startswith("/static/") and message["status"] in (200, 304)
+                self._add_headers(MutableHeaders(scope=message), lasts)
             await send(message)
 
         try:
@@ -81,14 +74,13 @@ class CollectMiddleware:
             page = await run_in_threadpool(accident_page, Request(scope))
             await page(scope, receive, send_with_headers)
 
-    def _add_headers(self, headers: MutableHeaders, path: str) -> None:
-        for name, value in ALWAYS.items():
-            headers[name] = value
+    def _add_headers(self, headers: MutableHeaders, lasts: bool) -> None:
+        headers.update(ALWAYS)
         headers.setdefault("Content-Security-Policy", policy())
         if headers["Content-Security-Policy"].endswith(NO_FRAMES):
             headers["X-Frame-Options"] = "DENY"
-        if not path.startswith("/static/"):
-            headers["Cache-Control"] = "no-store"
+        # Browsers may keep a static file for good: its address changes with its content.
+        headers["Cache-Control"] = f"public, max-age={YEAR}, immutable" if lasts else "no-store"
         if self.secure:
             headers["Strict-Transport-Security"] = f"max-age={YEAR}"
 

@@ -31,11 +31,7 @@ FINISH, LOGIN, HOME, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], "/req
 
 
 class GoTo(Exception):
-    """Somebody must go elsewhere first. The path is always one of our own."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        super().__init__(path)
+    """Somebody must go elsewhere first: to a path, which is always one of our own."""
 
 
 class Visit:
@@ -87,6 +83,7 @@ class WorkerVisit(Visit):
     """A visit of a worker, wherever they stand; a stranger is refused."""
 
     role = WORKER
+    only_to_work = False
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
@@ -99,6 +96,8 @@ class WorkerVisit(Visit):
         worker = known_worker(self.request)
         if worker is None:
             raise NotAllowed(STRANGER)
+        if self.only_to_work and worker.step != workers.WORK:
+            raise GoTo(STEPS.get(worker.step, FINISH))
         return worker
 
     @property
@@ -110,13 +109,7 @@ class WorkerVisit(Visit):
 class WorkingVisit(WorkerVisit):
     """A visit of a worker who may work; one who may not yet is sent to what comes first."""
 
-    @cached_property
-    def worker(self) -> WorkerInfo:
-        """Who it is."""
-        visit = WorkerVisit(self.request)
-        if visit.worker.step != workers.WORK:
-            raise GoTo(visit.next_path)
-        return visit.worker
+    only_to_work = True
 
 
 class RequesterVisit(Visit):
