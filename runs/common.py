@@ -139,10 +139,10 @@ def predicted(dataset: Dataset, spec: str, options: Options, scoring: str | None
     """A prediction for each problem, in order; kept as a file of the output folder too."""
     from winokit.cli.common import progress_bar
     from winokit.methods.scoring.cache import open_cache
-    from winokit.methods.scoring.scorer import ScoringPlan, score, write_predictions
+    from winokit.methods.scoring.scorer import ScoringPlan, score_variants, write_predictions
 
     with open_cache(options.cache) as cache, progress_bar(f"{dataset.card.name}, {short(spec)}") as progress:
-        rows = score(dataset, loaded(spec), ScoringPlan(scoring), cache=cache, progress=progress)
+        rows = score_variants({"original": dataset}, loaded(spec), ScoringPlan(scoring), cache=cache, progress=progress)
     write_predictions(rows, predictions_file(dataset, spec, scoring, options))
     return rows
 

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from support.scoring import score
 from support.tiny_causal import tiny_tokenizer
 from typer.testing import CliRunner
 
 from winokit.cli.main import app
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import SCORINGS, fits, total
-from winokit.methods.scoring.scorer import ScoringPlan, score
+from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Continuation, Embed
 from winokit.models.boundary import Boundary
 from winokit.models.registry import Spec, load_model

@@ -1,9 +1,10 @@
 import math
 
 import pytest
+from support.scoring import score
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring.scorer import ScoringPlan, score
+from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Continuation, Fill, Piece
 from winokit.models.ensemble import EnsembleModel
 from winokit.models.fake import FakeModel

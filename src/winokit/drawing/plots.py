@@ -163,31 +163,30 @@ class GroupStack:
     """Shares of groups that are right as a whole, in part, and not at all; chance beside them where it is known."""
 
     scorer: str
-    n: int
-    shares: tuple[Metric, Metric, Metric]
-    chance: tuple[float, float, float] | None
+    shares: tuple[Metric, ...]
+
+    @property
+    def n(self) -> int:
+        """How many groups."""
+        return self.shares[0].n
+
+    @property
+    def chance(self) -> tuple[float, ...] | None:
+        """What guessing has of each share, where it is known."""
+        known = tuple(row.chance for row in self.shares if row.chance is not None)
+        return known if len(known) == len(self.shares) else None
 
 
 def stacks(run: Run, known: Sequence[Scorer]) -> tuple[GroupStack, ...]:
     """The group breakdown of each scorer that has one."""
     found = []
     for scorer in known:
-        rows = [_row(run, scorer, "groups", "complete", name) for name in ("group_accuracy", "one_right", "none_right")]
-        whole, part, none = rows
-        if whole is None or part is None or none is None:
-            continue
-        chances = [row.chance for row in (whole, part, none) if row.chance is not None]
-        chance = (chances[0], chances[1], chances[2]) if len(chances) == 3 else None
-        found.append(GroupStack(scorer.name, whole.n, (whole, part, none), chance))
+        names = ("group_accuracy", "one_right", "none_right")
+        rows = [run.find("groups", "complete", name, scorer.model, scorer.scoring) for name in names]
+        shares = tuple(row for row in rows if row is not None)
+        if len(shares) == len(names):
+            found.append(GroupStack(scorer.name, shares))
     return tuple(found)
-
-
-def _row(run: Run, scorer: Scorer, protocol: str, subset: str, metric: str) -> Metric | None:
-    for row in run.metrics:
-        same = (row.model, row.scoring, row.formalization) == (scorer.model, scorer.scoring, scorer.formalization)
-        if same and (row.protocol, row.subset, row.metric) == (protocol, subset, metric):
-            return row
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +288,12 @@ def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
     """The table of each scorer with predictions on switched problems that match its row's count."""
     found = []
     for scorer in known:
-        row = _row(run, scorer, "switching", "switchable", "consistency")
+        row = run.find("switching", "switchable", "consistency", scorer.model, scorer.scoring)
         before = {p.id: p.prediction == p.answer for p in _originals(run, scorer)}
         switched = (p for p in run.predictions if p.variant == "switched" and scorer.made(p))
         after = {p.id: p.prediction == p.answer for p in switched}
         cells = Counter((before[name], good) for name, good in after.items() if name in before)
         if row is not None and cells.total() == row.n:
-            kinds = (cells[True, True], cells[True, False], cells[False, True], cells[False, False])
-            found.append(SwitchTable(scorer.name, *kinds))
+            kinds = ((True, True), (True, False), (False, True), (False, False))
+            found.append(SwitchTable(scorer.name, *(cells[kind] for kind in kinds)))
     return tuple(found)

@@ -1,10 +1,11 @@
 import json
 
 import pytest
+from support.scoring import score
 
 from winokit.data.predictions.read import read_predictions
 from winokit.errors import Malformed
-from winokit.methods.scoring.scorer import Prediction, score, write_predictions
+from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset
 

@@ -3,13 +3,14 @@
 import pytest
 
 pytest.importorskip("torch")
+from support.scoring import score
+
 from winokit.errors import BadInput
 from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
 from winokit.methods.formalizations.cases import cases
 from winokit.methods.formalizations.inputs import encode
 from winokit.methods.formalizations.network import load_network, save_network
 from winokit.methods.scoring.base import default_scoring
-from winokit.methods.scoring.scorer import score
 from winokit.models.base import Fill, Model
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem

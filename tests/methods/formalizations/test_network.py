@@ -4,12 +4,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+from support.scoring import score
+
 from winokit.errors import BadInput
 from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
 from winokit.methods.formalizations.cases import cases
 from winokit.methods.formalizations.inputs import encode
 from winokit.methods.formalizations.network import load_network, open_network, save_network
-from winokit.methods.scoring.scorer import ScoringPlan, score
+from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.hf import HfSettings
 from winokit.models.registry import Spec, load_model
 from winokit.problem import Dataset, Problem

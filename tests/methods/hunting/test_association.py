@@ -1,6 +1,7 @@
 from math import inf, log
 
 import pytest
+from support.scoring import score
 
 from winokit.errors import BadInput
 from winokit.methods.hunting.association import (
@@ -16,7 +17,6 @@ from winokit.methods.hunting.association import (
 from winokit.methods.hunting.building import build_index
 from winokit.methods.hunting.corpus import CorpusLayout
 from winokit.methods.hunting.index import SentenceIndex
-from winokit.methods.scoring.scorer import score
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
 

@@ -1,13 +1,13 @@
 from math import log
 
 import pytest
+from support.scoring import score
 
 from winokit.data.formats.copa import problem as copa
 from winokit.methods.hunting.building import build_index
 from winokit.methods.hunting.causality import causal_pmi, causal_scores, units
 from winokit.methods.hunting.index import SentenceIndex
 from winokit.methods.hunting.search import any_of
-from winokit.methods.scoring.scorer import score
 from winokit.models.registry import load_model
 from winokit.problem import Dataset
 

@@ -1,12 +1,13 @@
 import json
 
 import pytest
+from support.scoring import score
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.hunter import Hunter, hunt, is_copy, scores
 from winokit.methods.hunting.queries import load_synonyms
 from winokit.methods.metrics.accuracy import accuracy, expected_accuracy, f1, precision
-from winokit.methods.scoring.scorer import score, write_predictions
+from winokit.methods.scoring.scorer import write_predictions
 from winokit.methods.transforms.switch import switch
 from winokit.models.base import Choose, Fill
 from winokit.models.registry import load_model

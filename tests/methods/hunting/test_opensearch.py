@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from support.scoring import score
 
 from winokit.errors import BadInput
 from winokit.methods.hunting.association import associate
@@ -15,7 +16,6 @@ from winokit.methods.hunting.hunter import hunt
 from winokit.methods.hunting.opensearch import OpenSearch
 from winokit.methods.hunting.queries import load_synonyms
 from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
-from winokit.methods.scoring.scorer import score
 from winokit.models.registry import load_model
 
 

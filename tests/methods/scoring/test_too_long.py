@@ -1,11 +1,12 @@
 """One text beyond a model's context is an abstention that says so; the others are scored as if it were not there."""
 
 import pytest
+from support.scoring import score
 
 from winokit.errors import BadInput
 from winokit.methods.scoring.cache import Cache, answer_all, encode
 from winokit.methods.scoring.features import embed
-from winokit.methods.scoring.scorer import ScoringPlan, score
+from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Continuation, Embed, Piece, Refusal
 from winokit.models.ensemble import EnsembleModel
 from winokit.models.fake import FakeModel

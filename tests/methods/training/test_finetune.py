@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
+from support.scoring import score
+
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
 from winokit.methods.formalizations.network import load_network
-from winokit.methods.scoring.scorer import score
 from winokit.methods.training.arms import VariantArm
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import Exam

@@ -9,18 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import (
-    Flags,
-    FloatArray,
-    Groups,
-    IntArray,
-    Values,
-    as_values,
-    clusters,
-    same_length,
-)
+from winokit.methods.metrics.arrays import FloatArray, Groups, IntArray, Values, as_values, clusters, same_length
 from winokit.methods.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap
-from winokit.methods.metrics.luck import binomial
+from winokit.methods.metrics.luck import guessed
 
 WHOLE_PARTS = (1, 2, 4, 8, 12)
 """Sums of groups that are whole numbers of such parts (halves, where a guess is worth one half) are counted out."""
@@ -45,7 +36,7 @@ class Comparison:
     """How many problems would tell them apart, were the difference what it is here; None where there is none."""
 
 
-def compare(first: Flags | Values, second: Flags | Values, groups: Groups, *, level: float = LEVEL) -> Comparison:
+def compare(first: Values, second: Values, groups: Groups, *, level: float = LEVEL) -> Comparison:
     """Compare two models by what they have of the same problems, in the same order: 1, 0, or a share if undecided.
 
     >>> twins = ["a", "a", "b", "b", "c", "c"]
@@ -67,7 +58,7 @@ def compare(first: Flags | Values, second: Flags | Values, groups: Groups, *, le
     )
 
 
-def paired_interval(first: Flags | Values, second: Flags | Values, groups: Groups, level: float = LEVEL) -> Interval:
+def paired_interval(first: Values, second: Values, groups: Groups, level: float = LEVEL) -> Interval:
     """Interval of the mean difference between two scores of the same problems, each from 0 to 1.
 
     Newcombe's; it includes nought wherever `p_paired` does not reject it. Below about 20 groups it is the more cautious
@@ -79,7 +70,7 @@ def paired_interval(first: Flags | Values, second: Flags | Values, groups: Group
     return Interval(min(found.low, 0.0), max(found.high, 0.0), level, found.method)
 
 
-def p_paired(first: Flags | Values, second: Flags | Values, groups: Groups, seed: int = 0) -> float:
+def p_paired(first: Values, second: Values, groups: Groups, seed: int = 0) -> float:
     """Two-sided p-value of the mean difference: how often it is as large when the two change places, group by group.
 
     Counted out exactly where the sums of groups are whole numbers, or halves, quarters and such; else by random signs.
@@ -103,28 +94,20 @@ def p_paired(first: Flags | Values, second: Flags | Values, groups: Groups, seed
 
 
 def _sign_flip(sizes: IntArray, observed: int) -> float:
-    """The share of all signs for which the sum of sizes is as far from nought as observed.
-
-    With k of them positive, m sizes of s sum to s(2k - m): one binomial for each size, put together.
-    """
-    total = int(sizes.sum())
-    chances = np.ones(1)
-    for size, many in zip(*np.unique(sizes, return_counts=True), strict=True):
-        own = np.zeros(int(size * many) + 1)
-        own[:: int(size)] = binomial(int(many), 0.5)
-        chances = np.convolve(chances, own)
-    # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - total.
-    sums = np.abs(2 * np.arange(len(chances)) - total)
+    """The share of all signs for which the sum of sizes is as far from nought as observed."""
+    chances = guessed(np.full(len(sizes), 0.5), sizes)
+    # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - their total.
+    sums = np.abs(2 * np.arange(len(chances)) - int(sizes.sum()))
     return round(float(min(chances[sums >= observed].sum(), 1.0)), 12)  # sums of halves, without the tail of a float
 
 
-def _group_sums(first: Flags | Values, second: Flags | Values, groups: Groups) -> FloatArray:
+def _group_sums(first: Values, second: Values, groups: Groups) -> FloatArray:
     same_length(first=first, second=second, groups=groups)
     return np.bincount(clusters(groups), weights=as_values(first) - as_values(second)).astype(np.float64)
 
 
 def n_to_tell_apart(
-    first: Flags | Values, second: Flags | Values, groups: Groups, *, alpha: float = 0.05, power: float = 0.8
+    first: Values, second: Values, groups: Groups, *, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
     """How many problems `p_paired` needs to tell two models apart that differ as these do; None for equal ones.
 

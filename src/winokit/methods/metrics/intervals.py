@@ -109,7 +109,7 @@ class Share:
         return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def share(credits: Flags | Values, groups: Groups) -> Share:
+def share(credits: Values, groups: Groups) -> Share:
     """The share that flags, or credits from 0 to 1, have, with groups as what varies."""
     same_length(credits=credits, groups=groups)
     values = as_values(credits)
@@ -142,7 +142,7 @@ def _variance(values: FloatArray, numbers: IntArray, sizes: FloatArray, mean: fl
     return float((many - 1) / many * (apart @ apart) / n**2)
 
 
-def share_interval(credits: Flags | Values, groups: Groups, level: float = LEVEL) -> Interval:
+def share_interval(credits: Values, groups: Groups, level: float = LEVEL) -> Interval:
     """Interval of a share of problems: of flags, or of credits from 0 to 1 as expected accuracy gives them."""
     return share(credits, groups).interval(level)
 
@@ -202,7 +202,7 @@ class Gap:
         return math.sqrt(max(one**2 - 2 * self.correlation * one * other + other**2, 0.0))
 
 
-def gap(values: Flags | Values, first: Flags, second: Flags, groups: Groups) -> Gap:
+def gap(values: Values, first: Flags, second: Flags, groups: Groups) -> Gap:
     """The share over one subset of problems minus the share over another; groups may have members in both."""
     same_length(values=values, first=first, second=second, groups=groups)
     sides: list[tuple[Share, FloatArray, IntArray]] = []
@@ -214,7 +214,7 @@ def gap(values: Flags | Values, first: Flags, second: Flags, groups: Groups) -> 
     return _gap(sides[0], sides[1])
 
 
-def paired_gap(first: Flags | Values, second: Flags | Values, groups: Groups) -> Gap:
+def paired_gap(first: Values, second: Values, groups: Groups) -> Gap:
     """The mean difference between two scores of the same problems, each from 0 to 1."""
     same_length(first=first, second=second, groups=groups)
     numbers = clusters(groups)

@@ -44,10 +44,10 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
     same_length(chances=chances, times=guesses)
     if int(guesses.sum()) != n:
         raise BadInput(f"guesses for {n} problems expected, found {guesses.sum()}")
-    return float(min(_guessed(as_values(chances), guesses)[right:].sum(), 1.0))
+    return float(min(guessed(as_values(chances), guesses)[right:].sum(), 1.0))
 
 
-def _guessed(chances: FloatArray, times: IntArray) -> FloatArray:
+def guessed(chances: FloatArray, times: IntArray) -> FloatArray:
     """The probability of each number of right answers: guesses of one kind are binomial, kinds are put together."""
     made: FloatArray = np.ones(1)
     kinds, counts = np.unique(np.stack([chances, times.astype(np.float64)], axis=1), axis=0, return_counts=True)

@@ -16,7 +16,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated
 
 import numpy as np
@@ -53,13 +52,7 @@ class Cache:
     def __enter__(self) -> Cache:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file."""
+    def __exit__(self, *error: object) -> None:
         self._db.close()
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:

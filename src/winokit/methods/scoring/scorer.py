@@ -69,18 +69,6 @@ class ScoringPlan(Settings):
     seed: Annotated[int, Help("Seed of the shots.", least=0)] = 0
 
 
-def score(
-    dataset: Dataset,
-    model: Model,
-    plan: ScoringPlan | None = None,
-    *,
-    cache: Cache | None = None,
-    progress: Progress | None = None,
-) -> list[Prediction]:
-    """Score every problem of a dataset."""
-    return score_variants({"original": dataset}, model, plan, cache=cache, progress=progress)
-
-
 def score_variants(
     variants: Mapping[str, Dataset],
     model: Model,
@@ -103,25 +91,30 @@ def score_variants(
         raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --substitution")
     name = scoring_name(scoring, plan, options)
     questions = [
-        _Question(problem, setting, _asked(scoring, problem, setting), (variant, model.spec, name))
+        _Question(scoring, problem, setting, (variant, model.spec, name))
         for variant, dataset in variants.items()
         for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
-    wanted = (request for question in questions for request in question.requests if question.why is None)
-    answers = answer_all(model, wanted, cache, progress)
-    return [question.predicted(scoring, answers) for question in questions]
+    answers = answer_all(model, (request for question in questions for request in question.requests), cache, progress)
+    return [question.predicted(answers) for question in questions]
 
 
 def _settings(
     dataset: Dataset, kind: str, plan: ScoringPlan, options: Mapping[str, str]
 ) -> Iterable[tuple[Problem, Setting]]:
-    """Each problem with its twins and shots."""
+    """Each problem with its twins, the judgements beside it and its shots."""
+    judgements: dict[tuple[str, str | None, str], list[Problem]] = defaultdict(list)
+    for problem in dataset:
+        if problem.query is not None:
+            judgements[problem.before, problem.pronoun, problem.after].append(problem)
     shots = choose_shots(plan.shots_from or dataset, dataset, plan.shots, plan.seed)
-    siblings = _siblings(dataset)
-    for problem, some in zip(dataset, shots, strict=True):
-        twins, beside = _twins(dataset, problem), siblings.get(_place(problem), ())
-        others = [one for one in beside if one is not problem] if problem.query is not None else ()
-        yield problem, Setting(kind, plan.substitution, twins, others, some, options)
+    for problem, own_shots in zip(dataset, shots, strict=True):
+        twins: Sequence[Problem] = () if problem.group is None else dataset.groups[problem.group]
+        beside: Sequence[Problem] = (
+            () if problem.query is None else judgements[problem.before, problem.pronoun, problem.after]
+        )
+        twins, beside = ([other for other in some if other is not problem] for some in (twins, beside))
+        yield problem, Setting(kind, plan.substitution, twins, beside, own_shots, options)
 
 
 def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, seed: int) -> list[tuple[Problem, ...]]:
@@ -176,51 +169,26 @@ def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str]
     return scoring.name + ("?" + "&".join(f"{key}={value}" for key, value in more.items()) if more else "")
 
 
-def _twins(dataset: Dataset, problem: Problem) -> tuple[Problem, ...]:
-    if problem.group is None:
-        return ()
-    return tuple(other for other in dataset.groups[problem.group] if other is not problem)
-
-
-def _siblings(dataset: Dataset) -> dict[tuple[str, str | None, str], list[Problem]]:
-    """The yes/no judgements of a dataset by the pronoun they ask about."""
-    found: dict[tuple[str, str | None, str], list[Problem]] = defaultdict(list)
-    for problem in dataset:
-        if problem.query is not None:
-            found[_place(problem)].append(problem)
-    return found
-
-
-def _place(problem: Problem) -> tuple[str, str | None, str]:
-    return problem.before, problem.pronoun, problem.after
-
-
-def _asked(scoring: Scoring, problem: Problem, setting: Setting) -> tuple[Request, ...] | str:
-    """The requests of a problem, or why it is an abstention."""
-    try:
-        return scoring.ask(problem, setting)
-    except Abstain as why:
-        return str(why)
-
-
 class _Question:
     """A problem on its way from requests to prediction."""
 
-    def __init__(
-        self, problem: Problem, setting: Setting, asked: tuple[Request, ...] | str, named: tuple[str, str, str]
-    ) -> None:
-        self.problem, self.setting = problem, setting
-        self.requests: tuple[Request, ...] = () if isinstance(asked, str) else asked
-        self.why: str | None = asked if isinstance(asked, str) else None
+    def __init__(self, scoring: Scoring, problem: Problem, setting: Setting, named: tuple[str, str, str]) -> None:
+        self.scoring, self.problem, self.setting = scoring, problem, setting
         self.named = (str(problem.provenance.get("of", problem.id)), *named)
+        self.requests: tuple[Request, ...] = ()
+        self.why: str | None = None
+        try:
+            self.requests = scoring.ask(problem, setting)
+        except Abstain as refusal:
+            self.why = str(refusal)
 
-    def predicted(self, scoring: Scoring, answers: Mapping[Request, Answer]) -> Prediction:
+    def predicted(self, answers: Mapping[Request, Answer]) -> Prediction:
         """The prediction, once everything is answered."""
         given = [answers[request] for request in self.requests]
         why = self.why or next((answer.why for answer in given if isinstance(answer, Refusal)), None)
         if why is None:
             try:
-                scores = scoring.judge(self.problem, self.setting, given)
+                scores = self.scoring.judge(self.problem, self.setting, given)
                 return _decided(self.named, scores, self.problem.answer)
             except Abstain as refusal:
                 why = str(refusal)

@@ -10,14 +10,7 @@ from pathlib import Path
 from winokit.data.known import WHOLE, identify
 from winokit.data.runs import Run
 from winokit.drawing import plots
-from winokit.drawing.figures import (
-    Figure,
-    draw_confusion,
-    draw_histogram,
-    draw_stacks,
-    forest_figures,
-    write_figures,
-)
+from winokit.drawing.figures import Figure, draw_confusion, draw_histogram, draw_stacks, forest_figures, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.scorers import Scorer, borrowed, owner, scorers
