@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 import winokit
-from winokit.collect import platforms
+from winokit.collect.platforms.base import arrive
 from winokit.collect.study import listings, moderation, progress, submissions, tasks, workers
 from winokit.collect.study.export import archive, export
 from winokit.collect.study.refusals import NotFound
@@ -81,7 +81,7 @@ def test_the_export_passes_winokit_check_and_is_audited(played, out):
 
 def test_nobody_s_name_is_exported(make_study, crew, out):
     study = make_study(platform={"name": "prolific", "completion_code": "SECRET-CODE"}, contact="ada@example.org")
-    worker = platforms.arrive(study, {"PROLIFIC_PID": PID, "STUDY_ID": "60aa27810f15", "SESSION_ID": "60c8d1ddf5b2"})
+    worker = arrive(study, {"PROLIFIC_PID": PID, "STUDY_ID": "60aa27810f15", "SESSION_ID": "60c8d1ddf5b2"})
     workers.consent(study, worker.id)
     workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
     crew.write(study, worker)
@@ -138,7 +138,7 @@ def test_problems_can_be_found_by_what_became_of_them(played):
 
     assert (found(), found(status="valid"), found(status="split"), found(status="open")) == (4, 2, 2, 0)
     assert (found(domain="social"), found(text="GARDEN gate"), found(text="100%"), found(text="_")) == (2, 2, 0, 4)
-    author = listings.problem(played, 1).problem.author.code
+    author = listings.problem(played, 1)[0].author.code
     assert (found(author=author), found(author="w-nobody"), found(status="nonsense")) == (2, 0, 4)
 
 
@@ -149,12 +149,12 @@ def test_a_page_beyond_the_last_is_the_last(played):
 
 def test_one_problem_shows_its_votes_twin_and_submission(played):
     moderation.adjudicate(played, 3, True, "the third vote was a slip", "ada")
-    detail = listings.problem(played, 3)
-    assert len(detail.problem.votes) == 9
-    assert {vote.choice for vote in detail.problem.votes if vote.kind == "validate"} == {0, 1}
-    assert [twin.id for twin in detail.twins] == [4]
-    assert detail.submission.fields["anchor"] == "gate"
-    assert [(one.valid, one.note) for one in detail.adjudications] == [(True, "the third vote was a slip")]
+    problem, twins = listings.problem(played, 3)
+    assert len(problem.votes) == 9
+    assert {vote.choice for vote in problem.votes if vote.kind == "validate"} == {0, 1}
+    assert [twin.id for twin in twins] == [4]
+    assert problem.submission.fields["anchor"] == "gate"
+    assert [(one.valid, one.note) for one in problem.decisions] == [(True, "the third vote was a slip")]
     with pytest.raises(NotFound):
         listings.problem(played, 999)
 

@@ -193,7 +193,7 @@ def test_a_requester_decides_over_the_votes(busy, requester):
     assert "fine by me" in page
     assert "✓ valid" in page
     requester.send(f"/requester/problems/{number}/decide", valid="votes", note="")
-    assert listings.problem(busy, number).problem.valid is None
+    assert listings.problem(busy, number)[0].valid is None
     assert requester.send(f"/requester/problems/{number}/decide", valid="perhaps").status_code == 422
 
 

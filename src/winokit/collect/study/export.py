@@ -22,7 +22,7 @@ import json
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import or_, select
+from sqlalchemy.orm import selectinload
 
 import winokit
 from winokit.collect.study import ledger, progress, quality
@@ -43,10 +44,7 @@ from winokit.collect.study.schema import (
     WITHDRAWN,
     WRITE,
     WRITTEN,
-    Adjudication,
     ProblemRow,
-    Submission,
-    Task,
     Vote,
     Worker,
     to_problem,
@@ -58,9 +56,20 @@ from winokit.data.formats import WriteOptions, write
 from winokit.files import write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Card, Dataset, Problem
+from winokit.results import decide
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
+
+
+_EVERYTHING = (
+    selectinload(ProblemRow.author),
+    selectinload(ProblemRow.submission),
+    selectinload(ProblemRow.tasks),
+    selectinload(ProblemRow.decisions),
+    selectinload(ProblemRow.votes).selectinload(Vote.worker),
+    selectinload(ProblemRow.votes).selectinload(Vote.submission),
+)
 
 
 @dataclass
@@ -74,16 +83,20 @@ class Exported:
 
 def export(study: Study, folder: Path) -> Exported:
     """Write everything that is known into a folder, file by file, each whole."""
-    records = Records.read(study)
     done = Exported()
+    gone = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == WITHDRAWN))
+    there = select(ProblemRow).where(or_(ProblemRow.author_id.is_(None), ~gone)).order_by(ProblemRow.id)
+    with study.store.read(steady=True) as session:
+        rows = session.scalars(there.options(*_EVERYTHING)).all()
     if WRITE in study.config.tasks.kinds:
-        written = [row for row in records.problems if row.origin == WRITTEN]
+        written = [row for row in rows if row.origin == WRITTEN]
         for name, wanted in (("problems.jsonl", True), ("others.jsonl", False)):
-            rows = [row for row in written if _is_chosen(study, row) is wanted]
-            _write_problems(folder / name, study, with_group_names(study, records, rows), done)
+            chosen = [row for row in written if _is_chosen(study, row) is wanted]
+            _write_problems(folder / name, study, with_group_names(study, chosen), done)
     if EVALUATE in study.config.tasks.kinds:
-        _write_evaluation(study, records, folder, done)
-    _write_rows(folder / "votes.jsonl", vote_rows(records), done)
+        _write_evaluation(study, rows, folder, done)
+    votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
+    _write_rows(folder / "votes.jsonl", votes, done)
     people = [asdict(worker) for worker in quality.workers(study) if worker.state != WITHDRAWN]
     _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
@@ -104,9 +117,9 @@ def archive(study: Study) -> bytes:
         return out.getvalue()
 
 
-def with_group_names(study: Study, records: Records, rows: Sequence[ProblemRow]) -> list[Problem]:
+def with_group_names(study: Study, rows: Sequence[ProblemRow]) -> list[Problem]:
     """The problems of some rows, twins named as a group where both are among them."""
-    problems = {row.id: exported_problem(study, records, row) for row in rows}
+    problems = {row.id: exported_problem(study, row) for row in rows}
     groups: dict[int, list[int]] = defaultdict(list)
     for row in rows:
         if row.group_id is not None:
@@ -126,20 +139,27 @@ def _is_chosen(study: Study, row: ProblemRow) -> bool:
     return row.valid is True if VALIDATE in study.config.tasks.kinds else row.valid is not False
 
 
-def _write_evaluation(study: Study, records: Records, folder: Path, done: Exported) -> None:
-    """The dataset that people were asked about, with their votes, and what most of them said."""
-    votes = votes_on_family(records)
+def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, done: Exported) -> None:
+    """The dataset that people were asked about, with their votes by the original's id, and what most of them said."""
+    votes: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    predictions, waiting = [], 0
+    for row in rows:
+        asked = (vote for vote in row.votes if vote.kind == EVALUATE and not vote.gold)
+        votes[row.family] += [{"variant": row.variant, **vote_row(vote)} for vote in asked]
+        if row.origin == IMPORTED:
+            complete = complete_votes(row, EVALUATE)
+            waiting += not complete
+            predictions += [majority(row, complete, study.config.tasks.votes)] if complete else []
+    if waiting:
+        done.notes.append(f"{waiting:,} problems do not have all their votes yet and are left out")
     dataset = evaluation_dataset(study.folder, study.config)
-    asked = [
+    problems = [
         problem.replace(provenance={"study": study.config.title, "votes": votes.get(problem.id, [])})
         for problem in dataset
     ]
-    write(dataset.with_problems(asked), folder / "evaluated.jsonl", "jsonl", WriteOptions(source_ids=True))
-    done.files["evaluated.jsonl"] = len(asked)
-    predictions, notes = people_predictions(study, records)
-    done.notes += notes
+    write(dataset.with_problems(problems), folder / "evaluated.jsonl", "jsonl", WriteOptions(source_ids=True))
     write_predictions(predictions, folder / "predictions.jsonl")
-    done.files["predictions.jsonl"] = len(predictions)
+    done.files |= {"evaluated.jsonl": len(problems), "predictions.jsonl": len(predictions)}
 
 
 def _write_problems(path: Path, study: Study, problems: Sequence[Problem], done: Exported) -> None:
@@ -172,81 +192,40 @@ def _settings(study: Study) -> dict[str, Any]:
     return study.config.model_dump(mode="json", by_alias=True, exclude={"database", "platform", "contact"})
 
 
-@dataclass(frozen=True)
-class Records:
-    """Everything an export needs, read at one moment."""
-
-    problems: list[ProblemRow]
-    votes: dict[int, list[Vote]]
-    """By problem, in the order in which they came."""
-    submissions: dict[int, Submission]
-    codes: dict[int, str]
-    asked: dict[tuple[int, str], int]
-    """How many votes were asked for, by problem and kind."""
-    decisions: dict[int, Adjudication]
-    """The last one on each problem."""
-
-    @classmethod
-    def read(cls, study: Study) -> Records:
-        """Read a study, without what was written by those who have withdrawn, and what was said about it."""
-        votes: dict[int, list[Vote]] = defaultdict(list)
-        gone = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == WITHDRAWN))
-        there = select(ProblemRow).where(or_(ProblemRow.author_id.is_(None), ~gone)).order_by(ProblemRow.id)
-        with study.store.read(steady=True) as session:
-            for vote in session.scalars(select(Vote).order_by(Vote.id)):
-                votes[vote.problem_id].append(vote)
-            tasks = session.execute(select(Task.problem_id, Task.kind, Task.asked).where(Task.problem_id.is_not(None)))
-            asked = {(problem or 0, kind): number for problem, kind, number in tasks if number is not None}
-            decisions = {one.problem_id: one for one in session.scalars(select(Adjudication).order_by(Adjudication.id))}
-            return cls(
-                list(session.scalars(there)),
-                votes,
-                {one.id: one for one in session.scalars(select(Submission))},
-                {person.id: person.code for person in session.execute(select(Worker.id, Worker.code))},
-                asked,
-                decisions,
-            )
-
-    def counted(self, row: ProblemRow, kind: str) -> list[Vote]:
-        """The votes of a kind that count."""
-        return [vote for vote in self.votes.get(row.id, ()) if vote.kind == kind and vote.counted]
-
-    def complete(self, row: ProblemRow, kind: str) -> list[Vote] | None:
-        """The same, if there are as many as were asked for; None otherwise."""
-        votes = self.counted(row, kind)
-        return votes if votes and len(votes) >= self.asked.get((row.id, kind), 1) else None
+def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
+    """The votes of a kind that count, if there are as many as were asked for; none otherwise."""
+    votes = [vote for vote in row.votes if vote.kind == kind and vote.counted]
+    asked = next((task.asked for task in row.tasks if task.kind == kind and task.asked is not None), 1)
+    return votes if len(votes) >= asked else []
 
 
-def exported_problem(study: Study, records: Records, row: ProblemRow) -> Problem:
+def exported_problem(study: Study, row: ProblemRow) -> Problem:
     """A problem with what people said of it as labels, and everything behind that as provenance."""
     problem = to_problem(row)
-    labels = dict(problem.labels)
     provenance: dict[str, Any] = {"study": study.config.title}
-    if row.author_id is not None:
-        submission = records.submissions[row.submission_id or 0]
+    if row.author is not None and row.submission is not None:
+        submission = row.submission
         provenance |= {
-            "author": records.codes[row.author_id],
+            "author": row.author.code,
             "written_at": moment(submission.submitted_at),
             "seconds": round(submission.seconds, 1),
             "pasted": submission.pasted,
         }
         if submission.adversary is not None:
             provenance["adversary"] = submission.adversary
-    labels |= _judged_labels(study, records, row, problem, provenance)
-    provenance |= _verdict(study, records, row)
-    provenance["votes"] = [vote_row(records, vote) for vote in records.votes.get(row.id, ())]
+    labels = {**problem.labels, **_judged_labels(study, row, problem, provenance)}
+    provenance |= _verdict(study, row)
+    provenance["votes"] = [vote_row(vote) for vote in row.votes]
     return problem.replace(labels=labels, provenance=provenance)
 
 
-def _judged_labels(
-    study: Study, records: Records, row: ProblemRow, problem: Problem, provenance: dict[str, Any]
-) -> dict[str, bool]:
+def _judged_labels(study: Study, row: ProblemRow, problem: Problem, provenance: dict[str, Any]) -> dict[str, bool]:
     """`switchable` and `associative` after Trichelair et al.: true if all said so; no label while votes are out."""
     labels: dict[str, bool] = {}
     for kind, shown in ((SWITCHABLE, switched_text), (ASSOCIATIVE, clause)):
         if kind not in study.config.tasks.kinds:
             continue
-        votes = records.complete(row, kind)
+        votes = complete_votes(row, kind)
         if votes:
             agreement = agreement_of([vote.choice == 1 for vote in votes])
             labels[kind] = agreement == UNANIMOUS_YES
@@ -258,73 +237,41 @@ def _judged_labels(
     return labels
 
 
-def _verdict(study: Study, records: Records, row: ProblemRow) -> dict[str, Any]:
+def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
     """What was decided about validity, by whom and why."""
-    told: dict[str, Any] = {}
+    decided: dict[str, Any] = {}
     if row.withdrawn:
-        told["withdrawn"] = True
+        decided["withdrawn"] = True
     if row.valid is not None:
-        told["valid"] = row.valid
-    votes = records.complete(row, VALIDATE)
+        decided["valid"] = row.valid
+    votes = complete_votes(row, VALIDATE)
     if votes and row.answer is not None:
         verdict = judge(judgements(votes, row.answer), study.config.validity.rule)
-        told |= {"agreement": verdict.agreement, "rule": study.config.validity.rule}
+        decided |= {"agreement": verdict.agreement, "rule": study.config.validity.rule}
         if verdict.failed:
-            told["failed"] = list(verdict.failed)
-    decision = records.decisions.get(row.id)
-    if decision is not None and decision.valid is not None:
-        told["decided_by"] = "requester"
-    return told
+            decided["failed"] = list(verdict.failed)
+    if row.decisions and row.decisions[0].valid is not None:
+        decided["decided_by"] = "requester"
+    return decided
 
 
-def vote_rows(records: Records) -> Iterator[dict[str, Any]]:
-    """Every vote, one row each, with the problem it is about."""
-    for row in records.problems:
-        for vote in records.votes.get(row.id, ()):
-            yield {"problem": row.family, "variant": row.variant, **vote_row(records, vote)}
-
-
-def vote_row(records: Records, vote: Vote) -> dict[str, Any]:
+def vote_row(vote: Vote) -> dict[str, Any]:
     """A vote as it is exported; what its kind does not ask is left out."""
-    submission = records.submissions[vote.submission_id]
     choice: int | bool | None = vote.choice
     if vote.kind in (SWITCHABLE, ASSOCIATIVE):
         choice = bool(vote.choice)
-    told: dict[str, Any] = {"worker": records.codes[vote.worker_id], "kind": vote.kind, "choice": choice}
+    exported: dict[str, Any] = {"worker": vote.worker.code, "kind": vote.kind, "choice": choice}
     more = {"equally_plausible": vote.equally_plausible, "local_decides": vote.local_decides}
-    told |= {name: value for name, value in more.items() if value is not None}
-    told |= {"at": moment(vote.at), "seconds": round(submission.seconds, 1), "counted": vote.counted}
+    exported |= {name: value for name, value in more.items() if value is not None}
+    exported |= {"at": moment(vote.at), "seconds": round(vote.submission.seconds, 1), "counted": vote.counted}
     if vote.gold:
-        told |= {"gold": True, "right": vote.is_right}
-    return told
-
-
-def votes_on_family(records: Records) -> dict[str, list[dict[str, Any]]]:
-    """The votes of people who were asked to solve a problem or a variant of it, by the original's id."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in records.problems:
-        votes = [vote for vote in records.votes.get(row.id, ()) if vote.kind == EVALUATE and not vote.gold]
-        found[row.family] += [{"variant": row.variant, **vote_row(records, vote)} for vote in votes]
-    return found
+        exported |= {"gold": True, "right": vote.is_right}
+    return exported
 
 
 def moment(at: datetime) -> str:
     """A moment, to the second."""
     return at.isoformat(timespec="seconds")
-
-
-def people_predictions(study: Study, records: Records) -> tuple[list[Prediction], list[str]]:
-    """One prediction for each problem and variant that has all its votes, and notes on those that have not."""
-    made, waiting = [], 0
-    for row in records.problems:
-        if row.origin == IMPORTED:
-            votes = records.complete(row, EVALUATE)
-            if votes is None:
-                waiting += 1
-            else:
-                made.append(majority(row, votes, study.config.tasks.votes))
-    notes = [f"{waiting:,} problems do not have all their votes yet and are left out"] if waiting else []
-    return made, notes
 
 
 def majority(row: ProblemRow, votes: list[Vote], asked: int) -> Prediction:
@@ -334,6 +281,4 @@ def majority(row: ProblemRow, votes: list[Vote], asked: int) -> Prediction:
     if not cast:
         return Prediction(*named, None, None, row.answer, "nobody could tell")
     shares = tuple(cast.count(place) / len(cast) for place in range(len(row.candidates)))
-    best = [place for place, share in enumerate(shares) if share == max(shares)]
-    tie = len(best) > 1
-    return Prediction(*named, shares, None if tie else best[0], row.answer, "a tie" if tie else None)
+    return Prediction(*named, shares, decide(shares)[0], row.answer, decide(shares)[1])

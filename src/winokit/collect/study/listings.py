@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import selectinload
 
 from winokit.collect.study.refusals import NotFound
-from winokit.collect.study.schema import WRITTEN, Adjudication, LogEntry, ProblemRow, Submission, Vote, Worker
+from winokit.collect.study.schema import WRITTEN, LogEntry, ProblemRow, Submission, Vote, Worker
 from winokit.collect.study.validity import SPLIT, UNANIMOUS_NO, UNANIMOUS_YES
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _WITH_VOTES = (
     _VOTES.selectinload(Vote.worker),
     _VOTES.selectinload(Vote.submission),
 )
+_IN_DETAIL = (*_WITH_VOTES, selectinload(ProblemRow.submission), selectinload(ProblemRow.decisions))
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,6 @@ class ListingPage(Generic[T]):
     pages: int
 
 
-@dataclass(frozen=True)
-class ProblemDetail:
-    """Everything about one problem."""
-
-    problem: ProblemRow
-    twins: Sequence[ProblemRow]
-    submission: Submission | None
-    adjudications: Sequence[Adjudication]
-
-
 def problems(
     study: Study, wanted: ProblemFilter | None = None, page: int = 1, per_page: int = PER_PAGE
 ) -> ListingPage[ProblemRow]:
@@ -67,17 +58,16 @@ def problems(
     return _page(study, query.options(*_WITH_VOTES), page, per_page)
 
 
-def problem(study: Study, problem_id: int) -> ProblemDetail:
-    """One problem with its twins, its submission and what was decided about it."""
-    decided = select(Adjudication).where(Adjudication.problem_id == problem_id).order_by(Adjudication.id.desc())
+def problem(study: Study, problem_id: int) -> tuple[ProblemRow, Sequence[ProblemRow]]:
+    """One problem, with its votes, its submission and what was decided about it; and its twins."""
     with study.store.read() as session:
-        row = session.get(ProblemRow, problem_id, options=_WITH_VOTES)
+        row = session.get(ProblemRow, problem_id, options=_IN_DETAIL)
         if row is None:
             raise NotFound(f"no problem {problem_id}")
+        if row.group_id is None:
+            return row, ()
         group = (ProblemRow.group_id == row.group_id, ProblemRow.id != row.id, ProblemRow.variant == row.variant)
-        twins = session.scalars(select(ProblemRow).where(*group).order_by(ProblemRow.id)).all()
-        submission = session.get(Submission, row.submission_id) if row.submission_id else None
-        return ProblemDetail(row, twins, submission, session.scalars(decided).all())
+        return row, session.scalars(select(ProblemRow).where(*group).order_by(ProblemRow.id)).all()
 
 
 def submissions(

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
+from sqlalchemy.orm import selectinload
 
 from winokit.collect.study.schema import (
     ASSOCIATIVE,
@@ -21,9 +22,7 @@ from winokit.collect.study.schema import (
     SWITCHABLE,
     VALIDATE,
     WRITE,
-    Payment,
     ProblemRow,
-    Submission,
     Task,
     Vote,
     Worker,
@@ -72,63 +71,41 @@ class WorkerQuality:
 
 def workers(study: Study) -> list[WorkerQuality]:
     """Everybody who has joined, in that order, those who have withdrawn included."""
+    known = (selectinload(shown) for shown in (Worker.submissions, Worker.votes, Worker.payments))
     with study.store.read() as session:
-        people = session.scalars(select(Worker).order_by(Worker.id)).all()
-        handed_in: dict[int, list[Submission]] = defaultdict(list)
-        for submission in session.scalars(select(Submission)):
-            handed_in[submission.worker_id].append(submission)
-        votes = session.scalars(select(Vote)).all()
-        query = select(Payment.worker_id, func.sum(Payment.cents)).group_by(Payment.worker_id)
-        earned = {worker: int(cents) for worker, cents in session.execute(query)}
-    agreement = agreement_with_others(votes)
-    gold: dict[int, list[bool]] = defaultdict(list)
-    for vote in votes:
-        if vote.gold:
-            gold[vote.worker_id].append(bool(vote.is_right))
-    return [
-        _quality(
-            study, person, handed_in[person.id], agreement.get(person.id), gold[person.id], earned.get(person.id, 0)
-        )
-        for person in people
-    ]
+        people = session.scalars(select(Worker).options(*known).order_by(Worker.id)).all()
+    agreement = agreement_with_others([vote for worker in people for vote in worker.votes])
+    return [_quality(study, worker, *agreement[worker.id]) for worker in people]
 
 
-def _quality(
-    study: Study,
-    worker: Worker,
-    handed_in: Sequence[Submission],
-    agreement: tuple[int, int] | None,
-    gold: Sequence[bool],
-    earned: int,
-) -> WorkerQuality:
-    asked = study.config.quality
-    hasty = sum(
-        one.seconds < (asked.fast_write_seconds if one.kind == WRITE else asked.fast_vote_seconds) for one in handed_in
-    )
-    pasted = sum(one.pasted >= PASTED for one in handed_in)
-    agreed = agreement[0] / agreement[1] if agreement and agreement[1] >= FEW else None
-    flags = []
-    if len(gold) >= FEW and sum(gold) < asked.gold_least_accuracy * len(gold):
-        flags.append("fails gold questions")
-    if agreed is not None and agreed < LOW_AGREEMENT:
-        flags.append("disagrees with others")
-    if len(handed_in) >= FEW and hasty > OFTEN * len(handed_in):
-        flags.append("hasty")
-    if pasted and pasted > OFTEN * sum(one.kind == WRITE for one in handed_in):
-        flags.append("pastes texts")
+def _quality(study: Study, worker: Worker, agreed: int, compared: int) -> WorkerQuality:
+    asked, handed_in = study.config.quality, worker.submissions
+    written = [submission for submission in handed_in if submission.kind == WRITE]
+    judged = [submission for submission in handed_in if submission.kind != WRITE]
+    hasty = sum(submission.seconds < asked.fast_write_seconds for submission in written)
+    hasty += sum(submission.seconds < asked.fast_vote_seconds for submission in judged)
+    pasted = sum(submission.pasted >= PASTED for submission in handed_in)
+    share = agreed / compared if compared >= FEW else None
+    gold = [bool(vote.is_right) for vote in worker.votes if vote.gold]
+    flags = {
+        "fails gold questions": len(gold) >= FEW and sum(gold) < asked.gold_least_accuracy * len(gold),
+        "disagrees with others": share is not None and share < LOW_AGREEMENT,
+        "hasty": len(handed_in) >= FEW and hasty > OFTEN * len(handed_in),
+        "pastes texts": pasted > OFTEN * len(written),
+    }
     return WorkerQuality(
         worker.code,
         worker.state,
         len(handed_in),
-        sum(one.kind != WRITE for one in handed_in),
-        agreed,
+        len(judged),
+        share,
         len(gold),
         sum(gold),
-        median(one.seconds for one in handed_in) if handed_in else None,
+        median(submission.seconds for submission in handed_in) if handed_in else None,
         hasty,
         pasted,
-        earned,
-        tuple(flags),
+        sum(payment.cents for payment in worker.payments),
+        tuple(flag for flag, holds in flags.items() if holds),
     )
 
 
@@ -138,14 +115,14 @@ def agreement_with_others(votes: Sequence[Vote]) -> dict[int, tuple[int, int]]:
     for vote in votes:
         if vote.counted and not vote.gold:
             by_task[vote.task_id].append(vote)
-    found: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+    counts: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for together in by_task.values():
         for vote in together:
             others = Counter(other.choice for other in together if other is not vote).most_common(2)
             if others and (len(others) == 1 or others[0][1] > others[1][1]):
-                found[vote.worker_id][0] += vote.choice == others[0][0]
-                found[vote.worker_id][1] += 1
-    return {worker: (agreed, of) for worker, (agreed, of) in found.items()}
+                agreed, compared = counts[vote.worker_id]
+                counts[vote.worker_id] = (agreed + (vote.choice == others[0][0]), compared + 1)
+    return counts
 
 
 @dataclass(frozen=True)
@@ -176,11 +153,15 @@ class DawidSkene:
 
 
 def agreement_by_question(study: Study) -> list[QuestionAgreement]:
-    """Agreement on every question the study asks."""
-    complete = _complete_votes(study)
+    """Agreement on every question the study asks, over tasks with as many votes as it asks for."""
+    complete = select(Task).where(Task.accepted == study.config.tasks.votes, ~Task.gold).order_by(Task.id)
+    by_kind: dict[str, list[list[Vote]]] = defaultdict(list)
+    with study.store.read() as session:
+        for task in session.scalars(complete.options(selectinload(Task.votes))):
+            by_kind[task.kind].append([vote for vote in task.votes if vote.counted])
     return [
-        _agreement(kind, question, [[told(vote) for vote in votes] for votes in complete[kind]])
-        for kind, question, told in QUESTIONS
+        _agreement(kind, question, [[answer(vote) for vote in votes] for votes in by_kind[kind]])
+        for kind, question, answer in QUESTIONS
         if kind in study.config.tasks.kinds
     ]
 
@@ -195,24 +176,6 @@ def _agreement(kind: str, question: str, ratings: Sequence[Sequence[Hashable]]) 
     except BadInput as error:
         return QuestionAgreement(kind, question, len(asked), unanimous, None, str(error))
     return QuestionAgreement(kind, question, len(asked), unanimous, kappa)
-
-
-def _complete_votes(study: Study) -> dict[str, list[list[Vote]]]:
-    """The counted votes of every task that has as many as the study asks for, by kind."""
-    query = (
-        select(Vote)
-        .join(Task, Task.id == Vote.task_id)
-        .where(Vote.counted, ~Vote.gold, Task.accepted == study.config.tasks.votes)
-        .order_by(Vote.id)
-    )
-    by_task: dict[int, list[Vote]] = defaultdict(list)
-    with study.store.read() as session:
-        for vote in session.scalars(query):
-            by_task[vote.task_id].append(vote)
-    by_kind: dict[str, list[list[Vote]]] = defaultdict(list)
-    for votes in by_task.values():
-        by_kind[votes[0].kind].append(votes)
-    return by_kind
 
 
 def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:

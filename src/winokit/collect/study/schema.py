@@ -96,6 +96,9 @@ class Worker(Base):
     qualified_at: Mapped[datetime | None]
     session_version: Mapped[int] = mapped_column(default=1, server_default="1")
     """Raised to end every session of the worker at once."""
+    submissions: Mapped[list[Submission]] = relationship(**SHOWN)
+    votes: Mapped[list[Vote]] = relationship(**SHOWN)
+    payments: Mapped[list[Payment]] = relationship(**SHOWN)
 
 
 class Identity(Base):
@@ -203,7 +206,13 @@ class ProblemRow(Base):
     withdrawn: Mapped[bool] = mapped_column(default=False, server_default=false())
     """Its submission was discarded: nobody is asked about it any more."""
     author: Mapped[Worker | None] = relationship(**SHOWN)
+    submission: Mapped[Submission | None] = relationship(
+        primaryjoin="foreign(ProblemRow.submission_id) == Submission.id", **SHOWN
+    )
+    tasks: Mapped[list[Task]] = relationship(**SHOWN)
     votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
+    decisions: Mapped[list[Adjudication]] = relationship(order_by="Adjudication.id.desc()", **SHOWN)
+    """A requester's, the last one first."""
 
 
 PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query", "domain", "labels", "occurrence")
@@ -253,6 +262,7 @@ class Task(Base):
     domain: Mapped[str | None] = mapped_column(String(32))
     topic: Mapped[dict[str, Any] | None]
     """For writing: `{"topic": …, "words": […]}`."""
+    votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
 
 
 class Lease(Base):

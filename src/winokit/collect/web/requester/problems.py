@@ -48,7 +48,8 @@ def problems(
 @router.get("/requester/problems/{number}")
 def problem(visit: ARequester, number: Number) -> Response:
     """One problem: its votes, its twin, where it comes from, and what was decided."""
-    return visit.page("requester_problem", detail=listings.problem(visit.study, number))
+    shown, twins = listings.problem(visit.study, number)
+    return visit.page("requester_problem", problem=shown, twins=twins)
 
 
 @router.form("/requester/problems/{number}/decide", "valid", "note")
