@@ -40,9 +40,9 @@ def test_the_tree_of_the_readme_is_the_folder():
     block = re.search(r"```text\nsrc/winokit/\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL).group(1)
     room, shown = "", {"": set()}
     for line in block.splitlines():
-        name = line.split()[0]
         if not line.startswith("  "):
             break
+        name = line.split()[0]
         if line.startswith("    "):
             shown[room].add(name.rstrip("/"))
         else:
