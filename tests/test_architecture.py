@@ -1,0 +1,82 @@
+"""docs/architecture.md walks through four jobs, function by function: each is seen called, in that order."""
+
+import re
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import winokit
+
+ROOT = Path(__file__).parents[1]
+SRC = Path(winokit.__file__).parent
+STEP = re.compile(r"^\d+\. `([\w/]+\.py)` `(\w+)`", re.MULTILINE)
+
+
+def walk(heading: str) -> list[tuple[str, str]]:
+    """File and function of each step under a heading."""
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE).group(1)
+    return STEP.findall(section)
+
+
+def calls(job: Callable[[], object]) -> dict[tuple[str, str], int]:
+    """When each of our functions was called for the first time while a job was done, in any thread."""
+    first: dict[tuple[str, str], int] = {}
+
+    def look(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(str(SRC)):
+            place = Path(frame.f_code.co_filename).relative_to(SRC).as_posix(), frame.f_code.co_name
+            first.setdefault(place, len(first))
+
+    threading.setprofile(look)
+    sys.setprofile(look)
+    try:
+        job()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return first
+
+
+def check_walk(heading: str, job: Callable[[], object]) -> None:
+    steps, seen = walk(heading), calls(job)
+    assert len(steps) >= 10
+    assert [step for step in steps if step not in seen] == []
+    assert steps == sorted(steps, key=seen.__getitem__)
+
+
+def typed(monkeypatch, tmp_path, *arguments: str) -> Callable[[], None]:
+    """The job of typing a command in an empty folder."""
+    from winokit.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["winokit", *arguments])
+
+    def job() -> None:
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert not left.value.code
+
+    return job
+
+
+def test_an_audit_goes_its_way(monkeypatch, tmp_path, capsys):
+    check_walk("An audit", typed(monkeypatch, tmp_path, "audit", "--limit", "12", "--cache", "off"))
+
+
+def test_a_debiasing_goes_its_way(monkeypatch, tmp_path, capsys):
+    arguments = ("debias", "aflite", "synthetic-120", "--model", "builtin", "--cache", "off", "--out", "out")
+    check_walk("A debiasing", typed(monkeypatch, tmp_path, *arguments, "--train-size", "80", "--cutoff", "20"))
+
+
+def test_a_training_run_goes_its_way(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from support import tiny
+
+    spec = f"hf:{tiny.tiny('bert', tmp_path / 'bert')}"
+    arguments = ("train", "open", "--model", spec, "--holdout", "20", "--steps", "2", "--limit", "16", "--out", "out")
+    check_walk("A training run", typed(monkeypatch, tmp_path, *arguments))
