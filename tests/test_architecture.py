@@ -68,7 +68,19 @@ def test_an_audit_goes_its_way(monkeypatch, tmp_path, capsys):
 
 
 def test_a_debiasing_goes_its_way(monkeypatch, tmp_path, capsys):
-    arguments = ("debias", "aflite", "synthetic-60", "--model", "builtin", "--cache", "off", "--out", "out", "--null-runs", "2")
+    arguments = (
+        "debias",
+        "aflite",
+        "synthetic-60",
+        "--model",
+        "builtin",
+        "--cache",
+        "off",
+        "--out",
+        "out",
+        "--null-runs",
+        "2",
+    )
     check_walk("A debiasing", typed(monkeypatch, tmp_path, *arguments, "--train-size", "40", "--cutoff", "10"))
 
 

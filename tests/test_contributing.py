@@ -100,13 +100,15 @@ def test_a_formalization(add, tmp_path):
 
     add("formalization")
     spec = f"hf:{tiny.tiny('bert', tmp_path / 'bert')}"
-    outcome = winokit.train("open", spec, formalization="mc-sent-hinge", steps=2, limit=8, out=tmp_path / "out")
+    outcome = winokit.train("open", model=spec, formalization="mc-sent-hinge", steps=2, limit=8, out=tmp_path / "out")
     assert outcome.run["formalization"] == "mc-sent-hinge"
 
 
 def test_a_debias_method(add, tmp_path):
     add("debias method")
-    shown = typed("debias", "shortest", "open", "--size", "100", "--no-assess", "--compare", "none", "--out", str(tmp_path))
+    shown = typed(
+        "debias", "shortest", "open", "--size", "100", "--no-assess", "--compare", "none", "--out", str(tmp_path)
+    )
     assert "100 of 428 problems kept" in shown
     kept, everything = winokit.load(tmp_path / "kept.jsonl"), winokit.load("open")
     lengths = sorted(len(problem.sentence.split()) for problem in everything)
