@@ -204,9 +204,9 @@ def agreement(X, y, settings, backend) -> None:
 
     numbers = np.arange(len(X))
     plan = FitPlan(0, settings["ensemble_size"], settings["train_size"])
-    held = hold(X, y, numbers, np.zeros(len(X), dtype=np.int64), numbers, plan, chosen(backend))
+    held = hold(X, y, numbers, numbers, plan, chosen(backend))
     held.draw(1)
-    theta = held.to_numpy(ClassifierEnsemble(held, plan, 1.0, TOLERANCES["float32"], 300).fit().theta)
+    theta = held.to_numpy(ClassifierEnsemble(held, 1.0, TOLERANCES["float32"], 300).fit().theta)
     same = made = 0
     for classifier in range(4):
         train, test = subset(numbers, 1, classifier, settings)

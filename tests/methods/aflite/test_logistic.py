@@ -8,7 +8,7 @@ from winokit.methods.aflite.rows import FitPlan, NumpyRows
 
 def held(X, y, plan):
     numbers = np.arange(len(X))
-    return NumpyRows(X, y, numbers, np.zeros(len(X), dtype=np.int64), numbers, plan)
+    return NumpyRows(X, y, numbers, numbers, plan)
 
 
 def log_odds(X, theta):
@@ -25,7 +25,7 @@ def test_every_classifier_is_scikit_learns_on_its_own_rows(planted, C):
     X, y, _ = planted(600)
     rows = held(X, y, FitPlan(0, 5, 250))
     rows.draw(1)
-    fit = ClassifierEnsemble(rows, rows.plan, C, TOLERANCES["float64"], 300).fit()
+    fit = ClassifierEnsemble(rows, C, TOLERANCES["float64"], 300).fit()
     for column in range(5):
         own = rows._train[:, column] == 1
         assert own.sum() == 250
@@ -36,7 +36,7 @@ def test_float32_predicts_as_scikit_learn_does_to_one_in_a_thousand(planted):
     X, y, _ = planted(4000, 64, dtype=np.float32)
     rows = held(X, y, FitPlan(0, 8, 1500))
     rows.draw(1)
-    fit = ClassifierEnsemble(rows, rows.plan, 1.0, TOLERANCES["float32"], 300).fit()
+    fit = ClassifierEnsemble(rows, 1.0, TOLERANCES["float32"], 300).fit()
     assert fit.theta.dtype == np.float32
     for column in range(8):
         own = rows._train[:, column] == 1
@@ -49,7 +49,7 @@ def test_the_tolerance_is_the_change_in_log_odds_still_to_come(planted):
     for tolerance in (1e-1, 1e-2, 1e-3):
         rows = held(X, y, FitPlan(0, 4, 800))
         rows.draw(1)
-        fit = ClassifierEnsemble(rows, rows.plan, 1.0, tolerance, 300).fit()
+        fit = ClassifierEnsemble(rows, 1.0, tolerance, 300).fit()
         for column in range(4):
             own = rows._train[:, column] == 1
             exact = log_odds(X[own], reference(X[own], y[own]))
@@ -61,7 +61,7 @@ def test_a_fit_cut_short_says_what_is_left(planted):
     X, y, _ = planted(600)
     rows = held(X, y, FitPlan(0, 5, 250))
     rows.draw(1)
-    fit = ClassifierEnsemble(rows, rows.plan, 1.0, 1e-7, 2).fit()
+    fit = ClassifierEnsemble(rows, 1.0, 1e-7, 2).fit()
     assert fit.iterations == 2
     assert (fit.error > 1e-7).all()
 
@@ -70,7 +70,7 @@ def test_more_columns_than_rows_still_converge(planted):
     X, y, _ = planted(120, 300)
     rows = held(X, y, FitPlan(0, 6, 48))
     rows.draw(1)
-    fit = ClassifierEnsemble(rows, rows.plan, 1.0, TOLERANCES["float64"], 300).fit()
+    fit = ClassifierEnsemble(rows, 1.0, TOLERANCES["float64"], 300).fit()
     own = rows._train[:, 0] == 1
     assert (fit.error <= TOLERANCES["float64"]).all()
     assert log_odds(X, fit.theta[:, 0]) == pytest.approx(log_odds(X, reference(X[own], y[own])), abs=1e-4)
@@ -81,7 +81,7 @@ def test_a_large_mean_and_uneven_answers_are_left_to_the_intercept(planted):
     X, y = X + 20, np.where(np.arange(800) % 4 == 0, y, 1)
     rows = held(X, y, FitPlan(0, 3, 300))
     rows.draw(1)
-    fit = ClassifierEnsemble(rows, rows.plan, 1.0, 1e-6, 300).fit()
+    fit = ClassifierEnsemble(rows, 1.0, 1e-6, 300).fit()
     own = rows._train[:, 0] == 1
     assert log_odds(X, fit.theta[:, 0]) == pytest.approx(log_odds(X, reference(X[own], y[own])), abs=1e-3)
 

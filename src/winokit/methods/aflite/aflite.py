@@ -133,27 +133,22 @@ class AFLite(DebiasMethod):
         y = checked_answers(y, len(X))
         self.settings_ = self._decide(X)
         units = unit_numbers(groups if self.twins == "together" else None, len(X))
-        run, save = self._begin(X, y, units)
-        strata = y if self.stratified else np.zeros_like(y)
+        run, identity = AfliteRun.fresh(len(X)), ""
+        if self.checkpoint:
+            identity = checkpoint.identity(X, y, units, self.settings_)
+            run = checkpoint.resume(Path(self.checkpoint), identity) or run
         plan = FitPlan(self.seed, self.ensemble_size, self.settings_["train_size"], strata=2 if self.stratified else 1)
-        rows = hold(
-            X,
-            y,
-            units,
-            strata,
-            run.numbers,
-            plan,
-            self.settings_["backend"],
-            workers=self.workers,
-            address=self.address,
-        )
-        ensemble = ClassifierEnsemble(rows, plan, self.regularisation, self.settings_["tolerance"], self.max_steps)
+        ray = {"workers": self.workers, "address": self.address}
+        rows = hold(X, y, units, run.numbers, plan, self.settings_["backend"], **ray)
+        ensemble = ClassifierEnsemble(rows, self.regularisation, self.settings_["tolerance"], self.max_steps)
         if run.ensemble:
             ensemble.restore(run.ensemble)
         while not run.over and rows.count > plan.train_size:
             phase = self._phase(run, rows, ensemble, units)
             run.numbers = rows.numbers
-            save(run, ensemble)
+            if self.checkpoint:
+                run.ensemble = ensemble.state()
+                checkpoint.save(Path(self.checkpoint), run, identity)
             if progress:
                 progress(phase)
         self.phase_ = run.phase
@@ -247,20 +242,6 @@ class AFLite(DebiasMethod):
             "tolerance": TOLERANCES[precision(X)] if self.tolerance is None else self.tolerance,
             "backend": chosen(self.backend),
         }
-
-    def _begin(
-        self, X: Floats, y: Ints, units: Ints
-    ) -> tuple[AfliteRun, Callable[[AfliteRun, ClassifierEnsemble], None]]:
-        """The run where it stands, and how to keep it."""
-        if self.checkpoint is None:
-            return AfliteRun.fresh(len(X)), lambda run, ensemble: None
-        path, whose = Path(self.checkpoint), checkpoint.identity(X, y, units, self.settings_)
-
-        def save(run: AfliteRun, ensemble: ClassifierEnsemble) -> None:
-            run.ensemble = ensemble.state()
-            checkpoint.save(path, run, whose)
-
-        return checkpoint.resume(path, whose) or AfliteRun.fresh(len(X)), save
 
 
 @dataclass(eq=False, kw_only=True)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from winokit.methods.aflite.inputs import Ints
-from winokit.methods.aflite.rows import FeatureRows, FitPlan
+from winokit.methods.aflite.rows import FeatureRows
 
 Array = Any  # numpy.ndarray or torch.Tensor
 MEMORY = 10  # pairs of steps and gradient changes remembered
@@ -136,11 +136,8 @@ def _remembered(step: Array, change: Array, solved: Array) -> _Pair:
 class ClassifierEnsemble:
     """n logistic regressions on random subsets of shared rows, phase after phase."""
 
-    def __init__(
-        self, rows: FeatureRows, plan: FitPlan, regularisation: float, tolerance: float, max_steps: int
-    ) -> None:
+    def __init__(self, rows: FeatureRows, regularisation: float, tolerance: float, max_steps: int) -> None:
         self.rows = rows
-        self.plan = plan
         self.tolerance = tolerance
         self.max_steps = max_steps
         self.mean = rows.zeros(rows.width + 1, 1)
@@ -166,7 +163,7 @@ class ClassifierEnsemble:
         return found
 
     def _minimised(self, tolerance: float) -> LogisticFit:
-        share = self.plan.train_size / self.rows.count
+        share = self.rows.plan.train_size / self.rows.count
         inverse = self.rows.inverse(self.gram * share, self._ridge)
         return minimise(
             lambda theta: self.rows.gradient(theta) + self._ridge * theta,

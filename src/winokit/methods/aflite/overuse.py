@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,15 @@ def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides, best: Ints |
     return _overuse(["negated"], rows, np.zeros(len(rows), np.int64), sides, best)
 
 
+class Overused(NamedTuple):
+    """What the removed rows have more of than the kept."""
+
+    words: Sequence[Overuse] = ()
+    """The surest over-use first, the surest under-use last."""
+    lengths: Sequence[Overuse] = ()
+    polarity: Sequence[Overuse] = ()
+
+
 class Sides:
     """Removed and kept rows, each weighed so that a group counts as one on each side it is on."""
 
@@ -150,12 +159,10 @@ def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides, best:
 
 def _examples(traits: int, rows: Ints, of: Ints, best: Ints | None) -> list[tuple[int, ...]]:
     """The first few rows of each trait, in the order of `best` (row numbers) or as they stand."""
-    if best is not None:
-        rank = np.full(int(max(rows.max(initial=0), best.max(initial=0))) + 1, len(best))
-        rank[best] = np.arange(len(best))
-        order = np.lexsort((rows, rank[rows], of))
-    else:
-        order = np.lexsort((rows, of))
+    best = np.arange(0) if best is None else best
+    rank = np.full(int(max(rows.max(initial=0), best.max(initial=0))) + 1, len(best))
+    rank[best] = np.arange(len(best))
+    order = np.lexsort((rows, rank[rows], of))
     rows, of = rows[order], of[order]
     starts = np.searchsorted(of, np.arange(traits))
     ends = np.searchsorted(of, np.arange(traits), side="right")

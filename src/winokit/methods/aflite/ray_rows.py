@@ -2,7 +2,7 @@
 
 A gradient is a sum over rows, so workers add up their own and the driver adds up the workers' (width x classifiers
 numbers each); the metric likewise. Partitions need the m-th smallest of all keys, which four rounds of counting by
-bytes find without moving a key. Votes come back as two small numbers a row; which rows a worker holds, and in which
+bytes find without moving a key. Votes come back as two small numbers per row; which rows a worker holds, and in which
 order, the driver knows without asking.
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.aflite.inputs import Floats, Ints, precision
-from winokit.methods.aflite.rows import FitPlan, NumpyRows, Votes, filling, inverse, train_sizes
+from winokit.methods.aflite.rows import FeatureRows, FitPlan, NumpyRows, Votes, filling, train_sizes
 
 
-class RayRows:
+class RayRows(FeatureRows):
     """Rows on the workers of a Ray cluster, or of this machine."""
 
     def __init__(
@@ -27,7 +27,6 @@ class RayRows:
         X: Any,
         y: Ints,
         units: Ints,
-        strata: Ints,
         numbers: Ints,
         plan: FitPlan,
         *,
@@ -36,27 +35,20 @@ class RayRows:
     ) -> None:
         self._ray = started(address)
         cores = int(self._ray.cluster_resources().get("CPU", 1))
-        # One worker a machine, with all its cores: what travels grows with the workers, not with their cores.
+        # One worker per machine, with all its cores: what travels grows with the workers, not with their cores.
         workers = workers or sum(bool(node["Alive"]) for node in self._ray.nodes())
         threads = max(1, cores // workers)
         self.width = X.shape[1]
         self.plan = plan
-        self._dtype = precision(X)
+        self.dtype = precision(X)
         worker = self._ray.remote(num_cpus=threads)(_RowWorker)
         self._workers = []
         self._numbers = shares(numbers, units, workers)
+        self.numbers = np.concatenate(self._numbers)
         for own in self._numbers:
             # Files are opened by the worker; rows in memory travel once.
             rows = X if hasattr(X, "paths") else X[own]
-            self._workers.append(worker.remote(rows, y[own], units[own], strata[own], own, plan, threads))
-
-    @property
-    def count(self) -> int:
-        return sum(len(own) for own in self._numbers)
-
-    @property
-    def numbers(self) -> Ints:
-        return np.concatenate(self._numbers)
+            self._workers.append(worker.remote(rows, y[own], units[own], own, plan, threads))
 
     @property
     def weights(self) -> Floats:
@@ -67,15 +59,6 @@ class RayRows:
         self._ray.get(
             [worker.set_weights.remote(part) for worker, part in zip(self._workers, self._split(weights), strict=True)]
         )
-
-    def zeros(self, height: int, width: int) -> Floats:
-        return np.zeros((height, width), dtype=self._dtype)
-
-    def to_numpy(self, array: Floats) -> Floats:
-        return array
-
-    from_numpy = to_numpy
-    inverse = staticmethod(inverse)
 
     def draw(self, phase: int) -> None:
         counts = sum(self._all("strata_counts"), np.zeros(self.plan.strata, dtype=np.int64))
@@ -106,6 +89,7 @@ class RayRows:
         parts = [np.flatnonzero(part) for part in self._split(gone)]
         lost = self._ray.get([worker.drop.remote(part) for worker, part in zip(self._workers, parts, strict=True)])
         self._numbers = [filling(len(own), part)(own) for own, part in zip(self._numbers, parts, strict=True)]
+        self.numbers = np.concatenate(self._numbers)
         return reduce(np.add, lost)
 
     def _all(self, name: str, *arguments: Any) -> list[Any]:
@@ -121,9 +105,9 @@ class RayRows:
 class _RowWorker(NumpyRows):
     """The rows of one worker: what Ray calls must be a method, and what travels small."""
 
-    def __init__(self, X: Any, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, threads: int) -> None:
+    def __init__(self, X: Any, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, threads: int) -> None:
         X = X[numbers] if hasattr(X, "paths") else X
-        super().__init__(X, y, units, strata, np.arange(len(numbers)), plan, threads)
+        super().__init__(X, y, units, np.arange(len(numbers)), plan, threads)
 
     def get_weights(self) -> Floats:
         return self.weights

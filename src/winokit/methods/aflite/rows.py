@@ -41,6 +41,10 @@ class FitPlan:
     train_size: int
     strata: int = 1
 
+    def strata_of(self, y: Ints) -> Ints:
+        """The stratum of each row: its answer, or the one there is."""
+        return y if self.strata > 1 else np.zeros_like(y)
+
     def salts(self, phase: int) -> Keys:
         """What the keys of a phase depend on."""
         return salts(self.seed, phase, range(self.classifiers))
@@ -58,28 +62,32 @@ class Votes:
 class FeatureRows(Protocol):
     """Rows somewhere: in memory, on a GPU, on other machines. Arrays are of the kind the place works with."""
 
+    plan: FitPlan
     width: int
+    dtype: Any
+    numbers: Ints  # of the rows that are left, in the order they lie in
     weights: Any  # p(1 - p) of each row where the gram was made
 
     @property
     def count(self) -> int:
         """How many rows are left."""
-
-    @property
-    def numbers(self) -> Ints:
-        """Which rows are left, in the order they lie in."""
+        return len(self.numbers)
 
     def zeros(self, height: int, width: int) -> Any:
         """An array of noughts."""
+        return np.zeros((height, width), dtype=self.dtype)
 
-    def to_numpy(self, array: Any) -> Floats:
+    def to_numpy(self, array: Any) -> Any:
         """The array as one of NumPy's."""
+        return array
 
     def from_numpy(self, array: Floats) -> Any:
         """One of NumPy's arrays as one of this kind."""
+        return array
 
     def inverse(self, matrix: Any, ridge: Any) -> Any:
         """The inverse of a positive matrix plus a ridge on its diagonal."""
+        return inverse(matrix, ridge)
 
     def draw(self, phase: int) -> None:
         """Draw which rows train which classifier."""
@@ -97,13 +105,11 @@ class FeatureRows(Protocol):
         """Let rows go, counted as `votes` has them; what they had added to the gram."""
 
 
-class NumpyRows:
+class NumpyRows(FeatureRows):
     """Rows in memory."""
 
-    def __init__(
-        self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, threads: int = 0
-    ) -> None:
-        dtype = precision(X)
+    def __init__(self, X: Floats, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, threads: int = 0) -> None:
+        self.dtype = dtype = precision(X)
         self.width = X.shape[1]
         self.plan = plan
         self.numbers = numbers.copy()
@@ -111,23 +117,11 @@ class NumpyRows:
         self._X = X[numbers].astype(dtype, copy=False)
         self._y = y[numbers].astype(dtype)
         self._units = units[numbers].astype(np.uint32)
-        self._strata = strata[numbers]
+        self._strata = plan.strata_of(y[numbers])
         self._train = np.zeros((len(numbers), plan.classifiers), dtype=dtype)
         self._odds = np.zeros((len(numbers), plan.classifiers), dtype=dtype)
         self._pool = ThreadPoolExecutor(threads or cores())
         self._blas = ThreadpoolController()
-
-    @property
-    def count(self) -> int:
-        return len(self.numbers)
-
-    def zeros(self, height: int, width: int) -> Floats:
-        return np.zeros((height, width), dtype=self._X.dtype)
-
-    def to_numpy(self, array: Floats) -> Floats:
-        return array
-
-    from_numpy = to_numpy
 
     def inverse(self, matrix: Floats, ridge: Floats) -> Floats:
         # Threads that wait for one another make small matrices slow on a busy machine.
@@ -325,16 +319,14 @@ def chosen(backend: str) -> str:
     return "numpy" if backend == "auto" else "torch:cpu"
 
 
-def hold(
-    X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, backend: str, **options: Any
-) -> FeatureRows:
+def hold(X: Floats, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, backend: str, **options: Any) -> FeatureRows:
     """The rows with these numbers, in this order, on the backend; `options` are Ray's workers and address."""
     if backend == "ray":
         from winokit.methods.aflite.ray_rows import RayRows
 
-        return RayRows(X, y, units, strata, numbers, plan, **options)
+        return RayRows(X, y, units, numbers, plan, **options)
     if backend == "numpy":
-        return NumpyRows(X, y, units, strata, numbers, plan)
+        return NumpyRows(X, y, units, numbers, plan)
     from winokit.methods.aflite.torch_rows import TorchRows
 
-    return TorchRows(X, y, units, strata, numbers, plan, backend.removeprefix("torch:"))
+    return TorchRows(X, y, units, numbers, plan, backend.removeprefix("torch:"))

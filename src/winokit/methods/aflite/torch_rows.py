@@ -14,15 +14,13 @@ import torch
 
 from winokit.methods.aflite.inputs import Floats, Ints, precision
 from winokit.methods.aflite.partitions import torch_keys
-from winokit.methods.aflite.rows import FitPlan, Votes, train_sizes
+from winokit.methods.aflite.rows import FeatureRows, FitPlan, Votes, train_sizes
 
 
-class TorchRows:
+class TorchRows(FeatureRows):
     """Rows on a torch device."""
 
-    def __init__(
-        self, X: Floats, y: Ints, units: Ints, strata: Ints, numbers: Ints, plan: FitPlan, device: str
-    ) -> None:
+    def __init__(self, X: Floats, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, device: str) -> None:
         self.device = torch.device(device)
         self.dtype: torch.dtype = getattr(torch, precision(X))
         self.width = X.shape[1]
@@ -33,20 +31,15 @@ class TorchRows:
         self._X = self.from_numpy(X if whole and isinstance(X, np.ndarray) else X[numbers])
         self._y = self.from_numpy(y[numbers])
         self._units = torch.as_tensor(units[numbers], device=self.device)
-        self._strata = torch.as_tensor(strata[numbers], device=self.device)
+        self._strata = torch.as_tensor(plan.strata_of(y[numbers]), device=self.device)
         self._train = torch.empty(0)
         self._odds = torch.empty(0)
-
-    @property
-    def count(self) -> int:
-        return len(self.numbers)
 
     def zeros(self, height: int, width: int) -> torch.Tensor:
         return torch.zeros(height, width, dtype=self.dtype, device=self.device)
 
-    def to_numpy(self, array: torch.Tensor) -> Floats:
-        found: Floats = array.cpu().numpy()
-        return found
+    def to_numpy(self, array: torch.Tensor) -> Any:
+        return array.cpu().numpy()
 
     def from_numpy(self, array: Floats) -> torch.Tensor:
         # A file opened for reading only is not torch's to wrap, so it is copied.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.inputs import Matrix, open_features
-from winokit.methods.scoring.cache import Cache, open_cache
+from winokit.methods.aflite.inputs import Matrix, Shards, open_features
+from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.features import embed
 from winokit.models.base import Model
 from winokit.models.registry import load_model
 from winokit.problem import Dataset
-from winokit.progress import Progress, begin
+from winokit.progress import Progress
 
 HASHED_AT_ONCE = 4096
 
@@ -49,28 +49,9 @@ class DebiasFeatures:
         }
 
 
-def features_of(
-    dataset: Dataset,
-    features: str | Path | DebiasFeatures | None,
-    model: str | Model,
-    kind: str,
-    pooling: str,
-    cache: str | Path | Cache | None,
-    progress: Progress | None,
-) -> DebiasFeatures:
-    """The features that a verb was given, or those that the model makes now."""
-    if isinstance(features, DebiasFeatures):
-        return features
-    if features is not None:
-        return read_features(features, dataset)
-    begin("embedding")
-    with open_cache(cache) as known:
-        return embedded(dataset, model, kind=kind, pooling=pooling, cache=known, progress=progress)
-
-
 def embedded(
     dataset: Dataset,
-    spec: str | Model = "builtin",
+    model: str | Model = "builtin",
     *,
     kind: str = "concat",
     pooling: str = "first",
@@ -78,10 +59,10 @@ def embedded(
     progress: Progress | None = None,
 ) -> DebiasFeatures:
     """Features from a model, asked now or found in the cache."""
-    model = load_model(spec)
-    rows = embed(dataset, model, features=kind, pooling=pooling, cache=cache, progress=progress)
-    name = spec if isinstance(spec, str) else spec.spec
-    return DebiasFeatures(rows, name, kind, {"pooling": pooling, "fingerprint": model.fingerprint})
+    loaded = load_model(model)
+    rows = embed(dataset, loaded, features=kind, pooling=pooling, cache=cache, progress=progress)
+    name = model if isinstance(model, str) else loaded.spec
+    return DebiasFeatures(rows, name, kind, {"pooling": pooling, "fingerprint": loaded.fingerprint})
 
 
 def without_held_out(path: Path, dataset: Dataset) -> Dataset:
@@ -89,14 +70,11 @@ def without_held_out(path: Path, dataset: Dataset) -> Dataset:
 
     `winokit embed --finetune` holds them out of the features and says which they are.
     """
-    about = [_described(file.with_suffix(".json")) for file in open_features(path).paths]
-    held = {str(name) for one in about if one is not None for name in one.get("held_out", ())}
+    held = {str(name) for about in _described(open_features(path)) for name in about.get("held_out", ())}
     kept = [problem for problem in dataset if problem.id not in held]
     gone = len(dataset) - len(kept)
-    if not gone:
-        return dataset
-    told = f"{dataset.card.name}: {gone:,} problems left out that the features' model was fine-tuned on"
-    return dataset.with_problems(kept, [told])
+    note = f"{dataset.card.name}: {gone:,} problems left out that the features' model was fine-tuned on"
+    return dataset.with_problems(kept, [note]) if gone else dataset
 
 
 def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
@@ -107,32 +85,31 @@ def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
     """
     path = Path(path)
     rows = open_features(path)
-    about = [_described(file.with_suffix(".json")) for file in rows.paths]
-    known = [one for one in about if one is not None]
+    known = list(_described(rows))
     notes: tuple[str, ...] = ()
-    if len(known) == len(about):
-        _same_problems(path, [name for one in known for name in one["ids"]], dataset)
+    if len(known) == len(rows.paths):
+        _same_problems(path, [name for about in known for name in about["ids"]], dataset)
     elif len(rows) == len(dataset):
         notes = (f"{path}: no .json with ids beside it, so that only the number of rows could be checked",)
     if len(rows) != len(dataset):
         raise BadInput(f"{path}: {len(rows):,} rows for {len(dataset):,} problems; embed the same DATA again")
-    made = known[0] if known else {}
-    kept: dict[str, Any] = {name: made[name] for name in ("pooling", "finetuned") if name in made}
-    kind = str(made.get("features", "unknown"))
-    return DebiasFeatures(rows, str(made.get("model", path.name)), kind, {"file": path.name, **kept}, notes)
+    first = known[0] if known else {}
+    more: dict[str, Any] = {name: first[name] for name in ("pooling", "finetuned") if name in first}
+    model, kind = str(first.get("model", path.name)), str(first.get("features", "unknown"))
+    return DebiasFeatures(rows, model, kind, {"file": path.name, **more}, notes)
 
 
-def _described(beside: Path) -> dict[str, Any] | None:
-    """What `winokit embed` wrote beside a file of features, None where there is nothing."""
-    if not beside.exists():
-        return None
-    try:
-        about = json.loads(beside.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{beside}: not the .json file that winokit embed writes ({error})") from None
-    if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
-        raise BadInput(f"{beside}: a list of ids expected, as winokit embed writes it")
-    return about
+def _described(rows: Shards) -> Iterator[dict[str, Any]]:
+    """What `winokit embed` wrote beside each file of features; nothing for a file with nothing beside it."""
+    for beside in (path.with_suffix(".json") for path in rows.paths):
+        if beside.exists():
+            try:
+                about = json.loads(beside.read_text("utf-8"))
+            except (OSError, ValueError) as error:
+                raise BadInput(f"{beside}: not the .json file that winokit embed writes ({error})") from None
+            if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
+                raise BadInput(f"{beside}: a list of ids expected, as winokit embed writes it")
+            yield about
 
 
 def _same_problems(path: Path, ids: Sequence[Any], dataset: Dataset) -> None:

@@ -23,14 +23,13 @@ from winokit.methods.aflite.divergence import principal_components
 from winokit.methods.aflite.inputs import Ints
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasMethod, DebiasRows
 from winokit.methods.aflite.null import NullModel, null_runs
-from winokit.methods.aflite.overuse import Overuse, Sides, overused_lengths, overused_polarity, overused_words
-from winokit.methods.aflite.sequential import UNDECIDED, WITHIN, SequentialRank
-from winokit.methods.scoring.cache import CacheFile
+from winokit.methods.aflite.overuse import Overused, Sides, overused_lengths, overused_polarity, overused_words
+from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.models.base import Model
 from winokit.models.registry import MODEL_HELP
 from winokit.problem import BLANK, Dataset
 from winokit.progress import Progress, begin, tell
-from winokit.results import BELOW, Metric, stands
+from winokit.results import Metric
 from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
 from winokit.stages.debias.assessment import (
     ALL,
@@ -47,8 +46,10 @@ from winokit.stages.debias.assessment import (
     seed_rows,
     size_rows,
 )
-from winokit.stages.debias.features import DebiasFeatures, features_of, without_held_out
+from winokit.stages.debias.features import DebiasFeatures, embedded, read_features, without_held_out
 from winokit.stages.debias.plots import Pictures, pictures_of
+from winokit.stages.debias.table import check_folder, save
+from winokit.stages.debias.verdict import warnings_of
 from winokit.text.words import ptb
 
 OUT = Path("runs/DATA-METHOD")
@@ -57,16 +58,6 @@ CHECKPOINT, CHECKPOINTS = "checkpoint.npz", "checkpoint*.npz"
 """Of the first seed, and of all."""
 PARTS = {"seeds": "other seeds", "null": "relabelled runs", "probe": "linear probe", "removals": "random removals"}
 """What the bar calls parts of the work."""
-
-
-@dataclass(frozen=True)
-class Overused:
-    """What the removed problems have more of than the kept."""
-
-    words: Sequence[Overuse] = ()
-    """The surest over-use first, the surest under-use last."""
-    lengths: Sequence[Overuse] = ()
-    polarity: Sequence[Overuse] = ()
 
 
 @dataclass(frozen=True)
@@ -190,8 +181,6 @@ def debias(
     Debiased
         `kept` and `removed` as datasets, every number in `metrics`.
     """
-    from winokit.stages.debias.table import check_folder, save
-
     chosen = _method(method, settings)
     compared = [name for name in compare if name != "none"]
     beside = [METHODS[name] for name in compared]
@@ -220,9 +209,12 @@ def debias(
         check_folder(folder)
         if isinstance(chosen, AFLite):
             chosen.checkpoint = folder / CHECKPOINT
-    vectors = None
-    if looks:
-        vectors = features_of(dataset, features, model or "builtin", kind, pooling, cache, progress)
+    vectors = read_features(features, dataset) if isinstance(features, (str, Path)) else features
+    if looks and vectors is None:
+        begin("embedding")
+        with open_cache(cache) as known:
+            asked: dict[str, Any] = {"kind": kind, "pooling": pooling, "cache": known, "progress": progress}
+            vectors = embedded(dataset, model or "builtin", **asked)
     how = replace(assessment, seed=chosen.seed) if assess else None
     filtering = replace(_filtered(dataset, chosen, vectors, compared, how, progress), folder=folder)
     tell((*filtering.notes, *filtering.warnings))
@@ -334,7 +326,11 @@ def _filtered(
         assessed, pictures = _assessed(arms, chosen, others, how, row, work)
         metrics += assessed
     with work.timed("words"):
-        overused = _overused(chosen, rows)
+        overused = Overused()
+        if not chosen.keep.all():
+            sides, best = Sides(~chosen.keep, groups), chosen.removal_order
+            tables = (overused_words, overused_lengths, overused_polarity)
+            overused = Overused(*(find(rows.texts, sides, best) for find in tables))
     settings = {
         "winokit": __version__,
         "python": platform.python_version(),
@@ -357,7 +353,7 @@ def _filtered(
     filtering = Debiased(
         dataset, method.name, arms, metrics, overused, pictures, settings, notes, null=null, seeds=seeds
     )
-    return replace(filtering, warnings=tuple(_warnings(filtering)))
+    return replace(filtering, warnings=tuple(warnings_of(filtering)))
 
 
 def _repeated(
@@ -442,41 +438,3 @@ def _assessed(
         for arm in arms:
             metrics += divergence_rows(arm, rows, how, components, row)
     return metrics, pictures_of(arms, rows, components, bins_of(arms, how))
-
-
-def _overused(arm: DebiasArm, rows: DebiasRows) -> Overused:
-    """What an arm's removed problems over-use; nothing where it removed nothing."""
-    if arm.keep.all():
-        return Overused()
-    sides, best = Sides(~arm.keep, rows.groups), arm.removal_order
-    return Overused(*(find(rows.texts, sides, best) for find in (overused_words, overused_lengths, overused_polarity)))
-
-
-def _warnings(filtering: Debiased) -> Iterator[str]:
-    """What a reader must not overlook."""
-    method, majority = filtering.method, filtering.settings["majority"]
-    rank, by_chance = (filtering.find(method, name) for name in ("p_null", "n_removed_by_chance"))
-    outcome = SequentialRank(rank.value, rank.n).outcome if rank else None
-    if by_chance and outcome == WITHIN:
-        went = min(int((~arm.keep).sum()) for arm in (filtering.seeds if majority else (filtering.chosen,)))
-        yield (
-            f"no more than chance: {went:,} problems were removed{' by a seed' if majority else ''}, "
-            f"and relabelled runs remove {by_chance.low:,.0f} to {by_chance.high:,.0f}"
-        )
-    if rank and outcome == UNDECIDED:
-        yield (
-            f"undecided: {rank.n} relabelled runs are too few to tell what was removed from chance; "
-            "19 are enough (--null-runs)"
-        )
-    before, after = (filtering.find(name, "probe_accuracy") for name in (ALL, method))
-    if before and after and stands(after) == BELOW != stands(before):
-        yield (
-            f"over-filtered: a linear probe gets {after.value:.1%} of what is kept, below chance; "
-            "problems were removed that chance got right"
-        )
-    kept, removed = (filtering.find(method, f"{name}_overlap") for name in ("kept", "removed"))
-    if kept and removed and kept.value < 1:
-        yield (
-            f"what is kept depends on the seed: of {len(filtering.seeds)} seeds, two share {kept.value:.0%} of what "
-            f"either keeps and {removed.value:.0%} of what either removes"
-        )
