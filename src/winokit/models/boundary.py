@@ -11,7 +11,7 @@ nothing: it is read and not scored. (The harness puts BOS, or EOS, before such a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from winokit.models.base import (
     Answer,
     Ask,
     Continuation,
+    Model,
     NothingToScore,
     Piece,
     Pieces,
@@ -27,6 +28,7 @@ from winokit.models.base import (
     Reply,
     Request,
     TooLong,
+    cannot,
 )
 from winokit.models.packing import Scored
 
@@ -107,13 +109,15 @@ class Boundary:
         return dict(zip(texts, zip(encoded["input_ids"], encoded["offset_mapping"], strict=True), strict=True))
 
 
-def parts_of(requests: Sequence[Request]) -> list[tuple[int, Continuation]]:
-    """Requests as continuations, each with the request's index.
+def parts_of(model: Model, requests: Sequence[Request]) -> list[tuple[int, Continuation]]:
+    """The continuations that requests ask for, each with the request's index; refuse what the model cannot answer.
 
     An `Ask` is one for each option, which is a word of its own; a space that ends the prompt is moved there anyway.
     """
     parts: list[tuple[int, Continuation]] = []
     for index, request in enumerate(requests):
+        if type(request) not in model.can:
+            raise cannot(model, request)
         if isinstance(request, Continuation):
             parts.append((index, request))
         elif isinstance(request, Ask):
@@ -123,25 +127,32 @@ def parts_of(requests: Sequence[Request]) -> list[tuple[int, Continuation]]:
 
 
 def joined(
-    requests: Sequence[Request], parts: Sequence[tuple[int, Continuation]], read: Iterable[tuple[int, Pieces | Refusal]]
+    requests: Sequence[Request] | Mapping[int, Request], owners: Sequence[int], read: Iterable[tuple[int, Answer]]
 ) -> Iterator[tuple[int, Answer]]:
-    """Answers of requests, each when the last of its parts has been read or one of them was refused.
+    """Answers of requests from those of their parts, each when its last part is read or one of them was refused.
 
     The reply to an `Ask` has the summed log-probabilities of its options; nothing is said, so that there is no text.
+
+    Parameters
+    ----------
+    owners
+        Of each part, the index of its request.
+    read
+        Parts by their number, in any order, with their answers.
     """
-    size = Counter(index for index, _ in parts)
+    left = Counter(owners)
     totals: dict[int, dict[int, float]] = defaultdict(dict)
     for number, answer in read:
-        index = parts[number][0]
-        if index not in size:
-            continue
-        if isinstance(answer, Refusal) or isinstance(requests[index], Continuation):
-            del size[index]
+        index = owners[number]
+        if not isinstance(requests[index], Ask):
             yield index, answer
-            continue
-        totals[index][number] = sum(piece.logprob for piece in answer)
-        if len(totals[index]) == size[index]:
-            yield index, Reply(tuple(total for _, total in sorted(totals.pop(index).items())), None, "")
+        elif isinstance(answer, Refusal):
+            if left.pop(index, None):
+                yield index, answer
+        elif isinstance(answer, tuple) and index in left:
+            totals[index][number] = sum(piece.logprob for piece in answer)
+            if len(totals[index]) == left[index]:
+                yield index, Reply(tuple(total for _, total in sorted(totals.pop(index).items())), None, "")
 
 
 def moved(request: Continuation) -> tuple[str, str]:

@@ -35,7 +35,6 @@ from winokit.models.base import (
     Request,
     TooLong,
     Unreadable,
-    cannot,
 )
 from winokit.models.boundary import joined, parts_of
 from winokit.models.registry import Spec
@@ -50,9 +49,7 @@ def load(spec: Spec) -> GgufModel:
     spec.only(*DEFAULTS, "bos")
     options = {name: spec.number(name, default, least=-inf) for name, default in DEFAULTS.items()}
     bos = spec.switch("bos")
-    path = Path(spec.place_or_fail("FILE.gguf"))
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file")
+    path = spec.file_or_fail("FILE.gguf")
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
             raise BadInput(f"{path}: not a GGUF file (it does not begin with 'GGUF')")
@@ -90,11 +87,9 @@ class GgufModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
-        for request in requests:
-            if type(request) not in self.can:
-                raise cannot(self, request)
-        parts = parts_of(requests)
-        for index, answer in joined(requests, parts, self._read([part for _, part in parts])):
+        parts = parts_of(self, requests)
+        read = self._read([part for _, part in parts])
+        for index, answer in joined(requests, [index for index, _ in parts], read):
             said = answer.logprobs if isinstance(answer, Reply) else None
             yield index, answer if said is None else Reply(said, int(np.argmax(said)), "")
 

@@ -38,7 +38,6 @@ from winokit.models.base import (
     Request,
     TooLong,
     Unreadable,
-    cannot,
 )
 from winokit.models.boundary import Boundary, EncodedText, joined, parts_of
 from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory, padded
@@ -263,11 +262,8 @@ class CausalModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, those with long texts first."""
-        for request in requests:
-            if type(request) not in self.can:
-                raise cannot(self, request)
-        parts = parts_of(requests)
-        yield from joined(requests, parts, self._read([part for _, part in parts]))
+        parts = parts_of(self, requests)
+        yield from joined(requests, [index for index, _ in parts], self._read([part for _, part in parts]))
         yield from self._embed({i: request for i, request in enumerate(requests) if isinstance(request, Embed)})
 
     def _read(self, requests: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:

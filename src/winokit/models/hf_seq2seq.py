@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
@@ -31,12 +31,12 @@ from winokit.models.base import (
     Embed,
     NothingToScore,
     Piece,
-    Reply,
+    Pieces,
     Request,
     Unreadable,
     cannot,
 )
-from winokit.models.boundary import moved
+from winokit.models.boundary import joined, moved
 from winokit.models.hf import HfModel, HfSettings, halving, load_tokenizer, load_weights
 from winokit.models.packing import packed
 from winokit.models.reading import WINDOW, Ids, TextReading, read, windows
@@ -46,59 +46,42 @@ Logprobs: TypeAlias = list[float]
 
 
 @dataclass(frozen=True, slots=True)
-class Seq2seqJob:
-    """A request, what the encoder reads for it, what the decoder scores, and the log-probabilities found so far."""
+class Seq2seqPart:
+    """What the encoder reads and the decoder scores for a request, or for one option of an `Ask`."""
 
-    index: int
+    number: int
     request: Request
     prompt: TextReading
-    targets: list[TextReading]
-    found: dict[int, Logprobs] = field(default_factory=dict)
+    target: TextReading | None
+    """None for an `Embed`, which needs the encoder alone."""
 
     def check(self) -> None:
         """Raise for a text that cannot be read or scored."""
         if not self.prompt.ids:
             raise NothingToScore(self.prompt.text)
-        for text in (self.prompt, *self.targets):
-            text.check()
-        for target in self.targets:
-            target.own()
-        if isinstance(self.request, Embed):
+        self.prompt.check()
+        if self.target is not None:
+            self.target.check()
+            self.target.own()
+        elif isinstance(self.request, Embed):
             self.prompt.pooled(self.request)
 
-    def answer(self) -> Answer:
-        """The answer, once every target is scored."""
-        if isinstance(self.request, Ask):
-            return Reply(tuple(sum(self.found[number]) for number in range(len(self.targets))), None, "")
-        (target,), (logprobs,) = self.targets, self.found.values()
-        assert isinstance(self.request, Continuation)
-        origin = len(target.text) - len(self.request.text)  # spaces that came from the context
-        places = [(max(start - origin, 0), max(end - origin, 0)) for start, end in filter(None, target.places)]
-        return tuple(Piece(*place, logprob) for place, logprob in zip(places, logprobs, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Seq2seqRow:
-    """One target to decode after a prompt that the encoder has read."""
-
-    state: torch.Tensor
-    job: Seq2seqJob
-    number: int
-
     @property
-    def target(self) -> TextReading:
-        """The text to score."""
-        return self.job.targets[self.number]
+    def own(self) -> list[int]:
+        """Positions of the tokens that are scored."""
+        return [] if self.target is None else self.target.own()
 
     @property
     def ids(self) -> list[int]:
         """What the decoder should say, up to the last token that is scored."""
-        return self.target.ids[: self.target.own()[-1] + 1]
+        return [] if self.target is None else self.target.ids[: self.own[-1] + 1]
 
-    @property
-    def cost(self) -> int:
-        """Tokens that the decoder looks at."""
-        return len(self.state) + len(self.ids)
+    def pieces(self, logprobs: Logprobs) -> Pieces:
+        """The scored tokens, those of a continuation without the spaces that came from its context."""
+        assert self.target is not None
+        moved = len(self.target.text) - len(self.request.text) if isinstance(self.request, Continuation) else 0
+        places = [(max(start - moved, 0), max(end - moved, 0)) for start, end in filter(None, self.target.places)]
+        return tuple(Piece(*place, logprob) for place, logprob in zip(places, logprobs, strict=True))
 
 
 def load(spec: Spec, settings: HfSettings) -> Seq2SeqModel:
@@ -122,64 +105,55 @@ class Seq2SeqModel(HfModel):
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest prompts first."""
         for window in windows(requests, WINDOW):
-            jobs = []
-            for job in self._plan(window):
-                try:
-                    job.check()
-                    jobs.append(job)
-                except Unreadable as unreadable:
-                    yield job.index, unreadable.refusal
-            yield from self._run(jobs)
+            owners = [index for index, request in window.items() for _ in self._sides(request)]
+            yield from joined(window, owners, self._read(window, owners))
 
-    def _plan(self, requests: Mapping[int, Request]) -> list[Seq2seqJob]:
-        """Every request with its texts read."""
-        sides = [self._sides(request) for request in requests.values()]
-        prompts = read(self.tokenizer, [prompt for prompt, _ in sides], self.longest)
-        texts = [text for _, texts in sides for text in texts]
-        targets = iter(read(self.tokenizer, texts, self.longest_target, as_target=True))
-        return [
-            Seq2seqJob(index, request, prompt, [next(targets) for _ in texts])
-            for (index, request), prompt, (_, texts) in zip(requests.items(), prompts, sides, strict=True)
-        ]
-
-    def _sides(self, request: Request) -> tuple[str, tuple[str, ...]]:
-        """What the encoder reads, and what the decoder scores."""
+    def _sides(self, request: Request) -> list[tuple[str, str | None]]:
+        """Each text that the encoder reads, with what the decoder scores after it."""
         match request:
             case Ask(prompt, options):
                 if not options:
                     raise BadInput(f"no options to choose from: {prompt!r}")
-                return prompt, options
+                return [(prompt, option) for option in options]
             case Continuation():
-                context, text = moved(request)
-                return context, (text,)
+                return [moved(request)]
             case Embed(text):
-                return text, ()
+                return [(text, None)]
         raise cannot(self, request)
 
-    def _run(self, jobs: Sequence[Seq2seqJob]) -> Iterator[tuple[int, Answer]]:
-        """Read each prompt once, then answer all that is asked about it."""
-        by_prompt: dict[Ids, list[Seq2seqJob]] = defaultdict(list)
-        for job in jobs:
-            by_prompt[tuple(job.prompt.ids)].append(job)
-        prompts = list(by_prompt)
-        for batch in packed([len(prompt) for prompt in prompts], self.budget):
-            states = halving(self._encode, [prompts[at] for at in batch])
-            rows = []
-            for at, state in zip(batch, states, strict=True):
-                for job in by_prompt[prompts[at]]:
-                    if isinstance(job.request, Embed):
-                        yield job.index, state[job.prompt.pooled(job.request)].float().mean(0).cpu().numpy()
-                    rows += [Seq2seqRow(state, job, number) for number in range(len(job.targets))]
+    def _read(self, requests: Mapping[int, Request], owners: Sequence[int]) -> Iterator[tuple[int, Answer]]:
+        """Read each prompt once, then answer all that is asked about it, part by part."""
+        sides = [side for request in requests.values() for side in self._sides(request)]
+        texts = list(dict.fromkeys(prompt for prompt, _ in sides))
+        prompts = dict(zip(texts, read(self.tokenizer, texts, self.longest), strict=True))
+        options = [option for _, option in sides if option is not None]
+        targets = iter(read(self.tokenizer, options, self.longest_target, as_target=True))
+        by_prompt: dict[Ids, list[Seq2seqPart]] = defaultdict(list)
+        for number, (index, (prompt, option)) in enumerate(zip(owners, sides, strict=True)):
+            target = None if option is None else next(targets)
+            part = Seq2seqPart(number, requests[index], prompts[prompt], target)
+            try:
+                part.check()
+                by_prompt[tuple(part.prompt.ids)].append(part)
+            except Unreadable as unreadable:
+                yield number, unreadable.refusal
+        encoded = list(by_prompt)
+        for batch in packed([len(ids) for ids in encoded], self.budget):
+            rows: list[tuple[torch.Tensor, Seq2seqPart]] = []
+            for at, state in zip(batch, halving(self._encode, [encoded[at] for at in batch]), strict=True):
+                for part in by_prompt[encoded[at]]:
+                    if isinstance(part.request, Embed):
+                        yield part.number, state[part.prompt.pooled(part.request)].float().mean(0).cpu().numpy()
+                    else:
+                        rows.append((state, part))
             yield from self._score(rows)
 
-    def _score(self, rows: Sequence[Seq2seqRow]) -> Iterator[tuple[int, Answer]]:
-        """Decode rows, and answer each request with its last."""
-        for batch in packed([row.cost for row in rows], self.budget):
+    def _score(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, Pieces]]:
+        """Decode targets, each after a prompt that the encoder has read."""
+        for batch in packed([len(state) + len(part.ids) for state, part in rows], self.budget):
             chosen = [rows[at] for at in batch]
-            for row, logprobs in zip(chosen, halving(self._decode, chosen), strict=True):
-                row.job.found[row.number] = logprobs
-                if len(row.job.found) == len(row.job.targets):
-                    yield row.job.index, row.job.answer()
+            for (_, part), logprobs in zip(chosen, halving(self._decode, chosen), strict=True):
+                yield part.number, part.pieces(logprobs)
 
     @torch.inference_mode()
     def _encode(self, prompts: Sequence[Ids]) -> list[torch.Tensor]:
@@ -189,11 +163,12 @@ class Seq2SeqModel(HfModel):
         return [state[: len(prompt)] for state, prompt in zip(states, prompts, strict=True)]
 
     @torch.inference_mode()
-    def _decode(self, rows: Sequence[Seq2seqRow]) -> list[Logprobs]:
+    def _decode(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> list[Logprobs]:
         """The log-probability of each scored token of each row."""
-        states = pad_sequence([row.state for row in rows], batch_first=True)
-        _, attended = self._padded([row.job.prompt.ids for row in rows])
-        inputs, decoded = self._padded([[self.start, *row.ids[:-1]] for row in rows])
+        states = pad_sequence([state for state, _ in rows], batch_first=True)
+        _, attended = self._padded([part.prompt.ids for _, part in rows])
+        targets = [(part.ids, part.own) for _, part in rows]
+        inputs, decoded = self._padded([[self.start, *ids[:-1]] for ids, _ in targets])
         logits = self.model(
             encoder_outputs=(states,),
             attention_mask=attended,
@@ -201,12 +176,12 @@ class Seq2SeqModel(HfModel):
             decoder_attention_mask=decoded,
             use_cache=False,
         ).logits
-        places = [(number, position) for number, row in enumerate(rows) for position in row.target.own()]
+        places = [(row, position) for row, (_, own) in enumerate(targets) for position in own]
         numbers, positions = zip(*places, strict=True)
-        tokens = [rows[number].ids[position] for number, position in places]
+        tokens = [targets[row][0][position] for row, position in places]
         scored = logits[numbers, positions].float()
         values = iter((scored[range(len(tokens)), tokens] - scored.logsumexp(-1)).tolist())
-        return [[next(values) for _ in row.target.own()] for row in rows]
+        return [[next(values) for _ in own] for _, own in targets]
 
 
 def start_token(place: str, model: Any) -> int:

@@ -29,9 +29,7 @@ SECTION = re.compile(r"\\(\d+)-grams:")
 def load(spec: Spec) -> NgramModel:
     """The n-gram model in the file that the SPEC names."""
     spec.only()
-    path = Path(spec.place_or_fail("FILE (ARPA or KenLM binary)"))
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file")
+    path = spec.file_or_fail("FILE (ARPA or KenLM binary)")
     return NgramModel(str(spec), path, _kenlm(path))
 
 

@@ -60,9 +60,7 @@ class PythonFunction:
         try:
             returned = self._function(request.before, request.after, request.candidates, request.pronoun)
         except (Exception, SystemExit) as error:  # a function that calls sys.exit() must not end us without a word
-            raise BadInput(
-                f"{self.spec} failed with {_said(error)} on {request.before + '_' + request.after!r}"
-            ) from error
+            raise BadInput(f"{self.spec} failed with {_said(error)} on {_shown(request)}") from error
         return Scores(None if returned is None else self._numbers(returned, request))
 
     def _numbers(self, returned: object, request: Choose) -> tuple[float, ...]:

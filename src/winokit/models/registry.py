@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
+from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qsl
 
@@ -88,6 +89,13 @@ class Spec:
         what = "a whole number" if kind is int else "a number"
         within = f" from {least:g} to {most:g}" if most < inf else f" of at least {least:g}" if least > -inf else ""
         raise BadInput(f"{self.prefix}: option {name}: {what}{within} expected, found {given!r}")
+
+    def file_or_fail(self, what: str) -> Path:
+        """The place as a file, which must be there."""
+        path = Path(self.place_or_fail(what))
+        if not path.is_file():
+            raise BadInput(f"{path}: no such file")
+        return path
 
     def no_place(self) -> None:
         """Refuse a place, where there is only one model."""
