@@ -15,10 +15,12 @@ from math import inf, log
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from winokit.errors import BadInput
-from winokit.methods.hunting.search import AllOf, AnyOf, Corpus, any_of
+from winokit.methods.hunting.search import AllOf, Corpus, any_of
+from winokit.methods.metrics.arrays import clusters
 from winokit.methods.metrics.intervals import Interval, wilson
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress
@@ -154,13 +156,9 @@ def _is_a_name(words: str) -> bool:
 
 
 def _pair(unit: str, word: str, corpus: Corpus) -> WordPair:
-    one, other = _word(unit), _word(word)
-    both = 0 if unit == word else corpus.count(AllOf((one, other)))
-    return WordPair(unit, word, corpus.count(one), corpus.count(other), both, corpus.sentences)
-
-
-def _word(word: str) -> AnyOf:
-    return any_of(forms(word))
+    unit_forms, word_forms = any_of(forms(unit)), any_of(forms(word))
+    both = 0 if unit == word else corpus.count(AllOf((unit_forms, word_forms)))
+    return WordPair(unit, word, corpus.count(unit_forms), corpus.count(word_forms), both, corpus.sentences)
 
 
 def with_associations(
@@ -171,20 +169,20 @@ def with_associations(
     `associative` is set where it is not known from people, with `associative_by` beside it; `association` is always
     how far ahead the strongest candidate is.
     """
-    problems, found = [], []
+    problems, associations = [], []
     for number, problem in enumerate(dataset, 1):
-        one = associate(problem, corpus)
-        labels: dict[str, object] = {"association": round(one.difference, 4)}
+        association = associate(problem, corpus)
+        labels: dict[str, object] = {"association": round(association.difference, 4)}
         if "associative" not in problem.labels:
-            labels |= {"associative": one.associative, "associative_by": f"estimated from {corpus.name}"}
+            labels |= {"associative": association.associative, "associative_by": f"estimated from {corpus.name}"}
         problems.append(problem.with_labels(**labels))
-        found.append(one)
+        associations.append(association)
         if progress:
             progress(number, len(dataset))
-    return dataset.with_problems(problems), found
+    return dataset.with_problems(problems), associations
 
 
-def auc(scores: Sequence[float], labels: Sequence[bool]) -> float:
+def auc(scores: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """How often a problem with the label scores higher than one without; a tie counts half, chance is 0.5.
 
     >>> auc([3.0, 1.0, 2.0, 1.0], [True, False, True, False])
@@ -203,30 +201,29 @@ def auc_interval(
     scores: Sequence[float], labels: Sequence[bool], groups: Sequence[object], *, draws: int = 2000, seed: int = 0
 ) -> Interval:
     """Of an AUC, by drawing whole groups with replacement; draws without one of the labels are left out."""
-    names = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    of_group = np.array([names[group] for group in groups])
-    rows = [np.flatnonzero(of_group == number) for number in range(len(names))]
+    numbers = clusters(groups)
+    rows = [np.flatnonzero(numbers == number) for number in range(numbers.max() + 1)]
     rng = np.random.default_rng(seed)
     values, wanted = np.asarray(scores, float), np.asarray(labels, bool)
-    found = []
+    drawn_values = []
     for _ in range(draws):
         drawn = np.concatenate([rows[number] for number in rng.integers(len(rows), size=len(rows))])
         if 0 < wanted[drawn].sum() < len(drawn):
-            found.append(auc(values[drawn].tolist(), wanted[drawn].tolist()))
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+            drawn_values.append(auc(values[drawn], wanted[drawn]))
+    low, high = np.quantile(drawn_values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high), LEVEL, "cluster bootstrap")
 
 
-def compare_with_labels(dataset: Dataset, found: Sequence[Association]) -> dict[str, Any]:
+def compare_with_labels(dataset: Dataset, associations: Sequence[Association]) -> dict[str, Any]:
     """How well the difference tells problems that people call associative from others; nothing without both kinds."""
-    rows = [(p, one) for p, one in zip(dataset, found, strict=True) if "associative" in p.labels]
+    rows = [(p, a) for p, a in zip(dataset, associations, strict=True) if "associative" in p.labels]
     labels = [bool(problem.labels["associative"]) for problem, _ in rows]
     if not any(labels) or all(labels):
         return {}
-    scores = [one.difference for _, one in rows]
+    scores = [association.difference for _, association in rows]
     groups = [problem.group or problem.id for problem, _ in rows]
     interval = auc_interval(scores, labels, groups)
-    worded = [(one.difference, label) for (_, one), label in zip(rows, labels, strict=True) if one.why is None]
+    worded = [(a.difference, label) for (_, a), label in zip(rows, labels, strict=True) if a.why is None]
     both = len({label for _, label in worded}) == 2
     return {
         "labelled": len(rows),

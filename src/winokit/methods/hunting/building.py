@@ -145,20 +145,14 @@ class _Writer:
             db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
             db.execute("INSERT INTO sentences (sentences, rank) VALUES ('hashsize', ?)", (HASH_MEMORY,))
         check_version(db, self.out)
-        db.execute("BEGIN IMMEDIATE")
-        self._keep_layout()
-        db.execute("COMMIT")
+        layout = json.dumps(asdict(self.layout))
+        db.execute("INSERT OR IGNORE INTO settings VALUES ('layout', ?)", (layout,))
+        (known,) = db.execute("SELECT value FROM settings WHERE name = 'layout'").fetchone()
+        if known != layout:
+            was = ", ".join(f"{name} {value}" for name, value in json.loads(known).items())
+            raise BadInput(f"{self.out}: was made with {was}; say the same again, or name another file")
         (last,) = db.execute("SELECT coalesce(max(last), 0) FROM blocks").fetchone()
         self._next = int(last) + 2
-
-    def _keep_layout(self) -> None:
-        told = json.dumps(asdict(self.layout))
-        known = self._db.execute("SELECT value FROM settings WHERE name = 'layout'").fetchone()
-        if known is None:
-            self._db.execute("INSERT INTO settings VALUES ('layout', ?)", (told,))
-        elif known[0] != told:
-            was = ", ".join(f"{name} {value}" for name, value in json.loads(known[0]).items())
-            raise BadInput(f"{self.out}: was made with {was}; say the same again, or name another file")
 
     def write(
         self, files: Sequence[Path], sizes: dict[Path, int], workers: int | None, progress: Progress | None
@@ -176,7 +170,8 @@ class _Writer:
             self._db.execute("COMMIT")
             if progress:
                 progress(total, total)
-            self._count()
+            (self.built.sentences,) = self._db.execute("SELECT coalesce(sum(sentences), 0) FROM blocks").fetchone()
+            (self.built.files,) = self._db.execute("SELECT count(*) FROM files").fetchone()
 
     def _parts(self, files: Sequence[Path], sizes: dict[Path, int]) -> Iterator[TextPart]:
         """What is to be split: each block of each file that is not in the index yet."""
@@ -201,8 +196,8 @@ class _Writer:
         row = self._db.execute("SELECT id, size, modified, done FROM files WHERE name = ?", (name,)).fetchone()
         if row and row[3] and row[1:3] == (stat.st_size, stat.st_mtime_ns):
             return None
-        with readable(path), path.open("rb") as bytes_of_file:
-            digest = hashlib.file_digest(bytes_of_file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        with readable(path), path.open("rb") as file_bytes:
+            digest = hashlib.file_digest(file_bytes, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
         same = self._db.execute("SELECT id, name, done FROM files WHERE hash = ?", (digest,)).fetchone()
         if same:
             return self._same(same, name, stat.st_mtime_ns)
@@ -254,10 +249,6 @@ class _Writer:
             self._db.execute("COMMIT")
             self._db.execute("BEGIN IMMEDIATE")
             self._unwritten = 0
-
-    def _count(self) -> None:
-        (self.built.sentences,) = self._db.execute("SELECT coalesce(sum(sentences), 0) FROM blocks").fetchone()
-        (self.built.files,) = self._db.execute("SELECT count(*) FROM files").fetchone()
 
 
 def split_in_order(

@@ -48,17 +48,17 @@ def causal_scores(problem: Problem, corpus: Corpus) -> tuple[float, ...] | str:
     """The causal PMI of each alternative with the premise, or why there is none."""
     try:
         premise, asks_for = premise_of(problem)
-    except CannotWrite:
-        return "not of COPA's form: a premise, 'because' or 'so', and the blank at the end"
+    except CannotWrite as refusal:
+        return str(refusal)
     given = units(premise, corpus)
     scores = []
     met = False
     for candidate in problem.candidates:
         other = units(candidate, corpus)
         cause, effect = (other, given) if asks_for == "cause" else (given, other)
-        found = [causal_pmi(one, two, corpus) for one in cause for two in effect]
-        met |= any(found)
-        scores.append(sum(found) / len(found) if found else 0.0)
+        values = [causal_pmi(of_cause, of_effect, corpus) for of_cause in cause for of_effect in effect]
+        met |= any(values)
+        scores.append(sum(values) / len(values) if values else 0.0)
     return tuple(scores) if met else "no word of an alternative was ever seen near one of the premise"
 
 
@@ -71,16 +71,16 @@ def causal_pmi(cause: AnyOf, effect: AnyOf, corpus: Corpus) -> float:
 def units(text: str, corpus: Corpus) -> list[AnyOf]:
     """The words of a text that mean something, in any form, expressions of several words as one."""
     tokens = [token for token in tokenise(text) if token.word not in MARKS]
-    found: list[AnyOf] = []
+    expressions: list[AnyOf] = []
     at = 0
     while at < len(tokens):
         size = _expression(tokens, at, corpus)
         if size > 1:
-            found.append(_any_form(tokens[at : at + size]))
+            expressions.append(_any_form(tokens[at : at + size]))
         elif _means_something(tokens[at]):
-            found.append(any_of(forms(tokens[at].word)))
+            expressions.append(any_of(forms(tokens[at].word)))
         at += size
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(expressions))
 
 
 def _means_something(token: WordToken) -> bool:

@@ -67,33 +67,33 @@ def hunt(
     parser: SpacyParser | None = None,
 ) -> Hunt:
     """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
-    found = Hunt(problem, parser=name_of(parser))
+    result = Hunt(problem, parser=name_of(parser))
     reading = read(problem) if parser is None else parser.read(problem)
     if isinstance(reading, str):
-        found.why = reading
-        return found
-    found.reading = reading
+        result.why = reading
+        return result
+    result.reading = reading
     seen: set[str] = set()
     for pair in query_sets(reading, synonyms, sets):
         hits = corpus.search(pair.asked, limit)
-        found.queries.append((pair, len(hits)))
+        result.queries.append((pair, len(hits)))
         for hit in hits:
-            if hit.text.casefold() not in seen:
-                seen.add(hit.text.casefold())
-                parsed = None if parser is None else parser.fillers(hit.text)
-                copied = "a copy of the problem" if is_copy(hit.text, problem) else None
-                resolved = copied or resolve(hit.text, reading, pair, parsed)
-                if isinstance(resolved, str):
-                    found.passed_over.append((hit, resolved))
-                else:
-                    found.evidence.append(replace(resolved, source=hit.source))
-    found.decision = decide(found.evidence)
-    role = found.decision.role
-    if role is None:
-        found.why = "no evidence"
+            if hit.text.casefold() in seen:
+                continue
+            seen.add(hit.text.casefold())
+            copied = "a copy of the problem" if is_copy(hit.text, problem) else None
+            fillers = None if parser is None else parser.fillers(hit.text)
+            evidence = copied or resolve(hit.text, reading, pair, fillers)
+            if isinstance(evidence, str):
+                result.passed_over.append((hit, evidence))
+            else:
+                result.evidence.append(replace(evidence, source=hit.source))
+    result.decision = decide(result.evidence)
+    if result.decision.role is None:
+        result.why = "no evidence"
     else:
-        found.choice = reading.agent if role == AGENT else reading.patient
-    return found
+        result.choice = reading.agent if result.decision.role == AGENT else reading.patient
+    return result
 
 
 def is_copy(text: str, problem: Problem) -> bool:
@@ -102,19 +102,19 @@ def is_copy(text: str, problem: Problem) -> bool:
         return False
     names = {word for candidate in problem.candidates for word in WORD.findall(bare(candidate))}
     others = [word for word in WORD.findall(problem.text.casefold()) if word not in names and word != "_"]
-    said = set(WORD.findall(text.casefold()))
-    return sum(word in said for word in others) >= COPY * len(others)
+    words = set(WORD.findall(text.casefold()))
+    return sum(word in words for word in others) >= COPY * len(others)
 
 
-def scores(found: Hunt, candidates: int) -> tuple[float, ...]:
-    """A decision as a number for each candidate: the weights of the two roles, and 0 for whoever has neither.
+def scores(result: Hunt, candidates: int) -> tuple[float, ...]:
+    """A decision as one number per candidate: the weights of the two roles, and 0 for whoever has neither.
 
     The patient gets half a point, which settles ties as the decision does and nothing else.
     """
     values = [0.0] * candidates
-    if found.reading is not None:
-        values[found.reading.agent] = float(found.decision.agent)
-        values[found.reading.patient] = found.decision.patient + 0.5
+    if result.reading is not None:
+        values[result.reading.agent] = float(result.decision.agent)
+        values[result.reading.patient] = result.decision.patient + 0.5
     return tuple(values)
 
 
@@ -144,8 +144,8 @@ class Hunter:
         self.sets, self.limit = tuple(sets), limit
         self.synonyms = load_synonyms(None) if synonyms is None else synonyms
         self.parser = find_parser(parser if by == "evidence" else RULES)
-        told = (GRAMMAR, name_of(self.parser), by, self.sets, limit, sorted(map(str, self.synonyms.items())))
-        self.fingerprint = f"hunter {corpus.fingerprint} {told}"
+        settings = (GRAMMAR, name_of(self.parser), by, self.sets, limit, sorted(map(str, self.synonyms.items())))
+        self.fingerprint = f"hunter {corpus.fingerprint} {settings}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Hunt for each problem, in the order asked."""
@@ -163,12 +163,13 @@ class Hunter:
 
     def _scores(self, problem: Problem) -> Scores:
         if self.by == "evidence":
-            found = self.hunt(problem)
-            return Scores(None if found.choice is None else scores(found, len(problem.candidates)), found.why)
-        found_scores = (
-            associate(problem, self.corpus).scores if self.by == "association" else causal_scores(problem, self.corpus)
-        )
-        return Scores(None, found_scores) if isinstance(found_scores, str) else Scores(found_scores)
+            result = self.hunt(problem)
+            return Scores(None if result.choice is None else scores(result, len(problem.candidates)), result.why)
+        if self.by == "association":
+            values = associate(problem, self.corpus).scores
+        else:
+            values = causal_scores(problem, self.corpus)
+        return Scores(None, values) if isinstance(values, str) else Scores(values)
 
 
 def load(spec: Spec) -> Hunter:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 from weakref import finalize
 
@@ -62,16 +62,14 @@ class SentenceIndex:
         finalize(self, self._db.close)
         try:
             with reading(self.path):
-                check_version(self._db, self.path)
-                _refuse_unfinished(self._db, self.path)
-                _refuse_truncated(self._db, self.path)
-                self.sentences = int(self._value("SELECT coalesce(sum(sentences), 0) FROM blocks"))
+                _check_whole(self._db, self.path)
+                self.sentences = int(_row(self._db, "SELECT coalesce(sum(sentences), 0) FROM blocks")[0])
                 hashes = [row[0] for row in self._db.execute("SELECT hash FROM files ORDER BY hash")]
         except BaseException:
             self._db.close()
             raise
-        told = "\n".join([str(VERSION), str(self.sentences), *hashes])
-        self.fingerprint = hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+        content = "\n".join([str(VERSION), str(self.sentences), *hashes])
+        self.fingerprint = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
         self._rows = lru_cache(POSTINGS)(self._read_rows)
         self._places = lru_cache(POSTINGS)(self._read_places)
         self.count = lru_cache(100_000)(self._count)
@@ -87,12 +85,12 @@ class SentenceIndex:
     def search(self, query: Query, limit: int) -> list[Hit]:
         """The best sentences for a query by bm25, best first; those that say the same count once."""
         with reading(self.path):
-            found = self._db.execute(
+            rows = self._db.execute(
                 "SELECT text, (SELECT name FROM blocks JOIN files ON files.id = file WHERE first <= sentences.rowid "
                 "ORDER BY first DESC LIMIT 1) FROM sentences WHERE sentences MATCH ? ORDER BY rank LIMIT ?",
                 (fts5(query), limit),
             ).fetchall()
-        return list({text.casefold(): Hit(text, source) for text, source in found}.values())
+        return list({text.casefold(): Hit(text, source) for text, source in rows}.values())
 
     def _count(self, query: Query) -> int:
         """In how many sentences a query is found."""
@@ -110,9 +108,7 @@ class SentenceIndex:
         return _followed(self._places(first), self._places(then), within)
 
     def _read_rows(self, query: Query) -> Rows:
-        with reading(self.path):
-            found = self._db.execute("SELECT rowid FROM sentences WHERE sentences MATCH ?", (fts5(query),))
-            return np.fromiter((row[0] for row in found), np.int64)
+        return self._numbers("SELECT rowid FROM sentences WHERE sentences MATCH ?", fts5(query))
 
     def _read_places(self, phrases: AnyOf) -> Rows:
         """Where phrases begin, sorted: the number of the sentence times `WIDTH`, plus that of the word."""
@@ -123,16 +119,13 @@ class SentenceIndex:
         words = tokens(phrase.text)
         if not words:
             return np.empty(0, np.int64)
-        places = self._word_places(words[0])
+        places = self._numbers(f"SELECT doc * {WIDTH} + offset FROM places WHERE term = ?", words[0])
         return places if len(words) == 1 else places[np.isin(places // WIDTH, self._rows(phrase))]
 
-    def _word_places(self, word: str) -> Rows:
+    def _numbers(self, statement: str, sought: str) -> Rows:
+        """The one column of a result."""
         with reading(self.path):
-            found = self._db.execute(f"SELECT doc * {WIDTH} + offset FROM places WHERE term = ?", (word,))
-            return np.fromiter((row[0] for row in found), np.int64)
-
-    def _value(self, statement: str) -> int:
-        return int(self._db.execute(statement).fetchone()[0])
+            return np.fromiter((row[0] for row in self._db.execute(statement, (sought,))), np.int64)
 
 
 def _followed(first: Rows, then: Rows, within: int) -> int:
@@ -176,33 +169,36 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        said = str(error)
-        if "locked" in said:
+        why = str(error)
+        if "locked" in why:
             raise BadInput(f"{path}: in use by another process") from None
         if path.with_name(f"{path.name}-journal").exists():
             raise BadInput(f"{path}: not finished; run `winokit hunt index` again to go on") from None
-        if "not a database" in said:
-            raise BadInput(f"{path}: no index of winokit's ({said})") from None
-        raise BadInput(f"{path}: a damaged index ({said}); make it again with `winokit hunt index`") from None
+        if "not a database" in why:
+            raise BadInput(f"{path}: no index of winokit's ({why})") from None
+        raise BadInput(f"{path}: a damaged index ({why}); make it again with `winokit hunt index`") from None
 
 
 def check_version(db: sqlite3.Connection, path: Path) -> None:
     """Refuse a file that is no index, or one of another version."""
-    (application,) = db.execute("PRAGMA application_id").fetchone()
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION:
+    (version,) = _row(db, "PRAGMA user_version")
+    if _row(db, "PRAGMA application_id") != (APPLICATION,):
         raise BadInput(f"{path}: a SQLite file, but no index of winokit's")
     if version != VERSION:
         raise BadInput(f"{path}: an index of version {version}, where {VERSION} is read; make it again")
 
 
-def _refuse_unfinished(db: sqlite3.Connection, path: Path) -> None:
-    done, files = db.execute("SELECT coalesce(sum(done), 0), count(*) FROM files").fetchone()
+def _check_whole(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse an index that cannot be searched: no index, of another version, not finished, or cut short."""
+    check_version(db, path)
+    done, files = _row(db, "SELECT coalesce(sum(done), 0), count(*) FROM files")
     if done < files:
         raise BadInput(f"{path}: not finished ({done} of {files} files); run `winokit hunt index` again to go on")
-
-
-def _refuse_truncated(db: sqlite3.Connection, path: Path) -> None:
-    (pages,), (size,) = db.execute("PRAGMA page_count").fetchone(), db.execute("PRAGMA page_size").fetchone()
+    (pages,), (size,) = _row(db, "PRAGMA page_count"), _row(db, "PRAGMA page_size")
     if path.stat().st_size < pages * size:
         raise BadInput(f"{path}: a damaged index (its end is missing); make it again with `winokit hunt index`")
+
+
+def _row(db: sqlite3.Connection, statement: str) -> tuple[Any, ...]:
+    row: tuple[Any, ...] = db.execute(statement).fetchone()
+    return row

@@ -44,16 +44,18 @@ class OpenSearch:
     def search(self, query: Query, limit: int) -> list[Hit]:
         """The server's best sentences for a query; those that say the same count once."""
         body = {"query": dsl(query, self.field), "size": limit, "_source": [self.field]}
-        found = self._ask("POST", "/_search", body).get("hits", {}).get("hits", [])
-        texts = [str(hit.get("_source", {}).get(self.field, "")) for hit in found]
+        hits = self._ask("POST", "/_search", body).get("hits", {}).get("hits", [])
+        texts = [str(hit.get("_source", {}).get(self.field, "")) for hit in hits]
         return list({text.casefold(): Hit(text, self.name) for text in texts}.values())
 
     def _count(self, query: Query) -> int:
-        return int(self._ask("POST", "/_count", {"query": dsl(query, self.field)}).get("count", 0))
+        return self._counted(dsl(query, self.field))
 
     def _count_before(self, first: AnyOf, then: AnyOf, within: int) -> int:
         """Within one sentence only: a server does not know which sentence comes next."""
-        query = {"intervals": {self.field: _all_of(first, then, within, ordered=True)}}
+        return self._counted({"intervals": {self.field: _all_of(first, then, within, ordered=True)}})
+
+    def _counted(self, query: dict[str, Any]) -> int:
         return int(self._ask("POST", "/_count", {"query": query}).get("count", 0))
 
     def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -62,14 +64,14 @@ class OpenSearch:
         except httpx.HTTPError as error:
             raise BadInput(f"{self.name}: no answer ({error or type(error).__name__})") from None
         try:
-            told = answer.json()
+            content = answer.json()
         except ValueError:
-            told = None
-        if answer.is_error or not isinstance(told, dict):
-            reason = told.get("error", {}) if isinstance(told, dict) else {}
-            said = reason.get("reason", "") if isinstance(reason, dict) else reason
-            raise BadInput(f"{self.name}: answered {answer.status_code} {said or answer.reason_phrase}".rstrip())
-        return told
+            content = None
+        if answer.is_error or not isinstance(content, dict):
+            complaint = content.get("error", {}) if isinstance(content, dict) else {}
+            reason = complaint.get("reason", "") if isinstance(complaint, dict) else complaint
+            raise BadInput(f"{self.name}: answered {answer.status_code} {reason or answer.reason_phrase}".rstrip())
+        return content
 
 
 def dsl(query: Query, field: str) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def dsl(query: Query, field: str) -> dict[str, Any]:
         case Phrase():
             return {"match_phrase": {field: query.text}}
         case AnyOf():
-            return {"bool": {"should": [dsl(one, field) for one in query.phrases], "minimum_should_match": 1}}
+            return {"bool": {"should": [dsl(phrase, field) for phrase in query.phrases], "minimum_should_match": 1}}
         case Near():
             return {"intervals": {field: _all_of(query.one, query.other, query.within, ordered=False)}}
         case AllOf():
@@ -90,5 +92,5 @@ def _all_of(one: AnyOf, other: AnyOf, within: int, *, ordered: bool) -> dict[str
 
 
 def _interval(phrases: AnyOf) -> dict[str, Any]:
-    found = [{"match": {"query": one.text, "max_gaps": 0, "ordered": True}} for one in phrases.phrases]
-    return {"any_of": {"intervals": found}}
+    matches = [{"match": {"query": phrase.text, "max_gaps": 0, "ordered": True}} for phrase in phrases.phrases]
+    return {"any_of": {"intervals": matches}}
