@@ -13,9 +13,10 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from winokit.files import write_whole
 from winokit.methods.metrics.arrays import clusters
 from winokit.methods.metrics.crossed import Crossed, crossed_share
 from winokit.methods.metrics.curve import LogFit, fit_log, leaderboard_auc
-from winokit.methods.metrics.groups import complete_groups
+from winokit.methods.metrics.groups import all_right
 from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.settings import Help, Settings
@@ -38,8 +39,6 @@ COLUMNS = (
     *(ACCURACY, "low", "high", "n", "chance"),
     *(GROUP, "group_low", "group_high", "groups", "group_chance", "abstained", "warnings"),
 )
-
-
 Matrix = NDArray[np.float64]
 PER_CENT = 100
 FEWEST_SIZES = 2
@@ -87,8 +86,13 @@ class CurvePoint:
         return self.accuracy if measure == ACCURACY else self.group_accuracy
 
 
-ScoredPoint = tuple[CurvePoint, float]
-"""A point and its single or group accuracy."""
+class ScoredPoint(NamedTuple):
+    """A point with its single or its group accuracy."""
+
+    point: CurvePoint
+    score: PointScore
+    shares: Matrix | None
+    """As of `unit_shares`; None where the point comes without predictions."""
 
 
 @dataclass(frozen=True)
@@ -177,40 +181,58 @@ class CurveGoal(Settings):
 def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dataset] = ()) -> list[CurveSeries]:
     """Every curve that the points make, in the order in which they come, single accuracy before group accuracy."""
     known = {test.card.name: test for test in tests}
-    curves: dict[tuple[str, str], list[CurvePoint]] = {}
-    for point in points:
-        curves.setdefault((point.dataset, point.formalization), []).append(point)
-    return [
-        _series(measure, scored, goal, known.get(dataset))
-        for (dataset, _), own in curves.items()
-        for measure in (ACCURACY, GROUP)
-        if (scored := [(point, score.value) for point in own if (score := point.score(measure)) is not None])
-    ]
+    curves: dict[tuple[str, str, str], list[ScoredPoint]] = {}
+    for point, measure in product(points, (ACCURACY, GROUP)):
+        score = point.score(measure)
+        if score is not None:
+            test = known.get(point.dataset)
+            shares = None if test is None or point.right is None else unit_shares(test, measure, point.right)
+            named = point.dataset, point.formalization, measure
+            curves.setdefault(named, []).append(ScoredPoint(point, score, shares))
+    names = [curve[:2] for curve in curves]
+    ordered = sorted(curves, key=lambda curve: (names.index(curve[:2]), curve[2]))
+    return [_series(curve[2], curves[curve], goal) for curve in ordered]
 
 
-def _series(measure: str, scored: Sequence[ScoredPoint], goal: CurveGoal, test: Dataset | None) -> CurveSeries:
-    units = None if test is None else CurveUnits.of(test, measure)
-    asked = sorted({point.asked for point, _ in scored})
-    levels = tuple(_level([one for one in scored if one[0].asked == size], measure, units) for size in asked)
-    first, _ = scored[0]
-    area = _auc([point for point, _ in scored], levels, units)
-    series = CurveSeries(first.dataset, first.formalization, measure, levels, auc=area)
-    fitted = [(point, value) for point, value in scored if point.size >= max(1, goal.fit_from)]
-    sizes = sorted({point.size for point, _ in fitted})
+def unit_shares(test: Dataset, measure: str, right: NDArray[np.bool_]) -> Matrix:
+    """A number per unit, whose plain mean is the share of problems (or groups) right and whose spread is the share's.
+
+    Units are what is drawn from a test set: groups and problems alone, or, for group accuracy, the complete groups.
+    Those of different sizes weigh by their problems, so that each adds what it has more than the share gives it.
+    """
+    answered = [row for row, problem in enumerate(test) if problem.answer is not None]
+    if measure == GROUP:
+        sizes = {name: len(members) for name, members in test.groups.items()}
+        totals = np.asarray(all_right(right, [test[row].group for row in answered], sizes), np.float64)
+        counts = np.ones(len(totals))
+    else:
+        number = clusters(np.array(test.clusters)[answered])
+        totals, counts = np.asarray(np.bincount(number, right)), np.asarray(np.bincount(number), np.float64)
+    share = totals.sum() / counts.sum()
+    return np.asarray(share + (totals - share * counts) / counts.mean())
+
+
+def _series(measure: str, scored: Sequence[ScoredPoint], goal: CurveGoal) -> CurveSeries:
+    asked = sorted({one.point.asked for one in scored})
+    levels = tuple(_level([one for one in scored if one.point.asked == size], measure) for size in asked)
+    first = scored[0].point
+    series = CurveSeries(first.dataset, first.formalization, measure, levels, auc=_auc(scored, levels))
+    fitted = [one for one in scored if one.point.size >= max(1, goal.fit_from)]
+    sizes = sorted({one.point.size for one in fitted})
     if len(sizes) < FEWEST_SIZES:
         return series
-    fit, target = _fit(fitted, units), goal.human if measure == ACCURACY else goal.human_group
+    fit, target = _fit(fitted), goal.human if measure == ACCURACY else goal.human_group
     return replace(series, fit=fit, fitted=tuple(sizes), reach=None if target is None else reach_of(fit, target))
 
 
-def _fit(scored: Sequence[ScoredPoint], units: CurveUnits | None) -> LogFit:
+def _fit(scored: Sequence[ScoredPoint]) -> LogFit:
     """The line through all points, as sure as restarts and test units let it be."""
-    sizes = [point.size for point, _ in scored]
-    fit = fit_log(sizes, [PER_CENT * value for _, value in scored])
+    sizes = [one.point.size for one in scored]
+    fit = fit_log(sizes, [PER_CENT * one.score.value for one in scored])
     # By least squares the height at the centre and the slope are weighted sums of the points.
     away = np.log(sizes) - fit.centre
     weights = PER_CENT * np.stack([np.full(len(sizes), 1 / len(sizes)), away / (away**2).sum()], axis=1)
-    table = None if units is None else units.by_restart([point for point, _ in scored], weights)
+    table = _by_restart(scored, weights)
     if table is None:
         return fit
     there, _, slope = fit.variance
@@ -227,17 +249,19 @@ def reach_of(fit: LogFit, target: float) -> CurveReach:
     return CurveReach(target, fit.reaches(target), interval.low, interval.high)
 
 
-def _level(scored: Sequence[ScoredPoint], measure: str, units: CurveUnits | None) -> CurveLevel:
-    points, values = [point for point, _ in scored], tuple(value for _, value in scored)
-    guesses = [score.chance for point in points if (score := point.score(measure)) and score.chance is not None]
+def _level(scored: Sequence[ScoredPoint], measure: str) -> CurveLevel:
+    points, values = [one.point for one in scored], tuple(one.score.value for one in scored)
+    guesses = [one.score.chance for one in scored if one.score.chance is not None]
     mean = PointScore(fmean(values), chance=fmean(guesses) if guesses else None)
-    if units is not None:
-        low, high = crossed_share(np.stack([units.shares(point) for point in points]))
-        mean = replace(mean, low=low, high=high, n=len(units.counts) if measure == GROUP else int(units.counts.sum()))
+    shares = [one.shares for one in scored if one.shares is not None]
+    right = points[0].right
+    if shares and right is not None:
+        low, high = crossed_share(np.stack(shares))
+        mean = replace(mean, low=low, high=high, n=len(shares[0]) if measure == GROUP else len(right))
     return CurveLevel(points[0].asked, tuple(point.size for point in points), values, mean)
 
 
-def _auc(points: Sequence[CurvePoint], levels: Sequence[CurveLevel], units: CurveUnits | None) -> PointScore | None:
+def _auc(scored: Sequence[ScoredPoint], levels: Sequence[CurveLevel]) -> PointScore | None:
     """The area under the curve over all sizes above nought: a weighted sum of accuracies."""
     levels = [level for level in levels if level.size > 0]
     if len(levels) < FEWEST_SIZES:
@@ -246,64 +270,28 @@ def _auc(points: Sequence[CurvePoint], levels: Sequence[CurveLevel], units: Curv
     area = PointScore(leaderboard_auc([level.mean.value for level in levels], sizes), chance=levels[0].mean.chance)
     weights = [leaderboard_auc(row, sizes) for row in np.eye(len(sizes)).tolist()]
     weighted = {level.asked: weight / len(level.values) for level, weight in zip(levels, weights, strict=True)}
-    own = [point for point in points if point.asked in weighted]
-    table = None if units is None else units.by_restart(own, np.array([[weighted[point.asked]] for point in own]))
+    own = [one for one in scored if one.point.asked in weighted]
+    table = _by_restart(own, np.array([[weighted[one.point.asked]] for one in own]))
     if table is None:
         return area
     low, high = crossed_share(table[:, :, 0])
     return replace(area, low=low, high=high, n=len(table))
 
 
-@dataclass(frozen=True)
-class CurveUnits:
-    """What is drawn from a test set: groups and problems alone, or, for group accuracy, the complete groups."""
+def _by_restart(scored: Sequence[ScoredPoint], weights: Matrix) -> Matrix | None:
+    """Weighted sums of points as an array of (restarts, units, sums), whose means over the first two they are.
 
-    number: NDArray[np.int64]
-    """Of each problem its unit; -1 for none."""
-    counts: Matrix
-    """Problems in a unit; 1 where the unit itself is right or wrong."""
-    together: bool
-
-    @classmethod
-    def of(cls, test: Dataset, measure: str) -> CurveUnits | None:
-        """The units of the problems with an answer; None where there is nothing to draw."""
-        answered = [row for row, problem in enumerate(test) if problem.answer is not None]
-        if measure == ACCURACY:
-            number = clusters(np.array(test.clusters)[answered])
-            return cls(number, np.bincount(number).astype(np.float64), False)
-        sizes = {name: len(group) for name, group in test.groups.items()}
-        members = complete_groups([test[row].group for row in answered], sizes)
-        number = np.full(len(answered), -1)
-        for unit, rows in enumerate(members.values()):
-            number[rows] = unit
-        return cls(number, np.ones(len(members)), True) if members else None
-
-    def shares(self, point: CurvePoint) -> Matrix:
-        """A number for each unit, whose plain mean is the point's share and whose spread is that of the share.
-
-        Units of different sizes weigh by their problems, so that each adds what it has more than the share gives it.
-        """
-        assert point.right is not None
-        inside = self.number >= 0
-        right = np.bincount(self.number[inside], point.right[inside], len(self.counts)).astype(np.float64)
-        if self.together:
-            right = (right == np.bincount(self.number[inside], minlength=len(self.counts))).astype(np.float64)
-        share = right.sum() / self.counts.sum()
-        return np.asarray(share + (right - share * self.counts) / self.counts.mean())
-
-    def by_restart(self, points: Sequence[CurvePoint], weights: Matrix) -> Matrix | None:
-        """Weighted sums of points as an array of (restarts, units, sums), whose means over the first two they are.
-
-        `weights` has a row for each point and a column for each sum. None where a restart lacks a size.
-        """
-        restarts = sorted({point.restart for point in points})
-        asked = [sorted(point.asked for point in points if point.restart == restart) for restart in restarts]
-        if any(sizes != asked[0] for sizes in asked):
-            return None
-        table = np.zeros((len(restarts), len(self.counts), weights.shape[1]))
-        for point, row in zip(points, weights, strict=True):
-            table[restarts.index(point.restart)] += len(restarts) * self.shares(point)[:, None] * row
-        return table
+    `weights` has a row for each point and a column for each sum. None where a restart lacks a size, or units.
+    """
+    restarts: dict[int, list[int]] = {}
+    for row, one in enumerate(scored):
+        restarts.setdefault(one.point.restart, []).append(row)
+    asked = [sorted(scored[row].point.asked for row in rows) for rows in restarts.values()]
+    shares = [one.shares for one in scored if one.shares is not None]
+    if len(shares) < len(scored) or any(sizes != asked[0] for sizes in asked):
+        return None
+    each = np.stack(shares)
+    return np.stack([len(restarts) * each[rows].T @ weights[rows] for _, rows in sorted(restarts.items())])
 
 
 def write_points(points: Sequence[CurvePoint], path: Path) -> None:

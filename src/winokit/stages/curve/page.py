@@ -1,24 +1,44 @@
-"""The page of a learning curve: does more training data help, how sure is that, and where would it lead?"""
+"""The page of a learning curve: does more training data help, how sure is that, and where would it lead?
+
+The plot has sizes on a logarithmic axis, with a place of its own for nought. It is laid out once, in per cent of the
+width from the left and of the height from the top; the page and the files draw the same places.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from winokit.drawing.figures import write_figures
+from winokit.drawing.figures import COLOURS, GREY, Figure, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import ELAZAR, SAKAGUCHI
-from winokit.stages.curve.plots import charts_of, figures_of_curve
+from winokit.results import AT
+from winokit.stages.curve.fit import ACCURACY, GROUP, CurveSeries
 from winokit.stages.curve.table import NAMES, by_size, fitted, interval, names_of
 from winokit.stages.curve.verdict import verdict_of_curve
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from winokit.stages.curve.run import LearningCurve
+
+TITLES = {ACCURACY: "Single: problems right, per cent", GROUP: "Group: all twins right, per cent"}
+LEFT, RIGHT, ZERO = 5.0, 96.0, 19.0
+"""Where the axis begins and ends, in per cent of the width, and where it begins if nought stands at its left."""
+APART = 13.0
+"""Labels of sizes closer than this would run into each other."""
+Place = tuple[float, float]
+"""From the left and from the top."""
 
 
 def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
     """Write the page of a curve, with its figure as PNG and SVG, and return it."""
     charts, series = charts_of(curve.series), curve.series
+    plots = {"curve": Figure([partial(draw_curve, chart=chart) for chart in charts], 4.6, 3.6)} if charts else {}
     write_page(
         folder / INDEX,
         "stages/curve/page.html.j2",
@@ -27,7 +47,7 @@ def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
         tests=list(dict.fromkeys(one.dataset for one in series)),
         restarts=max((point.restart for point in curve.points), default=1),
         charts=charts,
-        figures=write_figures(figures_of_curve(charts), folder / "figures"),
+        figures=write_figures(plots, folder / "figures"),
         columns=[f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(series), series, strict=True)],
         rows=by_size(series),
         interval=interval,
@@ -36,3 +56,151 @@ def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
         sources=(SAKAGUCHI, ELAZAR),
     )
     return folder / INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class CurveDot:
+    """One size of one curve."""
+
+    x: float
+    y: float
+    top: float | None
+    bottom: float | None
+    said: str
+    hollow: bool
+    """Whether guessing is inside the interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurveLine:
+    """One curve: its colour's number, its dots, and the ends of the fitted line."""
+
+    colour: int
+    name: str
+    dots: tuple[CurveDot, ...]
+    ends: tuple[Place, Place] | None
+    others: tuple[Place, ...]
+    """Every restart by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurveChart:
+    """All curves of single or of group accuracy."""
+
+    title: str
+    lines: tuple[CurveLine, ...]
+    ticks: tuple[tuple[float, str], ...]
+    levels: tuple[tuple[float, str], ...]
+    """Horizontal lines: places from the top and labels."""
+    guess: float | None
+    goal: float | None
+
+    @property
+    def hollow(self) -> bool:
+        """Whether some dot is hollow."""
+        return any(dot.hollow for line in self.lines for dot in line.dots)
+
+
+class CurveAxis:
+    """From sizes and shares to places."""
+
+    def __init__(self, series: Sequence[CurveSeries]) -> None:
+        """Sizes from the first to the last, and tenths that hold every interval, guessing and the goal."""
+        levels = [level for one in series for level in one.levels]
+        sizes = sorted({level.size for level in levels})
+        self.start = ZERO if sizes[0] == 0 else LEFT
+        self.logs = [math.log(size) for size in sizes if size > 0]
+        self.guess = next((level.mean.chance for level in levels if level.mean.chance is not None), None)
+        self.goal = next((one.reach.target / 100 for one in series if one.reach is not None), None)
+        known = [value for level in levels for value in (*level.values, level.mean.value, level.mean.low)]
+        known += [value for level in levels for value in (level.mean.high, level.mean.chance)]
+        values = [value for value in known if value is not None]
+        bottom = math.floor(10 * min(values) - 0.2) / 10
+        highest = max([*values, *([] if self.goal is None else [self.goal])])
+        self.low = max(0.0, bottom)
+        self.high = min(1.0, max(math.ceil(10 * highest + 0.2) / 10, bottom + 0.2))
+
+    def x(self, size: float) -> float:
+        """How far from the left."""
+        if size <= 0:
+            return LEFT
+        first, last = self.logs[0], self.logs[-1]
+        return round(self.start + (RIGHT - self.start) * (math.log(size) - first) / ((last - first) or 1.0), 3)
+
+    def y(self, share: float) -> float:
+        """How far from the top."""
+        return round(100 - 100 * (share - self.low) / (self.high - self.low), 3)
+
+
+def charts_of(series: Sequence[CurveSeries]) -> list[CurveChart]:
+    """The plot of single accuracy, and that of group accuracy where there are groups."""
+    own = {title: [one for one in series if one.measure == measure] for measure, title in TITLES.items()}
+    return [
+        _chart(title, some) for title, some in own.items() if any(level.size for one in some for level in one.levels)
+    ]
+
+
+def _chart(title: str, series: Sequence[CurveSeries]) -> CurveChart:
+    axis = CurveAxis(series)
+    steps = round((axis.high - axis.low) / 0.1)
+    shown = [axis.low + 0.1 * step for step in range(steps + 1) if steps <= 6 or step % 2 == 0]
+    return CurveChart(
+        title,
+        tuple(_line(at % len(COLOURS), name, series[at], axis) for at, name in enumerate(names_of(series))),
+        _ticks(series, axis),
+        tuple((axis.y(share), f"{100 * share:.0f}") for share in shown),
+        None if axis.guess is None else axis.y(axis.guess),
+        None if axis.goal is None else axis.y(axis.goal),
+    )
+
+
+def _line(colour: int, name: str, one: CurveSeries, axis: CurveAxis) -> CurveLine:
+    dots, others = [], []
+    for level in one.levels:
+        mean = level.mean
+        top, bottom = (None if end is None else axis.y(end) for end in (mean.high, mean.low))
+        said = f"{level.asked:,}: {100 * mean.value:.1f} %"
+        dots.append(CurveDot(axis.x(level.size), axis.y(mean.value), top, bottom, said, mean.stands == AT))
+        if len(level.values) > 1:
+            others += [(axis.x(at), axis.y(share)) for at, share in zip(level.sizes, level.values, strict=True)]
+    ends = None
+    if one.fit is not None:
+        first, last = ((axis.x(size), axis.y(one.fit.at(size) / 100)) for size in (one.fitted[0], one.fitted[-1]))
+        ends = first, last
+    return CurveLine(colour, name, tuple(dots), ends, tuple(others))
+
+
+def _ticks(series: Sequence[CurveSeries], axis: CurveAxis) -> tuple[tuple[float, str], ...]:
+    """Sizes under the axis: the first, the last, and of those between as many as have room."""
+    asked = {level.asked: axis.x(level.size) for one in series for level in one.levels}
+    first, *rest = sorted((place, f"{size:,}") for size, place in asked.items())
+    kept = [first]
+    for place in rest[:-1]:
+        if place[0] - kept[-1][0] >= APART and rest[-1][0] - place[0] >= APART:
+            kept.append(place)
+    return (*kept, *rest[-1:])
+
+
+def draw_curve(ax: Axes, chart: CurveChart) -> None:
+    """Means with intervals, single restarts in pale, the fitted line, what guessing gives and the goal."""
+    pale: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3, "alpha": 0.35, "markeredgewidth": 0}
+    for line in chart.lines:
+        colour = COLOURS[line.colour]
+        for dot in line.dots:
+            face = "white" if dot.hollow else colour
+            ax.plot(dot.x, dot.y, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
+            if dot.top is not None and dot.bottom is not None:
+                ax.plot([dot.x, dot.x], [dot.top, dot.bottom], color=colour, linewidth=1.2)
+        ax.plot([x for x, _ in line.others], [y for _, y in line.others], color=colour, **pale)
+        ax.plot([], [], "o", color=colour, markersize=5, label=line.name)
+        if line.ends is not None:
+            ax.plot(*zip(*line.ends, strict=True), color=colour, linewidth=1.5)
+    if any(line.others for line in chart.lines):
+        ax.plot([], [], color=GREY, label="one restart", **pale)
+    for place, label, style in ((chart.guess, "guessing", "dashed"), (chart.goal, "goal", "dotted")):
+        if place is not None:
+            ax.axhline(place, color=GREY, linestyle=style, linewidth=1, label=label)
+    ax.set_xticks(*zip(*chart.ticks, strict=True))
+    ax.set_yticks(*zip(*chart.levels, strict=True))
+    note = "\n(hollow: guessing is not ruled out)" if chart.hollow else ""
+    ax.set(xlim=(0, 100), ylim=(100, 0), xlabel=f"problems trained on, logarithmic{note}", ylabel=chart.title)

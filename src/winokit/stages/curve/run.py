@@ -24,6 +24,7 @@ import winokit
 from winokit.data.loading import DATA_HELP, As, Lenient, load_one
 from winokit.errors import BadInput
 from winokit.files import write_whole
+from winokit.methods.formalizations.base import Formalization
 from winokit.methods.training.arms import ORIGINAL, VariantArm, make_variant
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import (
@@ -280,8 +281,6 @@ def restart_seed(seed: int, restart: int) -> int:
 
 def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSettings, out: Path) -> Iterator[CurveJob]:
     """Every point, the smallest sizes first, so that there is something to look at early."""
-    from winokit.methods.formalizations.base import Formalization
-
     specs = {name: Formalization.parse(name).spec for name in design.formalization}
     if len(set(specs.values())) < max(1, len(design.formalization)):
         raise BadInput(f"formalizations: one or more, each once, expected, found {', '.join(design.formalization)}")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.tables import table
 from winokit.drawing.wording import NOTHING, PER_CENT, percent, points
-from winokit.methods.metrics.curve import PUBLISHED, LogFit
+from winokit.methods.metrics.curve import PUBLISHED
 from winokit.results import Detail, Metric, rows_to_json
-from winokit.stages.curve.fit import ACCURACY, GROUP, CurveLevel, CurvePoint, CurveReach, CurveSeries, PointScore
+from winokit.stages.curve.fit import ACCURACY, GROUP, CurveLevel, CurvePoint, CurveSeries, PointScore
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from winokit.stages.curve.run import LearningCurve
 
-PROTOCOL = "curve"
-PUBLISHED_SAYS = "said"
-"""The key of the sentence on the published line."""
 NAMES = {"accuracy": "single", "group_accuracy": "group"}
 """As the papers call the two scores."""
 SAID = 118_000
@@ -31,8 +29,8 @@ BEYOND = 1e15
 
 def lines(curve: LearningCurve) -> Iterator[str | Table]:
     """What a person reads: means by size, lines, signs of trouble, and where the page is; or the published line."""
-    if PUBLISHED_SAYS in curve.run:
-        yield curve.run[PUBLISHED_SAYS]
+    if not curve.points:
+        yield curve.run["said"]
         return
     heads = [f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(curve.series), curve.series, strict=True)]
     sizes = [[size, *map(_said, levels)] for size, levels in by_size(curve.series)]
@@ -47,7 +45,7 @@ def lines(curve: LearningCurve) -> Iterator[str | Table]:
 
 def as_json(curve: LearningCurve) -> dict[str, Any]:
     """What scripts read."""
-    if PUBLISHED_SAYS in curve.run:
+    if not curve.points:
         return curve.run
     where = {} if curve.page is None else {"out": str(curve.page.parents[1]), "report": str(curve.page)}
     return {"run": curve.run, "metrics": rows_to_json(curve.metrics), "warnings": curve.warnings, **where}
@@ -75,14 +73,21 @@ def interval(score: PointScore) -> str:
 def fitted(series: Sequence[CurveSeries]) -> Iterator[tuple[str, ...]]:
     """Of each curve name and score, line, what a doubling adds, goal, where it is reached, area and its interval."""
     for name, one in zip(names_of(series), series, strict=True):
-        area = one.auc
+        fit, reach, area = one.fit, one.reach, one.auc
+        line = arrival = NOTHING
+        if fit is not None:
+            sign = "−" if fit.intercept < 0 else "+"
+            line = f"{fit.slope:.3f}·ln x {sign} {abs(fit.intercept):.2f}".replace("-", "−")
+        if reach is not None:
+            ends = f" [{end_of(reach.low)}, {end_of(reach.high)}]" if reach.low < BEYOND else ""
+            arrival = f"{amount(reach.size)}{ends}"
         yield (
             name,
             NAMES[one.measure],
-            formula(one),
+            line,
             doubling(one),
-            NOTHING if one.reach is None else f"{one.reach.target:g}",
-            arrival(one.reach),
+            NOTHING if reach is None else f"{reach.target:g}",
+            arrival,
             NOTHING if area is None else f"{area.value:.4f}",
             "" if area is None or area.low is None else f"[{area.low:.4f}, {area.high:.4f}]",
         )
@@ -102,33 +107,13 @@ def amount(size: float) -> str:
     return f"{float(f'{size:.3g}'):,.0f}"
 
 
-def formula(series: CurveSeries) -> str:
-    """The line as the papers write it, in per cent."""
-    if series.fit is None:
-        return NOTHING
-    sign = "−" if series.fit.intercept < 0 else "+"
-    slope = f"{series.fit.slope:.3f}".replace("-", "−")
-    return f"{slope}·ln x {sign} {abs(series.fit.intercept):.2f}"
-
-
 def doubling(series: CurveSeries) -> str:
     """Points gained by training on twice as much, with the interval."""
     if series.fit is None:
         return NOTHING
-    interval = series.fit.slope_interval()
-    gained = points(series.fit.slope * math.log(2) / 100)
-    if not math.isfinite(interval.low):
-        return gained
-    return f"{gained} [{points(interval.low * math.log(2) / 100)}, {points(interval.high * math.log(2) / 100)}]"
-
-
-def arrival(reach: CurveReach | None) -> str:
-    """The size at which the goal is reached, with its interval."""
-    if reach is None:
-        return NOTHING
-    if not reach.low < BEYOND:
-        return amount(reach.low)
-    return f"{amount(reach.size)} [{end_of(reach.low)}, {end_of(reach.high)}]"
+    slopes = (series.fit.slope, series.fit.slope_interval().low, series.fit.slope_interval().high)
+    gained, low, high = (points(slope * math.log(2) / 100) for slope in slopes)
+    return f"{gained} [{low}, {high}]" if series.sure else gained
 
 
 def end_of(size: float) -> str:
@@ -141,9 +126,8 @@ def names_of(series: Sequence[CurveSeries]) -> list[str]:
     sets, kinds = {one.dataset for one in series}, {one.formalization for one in series}
     names = []
     for one in series:
-        parts = [one.formalization] if len(kinds) > 1 or len(sets) == 1 else []
-        parts += [one.dataset] if len(sets) > 1 else []
-        names.append(" on ".join(part for part in parts if part) or one.dataset)
+        kind = one.formalization if len(kinds) > 1 or len(sets) == 1 else ""
+        names.append(" on ".join(filter(None, (kind, one.dataset if len(sets) > 1 else ""))) or one.dataset)
     return names
 
 
@@ -162,7 +146,7 @@ def published(human: float | None) -> dict[str, Any]:
         "human": target,
         "n_to_reach": round(reached),
         f"at_{SAID}": there,
-        PUBLISHED_SAYS: (
+        "said": (
             f"RoBERTa on WinoGrande (Sakaguchi et al., 2020): {line} reaches {target:g}{PER_CENT} at {amount(reached)} "
             f"training problems. At {SAID:,}, the number given beside it, the line has {there:.1f}{PER_CENT}."
         ),
@@ -175,56 +159,46 @@ def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: 
     `subset` is a size ("640") for a mean over restarts, "640.restart2" for a point, "fit" for the line and "auc" for
     the area. Slopes and intercepts are in per cent of the logarithm of the size.
     """
-    found = [row for one in series for row in _series_rows(one, model)]
-    return [*found, *(row for point in points for row in _point_rows(point, model))]
+    rows = [row for one in series for row in _series_rows(one, model)]
+    for point, measure in product(points, (ACCURACY, GROUP)):
+        score, subset = point.score(measure), f"{point.asked}.restart{point.restart}"
+        if score is not None:
+            about: dict[str, Any] = {"size": point.size, "restart": point.restart, "seed": point.seed}
+            rows.append(_row(point, model, subset, measure, score, **about))
+    return rows
 
 
-def _series_rows(series: CurveSeries, model: str) -> Iterator[Metric]:
-    head = series.dataset, model, series.formalization
-    for level in series.levels:
-        about: dict[str, Detail] = {"size": level.size, "restarts": len(level.values)}
-        yield _row(head, str(level.asked), series.measure, level.mean, details=about)
+def _series_rows(one: CurveSeries, model: str) -> Iterator[Metric]:
+    for level in one.levels:
+        about: dict[str, Any] = {"size": level.size, "restarts": len(level.values)}
+        yield _row(one, model, str(level.asked), one.measure, level.mean, **about)
         if level.spread is not None:
             spread = PointScore(level.spread, n=len(level.values))
-            yield _row(head, str(level.asked), f"{series.measure}_std", spread, details=about)
-    if series.auc is not None:
-        sizes = [level.asked for level in series.levels if level.size > 0]
-        yield _row(head, "auc", f"{series.measure}_auc", series.auc, f"over log2 of {sizes[0]:,} to {sizes[-1]:,}")
-    if series.fit is not None:
-        yield from _fit_rows(series, series.fit, head)
-
-
-def _fit_rows(series: CurveSeries, fit: LogFit, head: tuple[str, str, str]) -> Iterator[Metric]:
-    over = f"per cent = slope * ln(size) + intercept, over {series.fitted[0]:,} to {series.fitted[-1]:,}"
-    slope, intercept = fit.slope_interval(), fit.interval_at(1)
-    for name, value, interval in (("slope", fit.slope, slope), ("intercept", fit.intercept, intercept)):
-        score = PointScore(value, interval.low, interval.high, fit.n)
-        yield _row(head, "fit", f"{series.measure}_{name}", score, over)
-    if series.reach is not None:
-        reach = series.reach
-        size = PointScore(reach.size if math.isfinite(reach.size) else math.nan, reach.low, reach.high, fit.n)
-        yield _row(head, "fit", f"n_to_reach_{reach.target:g}", size, f"of {series.measure}")
-
-
-def _point_rows(point: CurvePoint, model: str) -> Iterator[Metric]:
-    head = point.dataset, model, point.formalization
-    for measure in (ACCURACY, GROUP):
-        score = point.score(measure)
-        if score is not None:
-            about: dict[str, Detail] = {"size": point.size, "restart": point.restart, "seed": point.seed}
-            yield _row(head, f"{point.asked}.restart{point.restart}", measure, score, details=about)
+            yield _row(one, model, str(level.asked), f"{one.measure}_std", spread, **about)
+    if one.auc is not None:
+        sizes = [level.asked for level in one.levels if level.size > 0]
+        yield _row(one, model, "auc", f"{one.measure}_auc", one.auc, f"over log2 of {sizes[0]:,} to {sizes[-1]:,}")
+    fit, reach = one.fit, one.reach
+    if fit is not None:
+        over = f"per cent = slope * ln(size) + intercept, over {one.fitted[0]:,} to {one.fitted[-1]:,}"
+        ends = {"slope": fit.slope_interval(), "intercept": fit.interval_at(1)}
+        for name, interval in ends.items():
+            score = PointScore(getattr(fit, name), interval.low, interval.high, fit.n)
+            yield _row(one, model, "fit", f"{one.measure}_{name}", score, over)
+        if reach is not None:
+            size = PointScore(reach.size if math.isfinite(reach.size) else math.nan, reach.low, reach.high, fit.n)
+            yield _row(one, model, "fit", f"n_to_reach_{reach.target:g}", size, f"of {one.measure}")
 
 
 def _row(
-    head: tuple[str, str, str],
+    of: CurveSeries | CurvePoint,
+    model: str,
     subset: str,
     metric: str,
     score: PointScore,
     note: str | None = None,
-    details: Mapping[str, Detail] | None = None,
+    **details: Detail,
 ) -> Metric:
-    dataset, model, formalization = head
-    named = dataset, model, formalization, formalization, PROTOCOL, subset, metric
-    if score.n is None:
-        note = note or "over how many problems the file does not say"
-    return Metric(*named, score.value, score.n or 0, score.low, score.high, score.chance, note, details or {})
+    named = of.dataset, model, of.formalization, of.formalization, "curve", subset, metric
+    note = note or ("over how many problems the file does not say" if score.n is None else None)
+    return Metric(*named, score.value, score.n or 0, score.low, score.high, score.chance, note, details)

@@ -23,6 +23,7 @@ import winokit
 from winokit.data.loading import As, Lenient, load_one
 from winokit.errors import BadInput
 from winokit.files import write_whole
+from winokit.methods.formalizations.base import Formalization
 from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.overlap import said
 from winokit.methods.training.data import TrainingData
@@ -290,8 +291,6 @@ def _cell(arm: str, test: TransferTarget, runs: Sequence[TrainOutcome], model: s
 
     Beside them stands what every setting had where it was chosen: accuracy, undecided problems counted 1/candidates.
     """
-    from winokit.methods.formalizations.base import Formalization
-
     chosen_on, marks = None if test.chosen_on is None else test.chosen_on.data, []
     name = None if chosen_on is None else chosen_on.card.name
     for run in runs if name is not None else ():
@@ -329,8 +328,6 @@ def _run(
     arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], cards: dict[str, str], plan: TransferPlan
 ) -> dict[str, Any]:
     """What would be needed to do it again."""
-    from winokit.methods.formalizations.base import Formalization
-
     return {
         "winokit": winokit.__version__,
         "model": plan.model,
