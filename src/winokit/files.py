@@ -32,6 +32,12 @@ def read_object(path: Path) -> dict[str, Any]:
     return value
 
 
+def refuse_overwriting(out: Path, sources: Iterable[Path]) -> None:
+    """Refuse to write where something is read from."""
+    if any(out.resolve() == source.resolve() for source in sources):
+        raise BadInput(f"{out}: is read from, and would be lost; choose another --out")
+
+
 def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str) -> None:
     """Refuse to write into a folder where files of these names are not `ours`, and would be lost."""
     if folder.exists() and not folder.is_dir():

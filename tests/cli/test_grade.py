@@ -1,15 +1,15 @@
 """`winokit grade` from the outside: what it says, what it refuses, and what it never shows."""
 
 import json
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
 from support import small
 from typer.testing import CliRunner
 
-from winokit.cli.grade import grade
+from winokit.cli.main import app
 from winokit.errors import BadInput
 
 SAID = ["--formalization", "mc-sent", "--training-data", "train_xl", "--trials", "10"]
@@ -29,9 +29,7 @@ def five(release, tmp_path) -> Path:
 
 
 def run(*arguments: object, **more):
-    app = typer.Typer()
-    app.command()(grade)
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], **more)
+    return CliRunner().invoke(app, ["grade", *(str(argument) for argument in arguments)], **more)
 
 
 def test_a_score_that_may_be_guessed_is_not_printed(release, five):
@@ -89,18 +87,6 @@ def test_an_entry_without_a_statement_is_refused_before_anything_is_graded(relea
 
 
 def test_a_person_is_asked(release, five, tmp_path, monkeypatch):
-    class Terminal:
-        """Standard input and error of somebody who sits there."""
-
-        def __init__(self, real):
-            self.real = real
-
-        def isatty(self) -> bool:
-            return True
-
-        def __getattr__(self, name):
-            return getattr(self.real, name)
-
     answers = iter(["p-span", "none", 5])
     asked = []
 
@@ -109,18 +95,19 @@ def test_a_person_is_asked(release, five, tmp_path, monkeypatch):
         return next(answers)
 
     monkeypatch.setattr(typer, "prompt", prompt)
-    app = typer.Typer()
-
-    @app.command()
-    def entered(release: Path, file: Path, out: Path) -> None:
-        monkeypatch.setattr(sys, "stdin", Terminal(sys.stdin))
-        monkeypatch.setattr(sys, "stderr", Terminal(sys.stderr))
-        grade(release, [file], out=out)
-
-    found = CliRunner().invoke(app, [str(release), str(five), str(tmp_path / "graded.json")])
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("winokit.cli.options.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    found = run(release, five, "--out", tmp_path / "graded.json")
     assert found.exit_code == 0
     assert [question.split(" (")[0] for question in asked] == ["Formalization", "Training data", "Number of trials"]
     assert json.loads((tmp_path / "graded.json").read_text())["statement"]["trials"] == 5
+
+
+def test_nobody_is_asked_for_what_a_board_does_not_take(release, tmp_path, monkeypatch):
+    monkeypatch.setattr(typer, "prompt", lambda question, **more: pytest.fail(question))
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("winokit.cli.options.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    assert "no entry of" in str(run(release, "--board", tmp_path).exception)
 
 
 def test_json_has_everything_and_no_outcome(release, five, tmp_path):

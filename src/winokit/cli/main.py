@@ -124,7 +124,7 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         "Verify a release: its files by their hashes, and what must hold of any release.",
     ),
     "grade": (
-        "winokit.cli.grade:grade",
+        Verb("winokit.stages.grade.run:grade", "winokit.stages.grade.table", "grading"),
         "Grade predictions against the hidden test of a release, or make its leaderboard.",
     ),
     "debias": (

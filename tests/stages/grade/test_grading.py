@@ -11,9 +11,9 @@ from support import small
 
 from winokit.errors import BadInput
 from winokit.methods.metrics.groups import group_accuracy
-from winokit.stages.grade.luck import expected_best, luck_corrected
-from winokit.stages.grade.run import curve_weights, grade, kept_outcome, read_graded, release_sizes, write_graded
-from winokit.stages.grade.statement import Statement, missing_options
+from winokit.stages.grade.ladder import expected_best, luck_corrected
+from winokit.stages.grade.record import Statement, kept_outcome, read_graded, write_graded
+from winokit.stages.grade.run import curve_weights, grade, grade_submission, release_sizes
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 
 SAID = Statement("mine", "mc-sent", "train_xl", 10)
@@ -40,7 +40,7 @@ def one(release, tmp_path) -> Path:
 
 
 def test_accuracy_and_group_score_are_those_of_the_hidden_labels(release, one):
-    graded = grade(release, [one]).owner
+    graded = grade_submission(release, [one]).owner
     assert graded.find("one", "accuracy").value == round(25 / 28, 3)
     assert graded.find("one", "group_accuracy").value == round(12 / 14, 3)
     assert [score.chance for score in graded.scores] == [0.5, 0.25]
@@ -48,7 +48,7 @@ def test_accuracy_and_group_score_are_those_of_the_hidden_labels(release, one):
 
 
 def test_the_area_is_the_leaderboards(release, five):
-    graded = grade(release, [five]).owner
+    graded = grade_submission(release, [five]).owner
     right = [14, 18, 21, 24, 26]
     x = np.log2([2, 4, 8, 16, 32])
     area = np.trapezoid(np.array(right) / 28, x) / (x[-1] - x[0])
@@ -66,14 +66,14 @@ def test_the_area_is_a_weighted_mean_of_accuracies():
 
 
 def test_intervals_hold_the_score_and_draw_twins_together(release, five):
-    for score in grade(release, [five]).owner.scores:
+    for score in grade_submission(release, [five]).owner.scores:
         assert score.low <= score.value <= score.high
-    whole = grade(release, [five]).owner.find("xs", "accuracy")
+    whole = grade_submission(release, [five]).owner.find("xs", "accuracy")
     assert whole.high - whole.low < 0.5
 
 
 def test_the_owners_numbers_are_rounded_to_a_tenth_of_a_point(release, five):
-    graded = grade(release, [five], SAID).owner
+    graded = grade_submission(release, [five], SAID).owner
     for score in graded.scores:
         for number in (score.value, score.low, score.high, score.luck_corrected):
             assert number == round(number, 3)
@@ -84,7 +84,7 @@ def test_files_for_some_sizes_have_no_area(release, tmp_path):
     for size in ("s", "xl"):
         paths.append(tmp_path / f"p-{size}.lst")
         paths[-1].write_text("\n".join(small.labels_with(small.answers(release), {1})))
-    graded = grade(release, paths).owner
+    graded = grade_submission(release, paths).owner
     assert graded.main.size == "xl"
     assert graded.notes == ("no area under the learning curve: no predictions for xs, m, l",)
 
@@ -99,15 +99,15 @@ def test_sizes_are_counted_where_the_manifest_does_not_say(release):
 
 def test_one_trial_takes_nothing_off_and_more_take_more(release, one):
     corrected = [
-        grade(release, [one], Statement("x", "mc-sent", "none", trials)).owner.main.luck_corrected
+        grade_submission(release, [one], Statement("x", "mc-sent", "none", trials)).owner.main.luck_corrected
         for trials in (1, 10, 1000)
     ]
-    assert corrected[0] == grade(release, [one]).owner.main.value
+    assert corrected[0] == grade_submission(release, [one]).owner.main.value
     assert corrected[0] > corrected[1] > corrected[2]
 
 
 def test_without_a_statement_nothing_is_said_of_luck(release, one):
-    graded = grade(release, [one]).owner
+    graded = grade_submission(release, [one]).owner
     assert graded.main.luck_corrected is None
     assert graded.p_luck is None
 
@@ -132,9 +132,9 @@ def test_luck_never_takes_a_score_from_above_chance_to_below():
 
 
 def test_every_grading_is_logged_and_the_same_files_count_once(release, one, five):
-    grade(release, [one], SAID)
-    grade(release, [one])
-    graded = grade(release, [five], SAID).public
+    grade_submission(release, [one], SAID)
+    grade_submission(release, [one])
+    graded = grade_submission(release, [five], SAID).public
     assert (graded.gradings.different, graded.gradings.all, graded.gradings.by_name) == (2, 3, 2)
     log = hidden_folder(release) / "log.jsonl"
     assert [json.loads(line)["name"] for line in log.read_text().splitlines()] == ["mine", None, "mine"]
@@ -145,12 +145,12 @@ def test_a_malformed_submission_is_no_grading(release, tmp_path):
     bad = tmp_path / "bad.lst"
     bad.write_text("1\n")
     with pytest.raises(BadInput):
-        grade(release, [bad])
+        grade_submission(release, [bad])
     assert not (hidden_folder(release) / "log.jsonl").exists()
 
 
 def test_the_outcome_of_problems_stays_with_the_hidden_labels(release, one, tmp_path):
-    graded = grade(release, [one], SAID).owner
+    graded = grade_submission(release, [one], SAID).owner
     folder = hidden_folder(release)
     outcome = kept_outcome(folder, graded.submission)["one"]
     assert np.flatnonzero(~outcome).tolist() == [0, 1, 5]
@@ -161,19 +161,19 @@ def test_the_outcome_of_problems_stays_with_the_hidden_labels(release, one, tmp_
 
 
 def test_without_an_entry_no_outcome_is_kept(release, one):
-    graded = grade(release, [one]).owner
+    graded = grade_submission(release, [one]).owner
     assert kept_outcome(hidden_folder(release), graded.submission) is None
 
 
 def test_what_is_written_names_no_problem_and_no_label(release, one, tmp_path):
-    write_graded(grade(release, [one], SAID).public, tmp_path / "graded.json")
+    write_graded(grade_submission(release, [one], SAID).public, tmp_path / "graded.json")
     text = (tmp_path / "graded.json").read_text()
     assert not any(name in text for name in read_hidden(release).ids)
     assert max(len(value) for value in json.loads(text).values() if isinstance(value, list)) <= 2
 
 
 def test_an_entry_reads_back(release, five, tmp_path):
-    graded = grade(release, [five], SAID).public
+    graded = grade_submission(release, [five], SAID).public
     write_graded(graded, tmp_path / "graded.json")
     assert read_graded(tmp_path / "graded.json") == graded
 
@@ -203,11 +203,12 @@ def test_a_statement_must_say_something_on_one_line(said):
         Statement(*said)
 
 
-def test_missing_options_are_named():
-    assert missing_options(None, "x", None) == ["--formalization", "--trials"]
+def test_missing_options_are_named(release, one, tmp_path):
+    with pytest.raises(BadInput, match="must say --formalization, --trials"):
+        grade(release, [one], training_data="x", out=tmp_path / "graded.json")
 
 
 def test_labels_can_stand_elsewhere(release, one, tmp_path):
     there = tmp_path / "safe"
     hidden_folder(release).rename(there)
-    assert grade(release, [one], hidden=there).owner.main.value == round(25 / 28, 3)
+    assert grade_submission(release, [one], hidden=there).owner.main.value == round(25 / 28, 3)

@@ -12,8 +12,8 @@ from support import small
 from winokit.errors import BadInput
 from winokit.stages.grade.leaderboard import leaderboard
 from winokit.stages.grade.page import curve_of, write_board
-from winokit.stages.grade.run import grade, write_graded
-from winokit.stages.grade.statement import Statement
+from winokit.stages.grade.record import Statement, write_graded
+from winokit.stages.grade.run import grade_submission
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 
 CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -34,9 +34,8 @@ def enter(release: Path, folder: Path, name: str, errors: float, five: bool = Tr
     text = small.five_columns(right, wrong) if five else "\n".join(small.labels_with(right, wrong[0]))
     path.write_text(text)
     told = {"formalization": "mc-sent", "training_data": "train_xl"} | said
-    write_graded(
-        grade(release, [path], Statement(name, trials=trials, **told)).public, folder / f"{len(name)}-{errors}.json"
-    )
+    graded = grade_submission(release, [path], Statement(name, trials=trials, **told)).public
+    write_graded(graded, folder / f"{len(name)}-{errors}.json")
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from winokit.problem import Card, Dataset, Problem
 from winokit.stages.evolve.run import release
 from winokit.stages.evolve.solved import EvolveAnswers, solved_beyond_chance
 from winokit.stages.grade.ladder import rules_of, to_step
-from winokit.stages.grade.run import grade
-from winokit.stages.grade.statement import Statement
+from winokit.stages.grade.record import Statement
+from winokit.stages.grade.run import grade_submission
 from winokit.stages.release.contents import fill
 from winokit.stages.release.draws import Draws, read_secret
 from winokit.stages.release.hidden import hidden_folder, read_hidden
@@ -278,7 +278,7 @@ def test_scores_by_training_size_do_not_read_labels_off(tmp_path):
         for size in range(5):
             columns[(number * 5 + size) % 32, size] = 2
         path.write_text("\n".join(",".join(map(str, row)) for row in columns))
-        graded = grade(folder, [path], statement(f"name {number}")).public
+        graded = grade_submission(folder, [path], statement(f"name {number}")).public
         shown.add(graded.scores)
         assert (graded.p_luck, graded.main) == (None, None)
     assert shown == {()}
@@ -288,7 +288,7 @@ def test_an_entry_has_the_main_score_at_a_step_and_nothing_else(tmp_path):
     folder = small.small_release(tmp_path / "v1", tests=60)
     path = tmp_path / "five.lst"
     path.write_text(small.five_columns(small.answers(folder), [{1}, {2, 7}, {3}, set(), {5}]))
-    grading = grade(folder, [path], statement("able"))
+    grading = grade_submission(folder, [path], statement("able"))
     (auc,) = grading.public.scores
     assert auc.metric == "auc"
     assert round(auc.value * 10, 6) % 1 == 0
@@ -306,7 +306,7 @@ def test_what_is_shown_follows_from_the_step_alone(tmp_path):
     for number in range(9):
         path = tmp_path / f"{number}.lst"
         path.write_text("\n".join(small.labels_with(right, set(range(0, 2 * number + 1, 2)))))
-        graded = grade(folder, [path], statement(f"name {number}")).public
+        graded = grade_submission(folder, [path], statement(f"name {number}")).public
         if graded.scores:
             main = graded.scores[0]
             by_step.setdefault(main.value, set()).add((main.low, main.high, main.luck_corrected))
@@ -320,7 +320,7 @@ def test_under_one_name_only_a_step_above_the_best_is_shown(tmp_path):
 
     def ask(wrong: int, name: str = "able"):
         path.write_text("\n".join(small.labels_with(right, set(range(wrong)))))
-        return grade(folder, [path], statement(name)).public
+        return grade_submission(folder, [path], statement(name)).public
 
     first = ask(20)
     assert first.main is not None
@@ -413,9 +413,9 @@ def test_columns_that_change_places_are_another_submission_and_the_same_ones_in_
     for size, wrong in zip(small.SIZES, range(5), strict=True):
         files.append(tmp_path / f"p-{size}.lst")
         files[-1].write_text("\n".join(small.labels_with(right, set(range(wrong)))))
-    graded = grade(folder, files, statement("able")).public
+    graded = grade_submission(folder, files, statement("able")).public
     again = [path.rename(path.with_name(f"other-{path.name}")) for path in files]
-    assert grade(folder, again[::-1], statement("able")).public.submission == graded.submission
+    assert grade_submission(folder, again[::-1], statement("able")).public.submission == graded.submission
     orders = []
     for number, order in enumerate(itertools.islice(itertools.permutations(small.SIZES), 4)):
         (tmp_path / str(number)).mkdir()
@@ -423,9 +423,9 @@ def test_columns_that_change_places_are_another_submission_and_the_same_ones_in_
         for path, content in zip(orders[-1], again, strict=True):
             shutil.copy(content, path)
     assert rules_of(120, 60).per_name == 3
-    assert len({grade(folder, paths, statement("able")).public.submission for paths in orders[:3]}) == 3
+    assert len({grade_submission(folder, paths, statement("able")).public.submission for paths in orders[:3]}) == 3
     with pytest.raises(BadInput, match="the budget of this name is spent"):
-        grade(folder, orders[3], statement("able"))
+        grade_submission(folder, orders[3], statement("able"))
 
 
 def test_gradings_at_the_same_time_do_not_overspend_the_budget(tmp_path):
@@ -438,7 +438,7 @@ def test_gradings_at_the_same_time_do_not_overspend_the_budget(tmp_path):
         path.write_text("\n".join(small.labels_with(right, {number})))
         barrier.wait()
         try:
-            grade(folder, [path], statement(f"name {number}"))
+            grade_submission(folder, [path], statement(f"name {number}"))
             outcomes.append("graded")
         except BadInput as error:
             outcomes.append(str(error).partition(":")[0])
@@ -456,7 +456,7 @@ def test_a_system_without_locks_is_said(tmp_path, monkeypatch):
     folder, path = small.small_release(tmp_path / "v1"), tmp_path / "p.lst"
     path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    assert any("keeps no locks" in note for note in grade(folder, [path]).public.notes)
+    assert any("keeps no locks" in note for note in grade_submission(folder, [path]).public.notes)
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0b"])
@@ -466,13 +466,13 @@ def test_a_name_with_a_strange_line_end_is_one_row_of_the_log(tmp_path, mark):
     right = small.answers(folder)
     for wrong in range(2):
         path.write_text("\n".join(small.labels_with(right, set(range(wrong)))))
-        graded = grade(folder, [path], statement(f"a{mark}b")).public
+        graded = grade_submission(folder, [path], statement(f"a{mark}b")).public
     assert (graded.gradings.different, graded.gradings.all, graded.gradings.by_name) == (2, 2, 2)
     log = hidden_folder(folder) / "log.jsonl"
     row = json.loads(log.read_text().split("\n")[0])
     log.write_text(json.dumps(row, ensure_ascii=False) + "\n", "utf-8")  # as logs were written before
     path.write_text("\n".join(small.labels_with(right, {5, 7, 9})))
-    assert grade(folder, [path], statement(f"a{mark}b")).public.gradings.by_name == 2
+    assert grade_submission(folder, [path], statement(f"a{mark}b")).public.gradings.by_name == 2
 
 
 def test_a_file_whose_name_is_no_text_is_one_line_and_nothing_is_logged(tmp_path, capsys, monkeypatch):

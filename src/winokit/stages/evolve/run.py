@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from winokit.errors import BadInput
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
 from winokit.stages.debias.features import embedded
 from winokit.stages.evolve.evolution import Evolution, EvolveSettings, evolve
 from winokit.stages.evolve.page import write_evolution
@@ -81,19 +81,11 @@ def release(
     else:
         if kept is None:
             raise BadInput("name the problems to release, or the release to follow: --previous DIR")
-        _refuse_unused(evolving, cache)
+        own = {each.name: getattr(evolving, each.name) for each in parameters_of(EvolveSettings)}
+        refuse_unused(release, "an option of the next version of a release: --previous DIR", **own, cache=cache)
         made = write_release(kept, out, removed=removed, settings=settings, extras=extras, **reading, progress=progress)
     tell((*made.notes, *warnings(made)))
     return made
-
-
-def _refuse_unused(evolving: EvolveSettings, cache: object) -> None:
-    """Refuse what would be passed over in silence."""
-    own = [field for field in fields(evolving) if field.name != "secret"]
-    given = [field.name for field in own if getattr(evolving, field.name) != field.default]
-    if given or cache is not None:
-        option = [*given, "cache"][0].replace("_", "-")
-        raise BadInput(f"--{option}: an option of the next version of a release: --previous DIR")
 
 
 def _release_next(

@@ -1,4 +1,4 @@
-"""What of a score may be shown, and how often anybody may ask: the Ladder of a hidden test.
+"""What of a score may be shown, how often anybody may ask, and what luck is taken off: the Ladder of a hidden test.
 
 A. Blum and M. Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning Competitions" (2015),
 https://arxiv.org/abs/1502.04585. A score is shown only where it is a step above the best shown before, and rounded to
@@ -10,6 +10,12 @@ the odds that keep it right on average: nobody knows how far a score is from the
 be read off a step that is just reached or missed. Nothing is shown that guessing reaches: the best of as many guesses
 as the budget allows, twins guessed as one, gets to the lowest score shown in one case of twenty. And the budget is per
 test too.
+
+A score that is the best of many trials is too good besides: even trials that are all alike differ by chance, and the
+best is the luckiest. Liu et al. (2020) searched 60 times for each point; Trichelair et al. (2018) show what the best of
+ten guessers gets. So the expected lead of the best of T equal trials is taken off. This assumes the worst, that the
+trial was chosen by its score on this very test; whoever chose by other data loses nothing to luck, and the raw score
+stands.
 """
 
 from __future__ import annotations
@@ -19,10 +25,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from winokit.errors import BadInput
 from winokit.methods.metrics.luck import binomial
 
 GUESSED = 0.05
 """Probability that a budget full of guesses gets any score shown."""
+STEP = 0.001
+"""The owner's scores are rounded to a tenth of a percentage point."""
+STEPS, REACH = 4000, 9.0
+"""Of the integral in `expected_best`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,7 @@ def rules_of(problems: int, units: int, budget: int | None = None) -> LadderRule
     """The rules for a test of so many problems in so many units: groups, and problems alone.
 
     >>> rules_of(64, 32)
-    Rules(steps=8, lowest=0.875, budget=10, per_name=3)
+    LadderRules(steps=8, lowest=0.875, budget=10, per_name=3)
     """
     steps = steps_of(problems)
     budget = budget or max(10, steps)
@@ -70,3 +81,36 @@ def to_step(score: float, steps: int, coin: float) -> float:
     (0.6, 0.6, 0.7)
     """
     return on_grid(math.floor(round(score * steps, 9) + coin), steps)
+
+
+def rounded(value: float) -> float:
+    """A number as it may leave: to the owner's step, without the tail of a float."""
+    return round(round(value / STEP) * STEP, 6)
+
+
+def expected_best(trials: int) -> float:
+    """The expected largest of several standard normal draws: how many standard errors the best of equals is ahead.
+
+    >>> expected_best(1), round(expected_best(10), 2), round(expected_best(60), 2)
+    (0.0, 1.54, 2.32)
+    """
+    if trials < 1:
+        raise BadInput(f"one trial or more expected, found {trials}")
+    if trials == 1:
+        return 0.0
+    # The mean of a maximum is the area over its distribution right of 0, less the area under it left of 0.
+    z = np.linspace(0, REACH, STEPS + 1)
+    below = np.array([0.5 * math.erfc(-at / math.sqrt(2)) for at in z])
+    area = (1 - below**trials) - (1 - below) ** trials
+    return float(((area[1:] + area[:-1]) / 2).sum() * REACH / STEPS)
+
+
+def luck_corrected(score: float, spread: float, trials: int, chance: float) -> float:
+    """The score less the expected lead of the best of so many equal trials, and never taken below chance by that.
+
+    `spread` is the standard error of the score, over groups.
+
+    >>> round(luck_corrected(0.8, 0.01, 60, 0.5), 3), luck_corrected(0.8, 0.01, 1, 0.5)
+    (0.777, 0.8)
+    """
+    return max(score - expected_best(trials) * spread, min(score, chance))

@@ -11,39 +11,37 @@ than it says; the price is caution.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.methods.metrics.arrays import FloatArray
 from winokit.methods.metrics.compare import holm, p_paired, paired_interval
 from winokit.methods.metrics.groups import all_right, complete_groups
-from winokit.stages.grade.ladder import LadderRules
-from winokit.stages.grade.log import Gradings, gradings
-from winokit.stages.grade.run import (
+from winokit.stages.grade.ladder import LadderRules, rounded
+from winokit.stages.grade.record import (
     ACCURACY,
     AUC,
     GROUP_ACCURACY,
     Graded,
     GradeScore,
-    curve_weights,
+    Gradings,
+    gradings,
     kept_outcome,
     owner_record,
     read_graded,
-    rounded,
 )
+from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden
-from winokit.stages.release.manifest import manifest_hash, read_manifest
+from winokit.stages.release.manifest import manifest_hash
 
 SMALL = 0.05
-Outcome = Mapping[str, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +103,12 @@ class Leaderboard:
     is_owners: bool = False
     """Whether it has all scores, and not only what a submitter may see."""
     notes: tuple[str, ...] = ()
+    page: Path | None = None
+    """Where it is shown."""
 
     def to_json(self) -> dict[str, Any]:
         """The board as JSON-ready values."""
-        return {key: value for key, value in asdict(self).items() if key != "notes"}
+        return {key: value for key, value in asdict(self).items() if key not in ("notes", "page")}
 
 
 def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owner: bool = False) -> Leaderboard:
@@ -117,9 +117,10 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
     With `owner`, entries have every score of the record beside the hidden labels: not for publication.
     """
     entries, notes = _entries(release, folder)
-    labels = _labels(release, hidden)
+    place = hidden or hidden_folder(release)
+    labels = read_hidden(release, hidden) if hidden is not None or place.exists() else None
     if owner and labels is None:
-        raise BadInput(f"{hidden_folder(release)}: no hidden labels there, and the owner's record is with them")
+        raise BadInput(f"{place}: no hidden labels there, and the owner's record is with them")
     if labels is None:
         notes.append("no paired tests: the hidden labels are not at hand")
     elif owner:
@@ -129,12 +130,12 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
     places = list(_ranked(entries, metric))
     if any(place.rank is None and place.entry.scores for place in places):
         notes.append(f"ranked by {metric}: entries for which that is not shown have no rank")
-    tested = list(_tested(places, labels, metric, owner)) if labels is not None else []
+    tests = dict(_tests(places, labels, metric, owner)) if labels is not None else {}
     return Leaderboard(
         release=entries[0].release,
         metric=metric,
-        places=tuple(_with_tests(places, tested, owner)),
-        tests=sum(map(len, tested)),
+        places=tuple(_with_tests(places, tests, owner)),
+        tests=len(tests),
         asked=gradings(labels.folder) if labels is not None else None,
         rules=entries[-1].rules,
         is_owners=owner,
@@ -145,7 +146,8 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
 def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
     """The entries by the score that ranks, those for which none is shown last."""
     mains = [(entry, _main(entry, metric)) for entry in entries]
-    mains.sort(key=lambda pair: (-pair[1].value if pair[1] else 1.0, _name(pair[0]), pair[0].submission))
+    names = {id(entry): entry.statement.name for entry in entries if entry.statement}
+    mains.sort(key=lambda pair: (-pair[1].value if pair[1] else 1.0, names[id(pair[0])], pair[0].submission))
     values = [main.value for _, main in mains if main is not None]
     for entry, main in mains:
         yield BoardPlace(None if main is None else 1 + values.index(main.value), entry, main)
@@ -155,30 +157,20 @@ def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
     """The entries of this release in a folder."""
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; --board takes a folder of what winokit grade --out wrote")
-    read_manifest(release)
-    found: list[Graded] = []
+    own = manifest_hash(release)
+    entries: list[Graded] = []
     notes: list[str] = []
     for path in sorted(folder.glob("*.json")):
         entry = read_graded(path)
-        if entry.release.get(MANIFEST_HASH) != manifest_hash(release):
+        if entry.release.get(MANIFEST_HASH) != own:
             notes.append(f"passed over {path.name}, which was graded on another release")
         elif entry.statement is None:
             notes.append(f"passed over {path.name}, which says nothing of formalization, training data and trials")
         else:
-            found.append(entry)
-    if not found:
+            entries.append(entry)
+    if not entries:
         raise BadInput(f"{folder}: no entry of {release} there; winokit grade --out FILE.json makes one")
-    return found, notes
-
-
-def _labels(release: Path, hidden: Path | None) -> HiddenPart | None:
-    if hidden is None and not hidden_folder(release).exists():
-        return None
-    return read_hidden(release, hidden)
-
-
-def _name(entry: Graded) -> str:
-    return entry.statement.name if entry.statement else ""
+    return entries, notes
 
 
 def _main(entry: Graded, metric: str) -> GradeScore | None:
@@ -186,70 +178,62 @@ def _main(entry: Graded, metric: str) -> GradeScore | None:
     return scores[-1] if scores else None
 
 
-Values = tuple[FloatArray, FloatArray | None]
-"""What an entry is worth on each problem, and on each group."""
+AHEAD, GROUP_AHEAD = "ahead", "group_ahead"
+Tests = dict[tuple[int, str], tuple[LeadTest, float]]
+"""By place and what is compared: the test with the owner's numbers, and its p-value before correction."""
 
 
-@dataclass(frozen=True)
-class _Test:
-    """A paired test before correction."""
-
-    difference: float
-    low: float
-    high: float
-    p: float
-
-
-def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner: bool) -> Iterator[dict[str, _Test]]:
+def _tests(
+    places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner: bool
+) -> Iterator[tuple[tuple[int, str], tuple[LeadTest, float]]]:
     """For each entry but the last, the tests against the next one.
 
     Of two that share a rank the order is nobody's to know but the owner's, and so is who is ahead in group score.
     """
     worth = [_worth(place, labels, metric) for place in places]
-    for (place, first), (after, second) in pairwise(zip(places, worth, strict=True)):
-        made = {}
-        if first is not None and second is not None and (owner or place.rank != after.rank):
-            made["ahead"] = _test(first[0], second[0], labels.groups)
-            if owner and first[1] is not None and second[1] is not None:
-                made["group_ahead"] = _test(first[1], second[1], range(len(first[1])))
-        yield made
+    for at, (first, second) in enumerate(pairwise(worth)):
+        if first and second and (owner or places[at].rank != places[at + 1].rank):
+            yield (at, AHEAD), _test(first[AHEAD], second[AHEAD], labels.groups)
+            if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
+                whole = first[GROUP_AHEAD]
+                yield (at, GROUP_AHEAD), _test(whole, second[GROUP_AHEAD], range(len(whole)))
 
 
-def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> Values | None:
+def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, FloatArray]:
+    """What an entry is worth on each problem, and on each group; nothing where its outcome is not at hand."""
     outcome = kept_outcome(labels.folder, place.entry.submission) if place.rank is not None else None
     if outcome is None or not outcome.keys() >= {place.largest, *place.entry.sizes}:
-        return None
+        return {}
     if any(len(flags) != len(labels) for flags in outcome.values()):
-        return None
-    last = outcome[place.largest]
-    whole = all_right(last, labels.groups).astype(np.float64) if complete_groups(labels.groups) else None
-    if metric == ACCURACY:
-        return last.astype(np.float64), whole
-    sizes = place.entry.sizes
-    return np.column_stack([outcome[size] for size in sizes]) @ curve_weights(list(sizes.values())), whole
+        return {}
+    last, sizes = outcome[place.largest], place.entry.sizes
+    worth = {AHEAD: last.astype(np.float64)}
+    if metric != ACCURACY:
+        worth[AHEAD] = np.column_stack([outcome[size] for size in sizes]) @ curve_weights(list(sizes.values()))
+    if complete_groups(labels.groups):
+        worth[GROUP_AHEAD] = all_right(last, labels.groups).astype(np.float64)
+    return worth
 
 
-def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> _Test:
-    interval = paired_interval(first, second, list(groups))
-    return _Test(
-        float(first.mean() - second.mean()), interval.low, interval.high, p_paired(first, second, list(groups))
-    )
+def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> tuple[LeadTest, float]:
+    interval, difference = paired_interval(first, second, list(groups)), float(first.mean() - second.mean())
+    test = LeadTest(rounded(difference), difference > 0, None, rounded(interval.low), rounded(interval.high))
+    return test, p_paired(first, second, list(groups))
 
 
-def _with_tests(places: Sequence[BoardPlace], tested: Sequence[dict[str, _Test]], owner: bool) -> Iterator[BoardPlace]:
-    """The places with their tests, p-values corrected over all of them."""
-    keys = [(at, name) for at, made in enumerate(tested) for name in made]
-    corrected = dict(zip(keys, holm([tested[at][name].p for at, name in keys]), strict=True))
+def _with_tests(places: Sequence[BoardPlace], tests: Tests, owner: bool) -> Iterator[BoardPlace]:
+    """The places with their tests, p-values corrected over all of them; in public, without the owner's numbers."""
+    corrected = dict(zip(tests, holm([p for _, p in tests.values()]), strict=True))
     for at, place in enumerate(places):
-        made = {}
-        for name, test in (tested[at] if at < len(tested) else {}).items():
-            p = corrected[at, name]
-            numbers = [rounded(number) for number in (p, test.low, test.high)] if owner else []
-            difference = test.difference if owner else _shown_difference(place, places[at + 1])
-            made[name] = LeadTest(rounded(difference), p < SMALL and test.difference > 0, *numbers)
-        yield replace(place, ahead=made.get("ahead"), group_ahead=made.get("group_ahead"))
+        leads: dict[str, LeadTest] = {}
+        for name in (AHEAD, GROUP_AHEAD):
+            if (at, name) in tests:
+                p, (lead, _) = corrected[at, name], tests[at, name]
+                lead = replace(lead, told_apart=p < SMALL and lead.told_apart, p_corrected=rounded(p))
+                leads[name] = lead if owner else LeadTest(_shown_difference(place, places[at + 1]), lead.told_apart)
+        yield replace(place, ahead=leads.get(AHEAD), group_ahead=leads.get(GROUP_AHEAD))
 
 
 def _shown_difference(place: BoardPlace, after: BoardPlace) -> float:
     """The difference of two scores as they are shown."""
-    return place.main.value - after.main.value if place.main is not None and after.main is not None else 0.0
+    return rounded(place.main.value - after.main.value) if place.main is not None and after.main is not None else 0.0

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from winokit.drawing.page import write_page
 from winokit.drawing.wording import join, plural
-from winokit.stages.grade.leaderboard import SMALL, BoardPlace, Leaderboard
-from winokit.stages.grade.run import AUC
+from winokit.files import refuse_overwriting
+from winokit.progress import tell
+from winokit.stages.grade.leaderboard import SMALL, BoardPlace, Leaderboard, leaderboard
+from winokit.stages.grade.record import AUC
 
 WIDTH, HEIGHT, EDGE = 108, 34, 4
 LOWEST = 0.4
@@ -25,6 +27,18 @@ class SmallCurve:
     dots: tuple[tuple[float, float], ...]
     chance: float
     said: str
+
+
+def make_board(
+    release: Path, folder: Path, out: Path | None, *, hidden: Path | None = None, owner: bool = False
+) -> Leaderboard:
+    """The board of the graded entries in a folder, and its page."""
+    out = out or Path("board.html")
+    refuse_overwriting(out, folder.glob("*.json"))
+    board = replace(leaderboard(release, folder, hidden=hidden, owner=owner), page=out)
+    write_board(board, out)
+    tell(board.notes)
+    return board
 
 
 def write_board(board: Leaderboard, path: Path) -> None:

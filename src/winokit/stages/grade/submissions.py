@@ -1,9 +1,9 @@
 """Submissions: what somebody predicts for the test of a release, read so strictly that nothing is ever guessed.
 
-Three kinds of file are taken: WinoGrande's predictions.lst with one label a line, `1` or `2`, in the order of the test;
-the same with five labels a line, for models trained on xs, s, m, l and xl (or on those sizes that a smaller release
-has); and winokit's predictions.jsonl, matched by id. Several files are one a training size, which the end of their
-names says (`predictions-xs.lst`). Everything else is refused with the file, the line and what was expected there.
+Three kinds of file are taken: WinoGrande's predictions.lst with one label per line, `1` or `2`, in the order of the
+test; the same with five labels per line, for models trained on xs, s, m, l and xl (or on those sizes that a smaller
+release has); and winokit's predictions.jsonl, matched by id. Several files are one per training size, as the end of
+their names says (`predictions-xs.lst`). Everything else is refused with the file, the line and what was expected there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput, Malformed
+from winokit.stages.release.manifest import SIZES
 
-SIZES = ("xs", "s", "m", "l", "xl")
 ONE = "one"
 """The column of a submission that does not say how much its model was trained on."""
 MOST_BYTES = 256 << 20
@@ -39,11 +39,12 @@ ORIGINAL = "original"
 
 @dataclass(frozen=True)
 class SubmittedFile:
-    """Predicted candidates, from 0: one row a problem in the order of the test, one column a training size."""
+    """Predicted candidates, from 0."""
 
     columns: tuple[str, ...]
     """Training sizes, or `one` where none is said."""
     predictions: NDArray[np.int64]
+    """(problems, columns), problems in the order of the test."""
 
     @cached_property
     def sha256(self) -> str:
@@ -65,7 +66,11 @@ def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[s
     twice = [path for at, path in enumerate(paths) if path in paths[:at]]
     if twice:
         raise BadInput(f"{twice[0]}: named twice")
-    read = [_read(path, _bytes(path), ids, sizes) for path in paths]
+    read = []
+    for path in paths:
+        lines = _lines(path, _bytes(path))
+        is_rows = lines[0].lstrip().startswith("{")
+        read.append(_from_rows(path, lines, ids) if is_rows else _from_labels(path, lines, len(ids), sizes))
     if len(paths) == 1:
         return SubmittedFile((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0])
     by_size = _by_size(paths, read, sizes)
@@ -77,7 +82,7 @@ def _by_size(
     paths: Sequence[Path], read: Sequence[NDArray[np.int64]], sizes: Sequence[str]
 ) -> dict[str, NDArray[np.int64]]:
     """The one column of each of several files, under its training size."""
-    found: dict[str, NDArray[np.int64]] = {}
+    columns: dict[str, NDArray[np.int64]] = {}
     first: dict[str, Path] = {}
     for path, labels in zip(paths, read, strict=True):
         if labels.shape[1] != 1:
@@ -87,10 +92,10 @@ def _by_size(
         if size not in sizes:
             known = f"predictions-{sizes[0]}.lst … -{sizes[-1]}.lst"
             raise BadInput(f"{path}: which training size? Of several files each is named for one: {known}")
-        if size in found:
+        if size in columns:
             raise BadInput(f"{path}: a second file for {size}, after {first[size]}")
-        found[size], first[size] = labels[:, 0], path
-    return found
+        columns[size], first[size] = labels[:, 0], path
+    return columns
 
 
 def _bytes(path: Path) -> bytes:
@@ -106,14 +111,6 @@ def _bytes(path: Path) -> bytes:
         raise BadInput(f"{path}: no such file") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def _read(path: Path, data: bytes, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
-    """The predictions of one file, one column or one for each size."""
-    lines = _lines(path, data)
-    if lines[0].lstrip().startswith("{"):
-        return _from_rows(path, lines, ids)
-    return _from_labels(path, lines, len(ids), sizes)
 
 
 def _lines(path: Path, data: bytes) -> list[str]:
@@ -147,10 +144,10 @@ def _text(path: Path, data: bytes) -> str:
 def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str]) -> NDArray[np.int64]:
     """Labels, one a line or one for each size, matched by order."""
     count = lines[0].count(",") + 1
-    made = np.empty((len(lines), count), np.int64)
+    labels = np.empty((len(lines), count), np.int64)
     for at, line in enumerate(lines):
         try:
-            made[at] = _labels(line, count, sizes)
+            labels[at] = _labels(line, count, sizes)
         except Malformed as error:
             raise error.at(str(path), at + 1) from None
     if len(lines) != n:
@@ -158,7 +155,7 @@ def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str])
         line_number = min(len(lines), n) + (1 if len(lines) > n else 0)
         message = f"{n:,} lines expected, one for each test problem, found {len(lines):,}"
         raise Malformed(message, file=str(path), line=line_number)
-    return made
+    return labels
 
 
 def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
@@ -183,66 +180,65 @@ def _shown(cell: str) -> str:
     return "nothing" if not cell else ascii(cell) if len(cell) <= 20 else f"{cell[:17]!a}…"
 
 
+HINTS = {
+    r"": " beside a comma",
+    r"0": " (labels count from 1)",
+    r"[12]\.0*": " (write it without the point)",
+    r"[\"']+[12][\"']*|[12][\"']+": " (write it without quotes)",
+    r"[12]([\s;|/:]+[12])+": " (put commas between labels)",
+    r"(#|//).*": " (no comments)",
+}
+"""What has probably happened, by what stands in the place of a label."""
+
+
 def _hint(cell: str, line: str) -> str:
     """What has probably happened, where that is plain."""
-    if not cell:
-        return " beside a comma"
-    if cell == "0":
-        return " (labels count from 1)"
-    if re.fullmatch(r"[12]\.0*", cell):
-        return " (write it without the point)"
-    if cell.strip("\"'") in ("1", "2"):
-        return " (write it without quotes)"
-    if re.fullmatch(r"[12]([\s;|/:]+[12])+", cell):
-        return " (put commas between labels)"
-    if cell.startswith(("#", "//")):
-        return " (no comments)"
-    if re.fullmatch(r"[A-Za-z_][\w -]*", cell) and "," in line:
-        return " (is this a header?)"
-    return ""
+    hint = next((hint for pattern, hint in HINTS.items() if re.fullmatch(pattern, cell)), "")
+    is_word = re.fullmatch(r"[A-Za-z_][\w -]*", cell) and "," in line
+    return hint or (" (is this a header?)" if is_word else "")
 
 
 def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[np.int64]:
-    """Rows of winokit's predictions.jsonl, matched by id."""
+    """Rows of winokit's predictions.jsonl, matched by id; rows about variants of problems are passed over."""
     places = {name: at for at, name in enumerate(ids)}
-    made = np.full((len(ids), 1), -1, np.int64)
+    predictions = np.full((len(ids), 1), -1, np.int64)
     seen: dict[str, int] = {}
     whose: str | None = None
-    for number, row in _rows(path, lines):
+    for number, line in enumerate(lines, 1):
         try:
+            row = _row(line)
+            if row.get("variant") not in (None, "", ORIGINAL):
+                continue
             name, chosen = _prediction(row, places)
+            by = " ".join(str(row[key]) for key in ("model", "scoring") if row.get(key))
+            if whose is not None and by != whose:
+                raise Malformed(f"predictions of one model expected, found those of {_shown(by)} after {_shown(whose)}")
+            if name in seen:
+                raise Malformed(f"a second row for {name}, after line {seen[name]:,}")
         except Malformed as error:
             raise error.at(str(path), number) from None
-        by = " ".join(str(row[key]) for key in ("model", "scoring") if row.get(key))
-        if whose is not None and by != whose:
-            message = f"predictions of one model expected, found those of {_shown(by)} after {_shown(whose)}"
-            raise Malformed(message, file=str(path), line=number)
-        if name in seen:
-            raise Malformed(f"a second row for {name}, after line {seen[name]:,}", file=str(path), line=number)
         whose, seen[name] = by, number
-        made[places[name], 0] = chosen
+        predictions[places[name], 0] = chosen
     if len(seen) < len(ids):
         missing = next(name for name in ids if name not in seen)
         message = f"{len(ids):,} predictions expected, found {len(seen):,}; the first that is missing: {missing}"
         raise Malformed(message, file=str(path), line=len(lines))
-    return made
+    return predictions
 
 
-def _rows(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Number and object of each line; rows about variants of problems are passed over."""
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            raise Malformed("an empty line", file=str(path), line=number)
-        if len(line) > LONGEST_ROW:
-            raise Malformed(f"a line of {len(line):,} characters", file=str(path), line=number)
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            raise Malformed("a JSON object expected", file=str(path), line=number) from None
-        if not isinstance(row, dict):
-            raise Malformed(f"a JSON object expected, found {type(row).__name__}", file=str(path), line=number)
-        if row.get("variant") in (None, "", ORIGINAL):
-            yield number, row
+def _row(line: str) -> Mapping[str, Any]:
+    """The object of a line."""
+    if not line.strip():
+        raise Malformed("an empty line")
+    if len(line) > LONGEST_ROW:
+        raise Malformed(f"a line of {len(line):,} characters")
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        raise Malformed("a JSON object expected") from None
+    if not isinstance(row, dict):
+        raise Malformed(f"a JSON object expected, found {type(row).__name__}")
+    return row
 
 
 def _prediction(row: Mapping[str, Any], places: Mapping[str, int]) -> tuple[str, int]:

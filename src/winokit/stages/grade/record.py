@@ -1,0 +1,249 @@
+"""What is kept of gradings: entries for the leaderboard, and beside the hidden labels the log and every outcome.
+
+GRADED.json holds what may be seen of an entry. The log is the owner's record, what was shown of it, and the budget it
+leaves: whoever may ask often enough can change one prediction at a time and read labels off the scores. So a test has a
+budget, and a name a part of it. The same predictions graded again tell nothing new and count once. One grading is
+counted and logged at a time: of thirty that began together, each would find room for one more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.errors import BadInput
+from winokit.files import read_object, write_whole
+from winokit.stages.grade.ladder import LadderRules
+from winokit.stages.release.hidden import OWNER_ONLY, append_private, json_lines, write_private
+
+SCHEMA = 2
+AUC, ACCURACY, GROUP_ACCURACY = "auc", "accuracy", "group_accuracy"
+LOG, LOCK, OUTCOMES = "log.jsonl", "lock", "graded"
+UNLOCKED = "this system keeps no locks: grade one submission at a time, or the budget may be overspent"
+LONGEST = 300
+MOST_TRIALS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Who made the predictions, and how: a score means little without it (Liu et al., 2020).
+
+    The same model gains or loses many points by the formalization alone, and the best of many trials is the luckiest.
+    """
+
+    name: str
+    formalization: str
+    """How problems became inputs and decisions: mc-sent, p-span, partial scoring …"""
+    training_data: str
+    trials: int
+    """How many settings and seeds were tried before this one was sent in; 1 for a single run."""
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("name", "formalization", "training_data"):
+            text = getattr(self, what)
+            if not isinstance(text, str) or not text.strip():
+                raise BadInput(f"an entry's {what.replace('_', ' ')} must say something")
+        for text in (self.name, self.formalization, self.training_data, self.model or ""):
+            if any("\ud800" <= character <= "\udfff" for character in text):
+                raise BadInput(f"what an entry says of itself is text, found {text[:40]!a}: is --name missing?")
+            if len(text) > LONGEST or "\n" in text:
+                raise BadInput(
+                    f"what an entry says of itself is one line of up to {LONGEST} characters, found {text[:40]!r}…"
+                )
+        if isinstance(self.trials, bool) or not isinstance(self.trials, int) or not 1 <= self.trials <= MOST_TRIALS:
+            raise BadInput(f"the number of trials is a whole number from 1 to {MOST_TRIALS:,}, found {self.trials!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class GradeScore:
+    """One number of a submission, rounded."""
+
+    size: str
+    """The training size, `one` where none is said, `curve` for the area under the curve."""
+    metric: str
+    value: float
+    low: float
+    high: float
+    n: int
+    chance: float
+    luck_corrected: float | None
+    """None where the number of trials was not stated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gradings:
+    """How often this test has been asked about: by different submissions, by all, and by this name."""
+
+    different: int
+    all: int
+    by_name: int
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What is said about a submission: in public, or to the owner of the labels."""
+
+    release: dict[str, Any]
+    statement: Statement | None
+    sizes: dict[str, int]
+    """How many problems each training size has, where the submission says sizes."""
+    scores: tuple[GradeScore, ...]
+    """In public the main score, or nothing."""
+    p_luck: float | None
+    """Probability that the best of as many coins as there were trials does as well; the owner's."""
+    submission: str
+    """Hash of what was predicted, for which sizes."""
+    gradings: Gradings
+    rules: LadderRules
+    """What is shown on this test, and how often."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def main(self) -> GradeScore | None:
+        """The score that ranks: the area under the curve, else the accuracy at the largest size; None if not shown."""
+        ranking = [score for score in self.scores if score.metric in (ACCURACY, AUC)]
+        return ranking[-1] if ranking else None
+
+    def find(self, size: str, metric: str) -> GradeScore | None:
+        """The score of that name."""
+        return next((score for score in self.scores if (score.size, score.metric) == (size, metric)), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of GRADED.json."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+def write_graded(graded: Graded, path: Path) -> None:
+    """Write GRADED.json."""
+    text = json.dumps(graded.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(path, (text + "\n").encode())
+
+
+def read_graded(path: Path) -> Graded:
+    """A GRADED.json, read back."""
+    content = read_object(path)
+    schema = content.pop("schema", None)
+    try:
+        parts: dict[str, Any] = {
+            "statement": Statement(**content["statement"]) if content["statement"] else None,
+            "scores": tuple(GradeScore(**score) for score in content["scores"]),
+            "gradings": Gradings(**content["gradings"]),
+            "rules": LadderRules(**content["rules"]),
+            "notes": tuple(content["notes"]),
+        }
+        graded = Graded(**{**content, **parts})
+        numbers = [number for score in graded.scores for number in (score.value, score.low, score.high, score.chance)]
+        numbers += graded.sizes.values()
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"{path}: not what winokit grade writes ({error})") from None
+    if not all(isinstance(number, int | float) for number in numbers) or not isinstance(graded.release, dict):
+        raise BadInput(f"{path}: not what winokit grade writes (a score or a size is no number)")
+    if schema != SCHEMA or (graded.scores and graded.main is None):
+        raise BadInput(f"{path}: not what this winokit's grade writes (schema {schema!r})")
+    return graded
+
+
+def owner_record(entry: Graded, folder: Path) -> Graded:
+    """An entry with all its scores, from the log beside the hidden labels."""
+    rows = [row for row in log_rows(folder) if row.get("submission") == entry.submission and "scores" in row]
+    if not rows:
+        raise BadInput(f"{folder / LOG}: no record of submission {entry.submission[:12]}; grade it again")
+    return replace(entry, scores=tuple(GradeScore(**score) for score in rows[-1]["scores"]), p_luck=rows[-1]["p_luck"])
+
+
+def keep_outcome(folder: Path, key: str, columns: Sequence[str], right: NDArray[np.bool_]) -> None:
+    """Keep which problems are right beside the hidden labels, readable by their owner alone."""
+    kept = folder / OUTCOMES
+    kept.mkdir(mode=0o700, exist_ok=True)
+    flags = ("".join("01"[flag] for flag in column.astype(int)) for column in right.T)
+    write_private(kept / f"{key}.json", json.dumps(dict(zip(columns, flags, strict=True))).encode())
+
+
+def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
+    """Which problems an entry got right, by training size; None where nothing was kept."""
+    path = folder / OUTCOMES / f"{key}.json"
+    if not path.is_file():
+        return None
+    try:
+        return {size: np.array(list(flags)) == "1" for size, flags in read_object(path).items()}
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"{path}: not what winokit grade keeps ({error}); grade that submission again") from None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Keep others from grading on this test meanwhile; gives notes, where the system cannot do that."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield (UNLOCKED,)
+        return
+    try:
+        file = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise BadInput(f"{folder / LOCK}: cannot be locked ({error.strerror or error})") from None
+    with file:  # closing it frees the lock
+        yield ()
+
+
+def log_grading(folder: Path, row: dict[str, Any]) -> Gradings:
+    """Add a grading to the log and count."""
+    append_private(folder / LOG, json.dumps(row))
+    return gradings(folder, row.get("name"))
+
+
+def check_budget(folder: Path, submission: str, name: str | None, rules: LadderRules) -> None:
+    """Refuse a submission that is one too many, unless it was graded before."""
+    rows = log_rows(folder)
+    for asked, most, whose in (
+        (_different(rows), rules.budget, "this test"),
+        (_different(_named(rows, name)), rules.per_name, "this name"),
+    ):
+        if submission not in asked and len(asked) >= most:
+            raise BadInput(
+                f"the budget of {whose} is spent: {most:,} different submissions. The owner of the labels can go on "
+                "with --budget N, at a price: each tells a little of them"
+            )
+
+
+def best_shown(folder: Path, name: str | None, metric: str, but: str) -> float:
+    """The best score of a kind that was shown under a name for other submissions; 0 where there was none."""
+    rows = [row for row in _named(log_rows(folder), name) if row.get("submission") != but]
+    return max((float((row.get("shown") or {}).get(metric, 0.0)) for row in rows), default=0.0)
+
+
+def gradings(folder: Path, name: str | None = None) -> Gradings:
+    """How often the test has been asked about."""
+    rows = log_rows(folder)
+    by_name = _different(_named(rows, name)) if name is not None else ()
+    return Gradings(len(_different(rows)), len(rows), len(by_name))
+
+
+def log_rows(folder: Path) -> list[dict[str, Any]]:
+    """The rows of the log; a line that was cut short is a grading of its own."""
+    path = folder / LOG
+    rows = json_lines(path.read_text("utf-8", "replace")) if path.exists() else []
+    return [{"submission": f"line {at}", **(row if isinstance(row, dict) else {})} for at, row in enumerate(rows)]
+
+
+def _different(rows: Iterable[dict[str, Any]]) -> set[str]:
+    return {str(row["submission"]) for row in rows}
+
+
+def _named(rows: Iterable[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:
+    """The rows of a name, however that is spaced and capitalised; those without a name are one."""
+    return [row for row in rows if _plain(row.get("name")) == _plain(name)]
+
+
+def _plain(name: str | None) -> str:
+    return "".join((name or "").casefold().split())
