@@ -17,8 +17,7 @@ from common import Options, Outcome, percent, run, short, table
 from papers import WINOGRANDE_TABLE_4
 from trained import settings_arguments, settings_of
 
-from winokit.methods.training.arms import VariantArm
-from winokit.methods.training.data import TrainingData
+from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.finetune import finetune
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Dataset

@@ -5,8 +5,8 @@ import pytest
 pytest.importorskip("torch")
 from winokit.methods.formalizations.inputs import Encoded, InputOption, InputRow
 from winokit.methods.training.batches import epoch_steps, padding, planned
-from winokit.methods.training.optimiser import rate
 from winokit.methods.training.settings import TrainSettings
+from winokit.methods.training.stepper import rate
 
 
 def example(length, rows=2):

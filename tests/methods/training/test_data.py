@@ -4,8 +4,7 @@ pytest.importorskip("torch")
 from winokit.data.loading import load
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.overlap import overlap
-from winokit.methods.training.arms import VariantArm, make_variant
-from winokit.methods.training.data import TrainingData, hold_out
+from winokit.methods.training.data import TrainingData, VariantArm, hold_out, make_variant
 from winokit.problem import Card, Dataset, Problem
 
 

@@ -18,16 +18,14 @@ from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
 from winokit.methods.formalizations.network import load_network
-from winokit.methods.training.arms import VariantArm
-from winokit.methods.training.data import TrainingData
-from winokit.methods.training.exam import Exam
+from winokit.methods.training.data import TrainingData, VariantArm
+from winokit.methods.training.exam import Diverged, Exam
 from winokit.methods.training.finetune import (
     finetune,
     training_examples,
 )
 from winokit.methods.training.learner import Learner
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.symptoms import Diverged
 from winokit.models.registry import load_model
 from winokit.problem import Card, Dataset
 

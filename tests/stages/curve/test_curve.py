@@ -12,8 +12,7 @@ torch = pytest.importorskip("torch")
 from winokit.errors import BadInput
 from winokit.methods.metrics.crossed import crossed_share
 from winokit.methods.metrics.curve import PUBLISHED, leaderboard_auc
-from winokit.methods.training.arms import VariantArm
-from winokit.methods.training.data import TrainingData
+from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.stages.curve.fit import (

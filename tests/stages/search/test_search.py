@@ -14,8 +14,8 @@ pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
 from winokit.errors import BadInput, MissingExtra, WinokitError
 from winokit.methods.training.data import TrainingData
+from winokit.methods.training.exam import Diverged
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.symptoms import Diverged
 from winokit.problem import Card, Dataset
 from winokit.results import rows_to_json
 from winokit.stages.search import local, trials

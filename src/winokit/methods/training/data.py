@@ -1,21 +1,66 @@
-"""What is trained on, chosen on and tested on, kept apart: no problem of one gives away one of another (`overlap`)."""
+"""What is trained on, chosen on and tested on: kept apart (`overlap`), and in the variant that an arm wants.
+
+Two arms have names. `original->variant`: trained on whole problems and tested on what is left of them, which tells
+what the *test* gives away (Elazar et al., 2021, Tables 1 and 6). `variant->variant`: trained and tested on what is
+left, which tells what could be *learned* from it (Sakaguchi et al., 2019, local context). The dev set follows the
+training set, since it chooses the weights.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnknownName
 from winokit.methods.overlap import find_matches, overlap, said
-from winokit.methods.training.arms import VariantArm, make_variant
-from winokit.problem import Dataset
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.no_cands import no_cands
+from winokit.methods.transforms.pairs import special_word_pairs
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.variants import ORIGINAL, one_by_one
+from winokit.problem import Dataset, Problem
 from winokit.text.words import letters
 
+ARMS = ("original->variant", "variant->variant")
+STYLED: dict[str, Callable[..., Problem | str]] = {
+    "no-cands": no_cands,
+    "part-sent": part_sent,
+    "local-context": local_context,
+}
+SPECIAL_WORD = "special-word"
+VARIANTS = (*STYLED, SPECIAL_WORD)
 MORE = 10
 """The part of a holdout by which it may be larger than asked for, so that what hangs together stays together."""
+
+
+@dataclass(frozen=True)
+class VariantArm:
+    """A variant (`part-sent`, `part-sent?style=code`), or the original, to train on and one to test on."""
+
+    trained_on: str = ORIGINAL
+    tested_on: str = ORIGINAL
+
+    @classmethod
+    def of(cls, variant: str | None, name: str | None) -> VariantArm:
+        """The arm of that name for a variant; without a variant there is only the original."""
+        if variant is None:
+            if name is not None:
+                raise BadInput(f"arm {name!r}: which variant? Known: {', '.join(VARIANTS)}")
+            return cls()
+        _parsed(variant)
+        if name is None:
+            raise BadInput(f"variant {variant!r}: which arm? Known: {', '.join(ARMS)}")
+        if name not in ARMS:
+            raise UnknownName("arm", name, ARMS)
+        return cls(variant if name.startswith("variant") else ORIGINAL, variant)
 
 
 @dataclass(frozen=True)
@@ -36,27 +81,25 @@ class TrainingData:
         With `drop_overlap` problems of the training set that overlap a dev or test set are left out, and problems of
         the dev set that overlap a test set; `dropped` and the notes say how many. Without it they are refused.
         """
-        _some(self.train, "train on")
-        _answered(self.train, "train on")
+        _check_some(self.train, "train on", answered=True)
         if self.dev is not None:
-            _some(self.dev, "choose on")
-            _answered(self.dev, "choose on")
+            _check_some(self.dev, "choose on", answered=True)
         for test in self.tests:
-            _some(test, "test on")
+            _check_some(test, "test on")
         train, dev, counts = self.train, self.dev, {}
         for test in self.tests:
             if dev is not None:
                 dev, counts[f"dev for {test.card.name}"] = apart(dev, test, "choose on", drop_overlap)
         for held in (*([] if dev is None else [dev]), *self.tests):
             train, counts[f"train for {held.card.name}"] = apart(train, held, "train on", drop_overlap)
-        dropped = {**self.dropped, **{name: some for name, some in counts.items() if some}}
+        dropped = {**self.dropped, **{name: kinds for name, kinds in counts.items() if kinds}}
         return replace(self, train=train, dev=dev, dropped=dropped)
 
     @property
     def notes(self) -> list[str]:
         """What was noted of any of its sets."""
         sets = [self.train, *([] if self.dev is None else [self.dev]), *self.tests]
-        return list(dict.fromkeys(note for one in sets for note in one.notes))
+        return list(dict.fromkeys(note for dataset in sets for note in dataset.notes))
 
     def in_arm(self) -> TrainingData:
         """The variants that the arm trains and tests on."""
@@ -67,6 +110,54 @@ class TrainingData:
             dev=None if self.dev is None else make_variant(self.dev, trained),
             tests=tuple(make_variant(test, tested) for test in self.tests),
         )
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the weights, test sets aside, flat, so that a difference has a name."""
+        return {
+            "train": self.train.card.name,
+            "train_content": self.train.content_hash,
+            "dev": None if self.dev is None else self.dev.card.name,
+            "dev_content": None if self.dev is None else self.dev.content_hash,
+            "trained_on": self.arm.trained_on,
+            "tested_on": self.arm.tested_on,
+        }
+
+
+def make_variant(dataset: Dataset, variant: str) -> Dataset:
+    """The problems of a dataset that have this variant, each with its original's id; notes count the others by reason.
+
+    Special-word problems come in pairs. Their candidates stand in alphabetical order, so that the place says nothing.
+    """
+    if variant == ORIGINAL:
+        return dataset
+    name, options = _parsed(variant)
+    if name == SPECIAL_WORD:
+        pairs = special_word_pairs(dataset, style=options.get("style", "default"))
+        problems = [problem.with_order(_alphabetical(problem)) for pair in pairs for problem in pair]
+        left_out = Counter({"no twin that differs in one place": len(dataset) - len(problems)})
+    else:
+        rewritten = one_by_one(partial(STYLED[name], **options))(dataset)
+        problems, left_out = list(rewritten.problems), Counter(rewritten.refused.values())
+    reasons = "; ".join(f"{why}: {count:,}" for why, count in left_out.most_common(3)) or "nothing left out"
+    if not problems:
+        raise BadInput(f"{dataset.card.name}: no problem has the variant {variant} ({reasons})")
+    note = f"{dataset.card.name}: {len(problems):,} of {len(dataset):,} problems as {variant} ({reasons})"
+    return dataset.with_problems(problems, [note] if left_out.total() else [])
+
+
+def _alphabetical(problem: Problem) -> list[int]:
+    return sorted(range(len(problem.candidates)), key=lambda index: problem.candidates[index])
+
+
+def _parsed(variant: str) -> tuple[str, dict[str, str]]:
+    name, _, query = variant.partition("?")
+    options = dict(parse_qsl(query))
+    if name not in VARIANTS:
+        raise UnknownName("variant to train or test on", name, VARIANTS)
+    for option in options:
+        if option != "style":
+            raise UnknownName(f"option of variant {name!r}", option, ("style",))
+    return name, options
 
 
 def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Dataset]:
@@ -90,7 +181,7 @@ def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Data
             taken += sizes[names[index]]
     kept = dataset.with_problems(problem for problem, unit in zip(dataset, units, strict=True) if unit not in held)
     out = [problem for problem, unit in zip(dataset, units, strict=True) if unit in held]
-    _some(kept, "train on once problems are held out")
+    _check_some(kept, "train on once problems are held out")
     if not out:
         raise BadInput(f"{dataset.card.name}: {count:,} cannot be held out: its problems overlap, in larger clusters")
     return kept, Dataset(out, replace(dataset.card, name=f"{dataset.card.name}, held out"))
@@ -99,21 +190,14 @@ def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Data
 def _units(dataset: Dataset) -> list[int]:
     """Of each problem what it must not be torn from, as a number: its group, its sentence, and whatever overlaps it."""
     first: dict[object, int] = {}
-    unit = list(range(len(dataset)))
-
-    def root(index: int) -> int:
-        while unit[index] != index:
-            index = unit[index]
-        return index
-
+    links = [(match.first[1], match.second[1]) for match in find_matches([dataset], within=True)]
     for index, problem in enumerate(dataset):
-        for shared in (("text", letters(problem.sentence)), ("group", problem.group)):
-            if shared[1] is not None:
-                unit[root(index)] = root(first.setdefault(shared, index))
-    for match in find_matches([dataset], within=True):
-        one, other = root(match.first[1]), root(match.second[1])
-        unit[max(one, other)] = min(one, other)
-    return [root(index) for index in range(len(dataset))]
+        links.append((index, first.setdefault(("text", letters(problem.sentence)), index)))
+        if problem.group is not None:
+            links.append((index, first.setdefault(("group", problem.group), index)))
+    graph = coo_array((np.ones(len(links)), np.transpose(links)), (len(dataset), len(dataset)))
+    units: list[int] = connected_components(graph, directed=False)[1].tolist()
+    return units
 
 
 def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[Dataset, Mapping[str, int]]:
@@ -138,16 +222,14 @@ def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[
         (problem for row, problem in enumerate(given) if row not in found.given),
         [f"{given.card.name}: left out for {held.card.name}: {said(found.dropped)}"],
     )
-    _some(kept, f"{use} once those of {held.card.name} are left out")
+    _check_some(kept, f"{use} once those of {held.card.name} are left out")
     return kept, found.dropped
 
 
-def _some(dataset: Dataset, what: str) -> None:
+def _check_some(dataset: Dataset, use: str, *, answered: bool = False) -> None:
+    """Refuse a set without problems and, where it must be `answered`, one with hidden answers."""
     if not len(dataset):
-        raise BadInput(f"{dataset.card.name}: no problem to {what}")
-
-
-def _answered(dataset: Dataset, what: str) -> None:
+        raise BadInput(f"{dataset.card.name}: no problem to {use}")
     hidden = sum(problem.answer is None for problem in dataset)
-    if hidden:
-        raise BadInput(f"{dataset.card.name}: {hidden:,} of {len(dataset):,} problems have no answer to {what}")
+    if answered and hidden:
+        raise BadInput(f"{dataset.card.name}: {hidden:,} of {len(dataset):,} problems have no answer to {use}")

@@ -12,8 +12,8 @@ The same call goes on where it was killed, and does nothing where it is done. BE
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +23,28 @@ import winokit
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
 from winokit.methods.formalizations.base import Formalization
-from winokit.methods.formalizations.cases import training_cases as cases_to_train_on
+from winokit.methods.formalizations.cases import training_cases
 from winokit.methods.formalizations.inputs import Encoded, encode
-from winokit.methods.formalizations.network import ABOUT, Network, load_network, open_network, remembered, save_network
+from winokit.methods.formalizations.network import (
+    ABOUT,
+    Network,
+    load_network,
+    open_network,
+    remembered,
+    save_network,
+)
 from winokit.methods.metrics.accuracy import chance
 from winokit.methods.metrics.groups import complete_groups, group_accuracy_chance
 from winokit.methods.scoring.scorer import Prediction, write_predictions
-from winokit.methods.training.checkpoint import drop_checkpoint, make_writable
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.exam import Exam, rows
+from winokit.methods.training.exam import Diverged, Exam, guessing_loss, rows, symptoms
 from winokit.methods.training.figure import write_figure
-from winokit.methods.training.learner import Learner, Progress, check_same
+from winokit.methods.training.learner import Learner, check_same, drop_checkpoint, make_writable
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.symptoms import Diverged, guessing_loss, symptoms
-from winokit.models.hf import HfSettings as ModelSettings
-from winokit.models.hf import fingerprint
+from winokit.models.hf import HfSettings, fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
+from winokit.progress import Progress
 from winokit.results import Metric, rows_to_json
 
 RESULTS, CURVE, FIGURE, PREDICTIONS = "results.json", "curve.json", "curve.png", "predictions"
@@ -56,18 +61,32 @@ class TrainOutcome:
     run: dict[str, Any]
     """What would be needed to do it again."""
     metrics: list[Metric]
-    curve: dict[str, Any]
+    curve: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     resumed: int | None = None
     """The step it went on from; None for a run in one go."""
 
+    @classmethod
+    def load(cls, folder: Path) -> TrainOutcome | None:
+        """The outcome that a folder holds; None where there is none, or one that cannot be read."""
+        try:
+            results = json.loads((folder / RESULTS).read_text("utf-8"))
+            curve = json.loads((folder / CURVE).read_text("utf-8")) if (folder / CURVE).exists() else {}
+            metrics = [Metric.from_json(row) for row in results["metrics"]]
+            return cls(folder, results["run"], metrics, curve, results["warnings"], results["notes"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def save(self) -> None:
+        """Write results.json."""
+        results = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings}
+        text = json.dumps({**results, "notes": self.notes}, indent=1, ensure_ascii=False) + "\n"
+        write_whole(self.folder / RESULTS, text.encode())
+
     def value(self, metric: str, subset: str = DEV) -> float | None:
         """A metric of the dev set, or of a test set by its name."""
-        for row in self.metrics:
-            if row.metric == metric and row.subset == subset:
-                return row.value
-        return None
+        return next((row.value for row in self.metrics if row.metric == metric and row.subset == subset), None)
 
     def on(self, dataset: str) -> list[Metric]:
         """The rows on a test set by its name; those of a dev set of the same name are others."""
@@ -101,14 +120,21 @@ def finetune(
     formalization = Formalization.parse(settings.formalization)
     loaded = data.checked()
     data = loaded.in_arm()
-    identity = _identity(data, model, settings, formalization)
+    identity = {
+        **model_identity(model),
+        **data.identity(),
+        **settings.identity(),
+        "formalization": formalization.spec,
+    }
     tests = [test.content_hash for test in data.tests]
     about = remembered(out) if out.is_dir() else None
-    done = _done(out, identity)
-    if done is not None and done.run.get("tests") == tests and (about is not None or not save):
-        return done
+    done = TrainOutcome.load(out)
+    if done is not None and done.curve:
+        check_same(out, done.run, identity)
+        if done.run.get("tests") == tests and (about is not None or not save):
+            return done
     _check_folder(out, model)
-    notes = _made(loaded, data)
+    notes = [note for note in data.notes if note not in loaded.notes]
     resumed = None
     if about is not None:
         check_same(out, about.get("run", {}), identity)
@@ -119,30 +145,55 @@ def finetune(
         notes += more
         if save:
             save_network(network, out, {"winokit": winokit.__version__, "run": identity})
-    run = {**identity, "tests": tests, "dropped": loaded.dropped}
-    outcome = _tested(network, data, out, run, notes, resumed)
+    run = {"winokit": winokit.__version__, **identity, "tests": tests, "dropped": loaded.dropped}
+    outcome = replace(_tested(network, data, out, run, notes), resumed=resumed)
+    outcome.save()
     drop_checkpoint(out)
     return outcome
 
 
-def _made(loaded: TrainingData, data: TrainingData) -> list[str]:
-    """Notes on what the variants of the arm leave out."""
-    return [note for note in data.notes if note not in loaded.notes]
+def untrained(
+    tests: Sequence[Dataset], variant: str, out: Path, model: str, settings: TrainSettings, *, device: str | None = None
+) -> TrainOutcome:
+    """Test a model before any training: the first point of a learning curve, in a folder like that of a run.
+
+    A head that is not part of the model is drawn by the seed, so that what `mc-sent` has at size nought is luck;
+    `mc-mlm` asks the model's own head, and is the same for every seed. What is done is not done again.
+    """
+    formalization = Formalization.parse(settings.formalization)
+    run = {
+        "winokit": winokit.__version__,
+        **model_identity(model),
+        "train": None,
+        "formalization": formalization.spec,
+        "seed": settings.seed,
+        "tested_on": variant,
+        "tests": [test.content_hash for test in tests],
+    }
+    done = TrainOutcome.load(out)
+    if done is not None and done.run == run:
+        return done
+    network = load_network(model, formalization, seed=settings.seed, device=device)
+    sets = [(f"{test.card.file_name}-{at}", test, variant) for at, test in enumerate(tests, 1)]
+    metrics, notes, _ = _examined(network, sets, out, model)
+    outcome = TrainOutcome(out, run, metrics, notes=notes)
+    outcome.save()
+    return outcome
 
 
 def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded], list[str]]:
     """The examples that a dataset gives under the network's formalization, and notes on what gives none."""
-    found, notes = cases_to_train_on(dataset, network.formalization)
-    encoded = encode(found, network.formalization, network.reader)
-    whole = [one for one in encoded if not isinstance(one, str)]
+    cases, notes = training_cases(dataset, network.formalization)
+    encoded = encode(cases, network.formalization, network.reader)
+    examples = [case for case in encoded if not isinstance(case, str)]
     unread = [why for why in encoded if isinstance(why, str)]
     if unread:
         notes.append(f"{dataset.card.name}: problems that do not train: {len(unread):,} (the first: {unread[0]})")
-    if not whole:
+    if not examples:
         raise BadInput(f"{dataset.card.name}: no problem to train {network.formalization.name} on ({notes[-1]})")
     if network.formalization.definition.pointwise:
-        whole = [one.only(index) for one in whole for index in range(len(one.options))]
-    return whole, notes
+        examples = [case.only(index) for case in examples for index in range(len(case.options))]
+    return examples, notes
 
 
 def _trained(
@@ -192,29 +243,32 @@ def _chances(dev: Dataset | None) -> dict[str, float | None]:
     return {"chance": chance(sizes), "group_chance": together}
 
 
-def _tested(
-    network: Network, data: TrainingData, out: Path, run: dict[str, Any], notes: list[str], resumed: int | None
-) -> TrainOutcome:
-    """Predict every set, write predictions and results."""
+def _tested(network: Network, data: TrainingData, out: Path, run: dict[str, Any], notes: list[str]) -> TrainOutcome:
+    """The outcome of a network that is trained, on every set."""
     curve = json.loads((out / CURVE).read_text("utf-8"))
     sets = [(DEV, data.dev, data.arm.trained_on)] if data.dev is not None else []
     sets += [(file_name(test, at, data.tests), test, data.arm.tested_on) for at, test in enumerate(data.tests)]
+    metrics, more, predictions = _examined(network, sets, out, f"hf:{out}")
+    losses = [row["loss"] for row in curve["train"]]
+    on_dev = [row for row in metrics if row.subset == DEV]
+    warnings = symptoms(losses, curve["guessing_loss"], data.dev, predictions.get(DEV, []), on_dev)
+    return TrainOutcome(out, run, metrics, curve, warnings, [*notes, *more])
+
+
+def _examined(
+    network: Network, sets: Iterable[tuple[str, Dataset, str]], out: Path, model: str
+) -> tuple[list[Metric], list[str], dict[str, list[Prediction]]]:
+    """Predict every set (its name, its problems, their variant) and write the predictions; rows, notes, predictions."""
     metrics: list[Metric] = []
-    on_dev: list[Prediction] = []
+    notes: list[str] = []
+    predictions: dict[str, list[Prediction]] = {}
     for name, dataset, variant in sets:
         exam = Exam(dataset, network, variant)
-        predictions = exam.sit(network, f"hf:{out}")
-        write_predictions(predictions, out / PREDICTIONS / f"{name}.jsonl")
-        metrics += rows(dataset, predictions, name)
-        notes = [*notes, *exam.notes]
-        on_dev = predictions if name == DEV else on_dev
-    losses = [row["loss"] for row in curve["train"]]
-    warnings = symptoms(losses, curve["guessing_loss"], data.dev, on_dev, [row for row in metrics if row.subset == DEV])
-    told = {"winokit": winokit.__version__, **run}
-    outcome = TrainOutcome(out, told, metrics, curve, warnings, notes, resumed)
-    results = {"run": told, "metrics": rows_to_json(metrics), "warnings": warnings, "notes": notes}
-    write_whole(out / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
-    return outcome
+        predictions[name] = exam.sit(network, model)
+        write_predictions(predictions[name], out / PREDICTIONS / f"{name}.jsonl")
+        metrics += rows(dataset, predictions[name], name)
+        notes += exam.notes
+    return metrics, notes, predictions
 
 
 def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
@@ -224,21 +278,18 @@ def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
     return name if len(alike) == 1 and name != DEV else f"{name}-{at + 1}"
 
 
-def _identity(data: TrainingData, model: str, settings: TrainSettings, formalization: Formalization) -> dict[str, Any]:
-    """What decides the weights, flat, so that a difference has a name."""
+def model_identity(model: str) -> dict[str, Any]:
+    """What decides the weights that training begins with."""
     spec = Spec.parse(model)
     return {
         "model": spec.prefix + (f":{spec.place}" if spec.place else ""),
-        "model_content": fingerprint(ModelSettings.of(spec)) if spec.prefix == "hf" else None,
-        "train": data.train.card.name,
-        "train_content": data.train.content_hash,
-        "dev": None if data.dev is None else data.dev.card.name,
-        "dev_content": None if data.dev is None else data.dev.content_hash,
-        "trained_on": data.arm.trained_on,
-        "tested_on": data.arm.tested_on,
-        **settings.identity(),
-        "formalization": formalization.spec,
+        "model_content": fingerprint(HfSettings.of(spec)) if spec.prefix == "hf" else None,
     }
+
+
+def folder_settings(out: Path, device: str | None) -> HfSettings:
+    """How a run's folder is loaded."""
+    return HfSettings.of(Spec("hf", str(out), {} if device is None else {"device": device}))
 
 
 def _check_folder(out: Path, model: str) -> None:
@@ -248,21 +299,3 @@ def _check_folder(out: Path, model: str) -> None:
         raise BadInput(f"{out}: is the model that is to be trained; choose another --out")
     ours = any((out / name).exists() for name in (ABOUT, CURVE))
     check_own_folder(out, (CONFIG, RESULTS), ours=ours, of="a training run")
-
-
-def _done(out: Path, identity: dict[str, Any]) -> TrainOutcome | None:
-    """The outcome that the folder has, where one is there; that of another run is refused."""
-    try:
-        told = json.loads((out / RESULTS).read_text("utf-8"))
-        curve = json.loads((out / CURVE).read_text("utf-8"))
-        run, metrics = told["run"], [Metric.from_json(row) for row in told["metrics"]]
-        warnings, notes = told["warnings"], told["notes"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    check_same(out, run, identity)
-    return TrainOutcome(out, run, metrics, curve, warnings, notes)
-
-
-def folder_settings(out: Path, device: str | None) -> ModelSettings:
-    """How a run's folder is loaded."""
-    return ModelSettings.of(Spec("hf", str(out), {} if device is None else {"device": device}))

@@ -1,7 +1,8 @@
 """The loop: a step on a batch, now and then an evaluation and a checkpoint, until the steps or the patience end.
 
 The state is small and plain, and everything that decides the next step is in it, in the weights, in the optimiser or
-in the random numbers, so that a checkpoint of these four is exact.
+in the random numbers. A checkpoint has these four, in one file that is written whole: a resumed run goes on as if it
+had never stopped, and ends on a CPU with the same weights to the bit.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import copy
 import json
 import math
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import torch
@@ -21,22 +24,14 @@ from winokit.errors import BadInput
 from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network
 from winokit.methods.training.batches import planned
-from winokit.methods.training.checkpoint import (
-    NAME,
-    random_state,
-    read_checkpoint,
-    restore_random_state,
-    write_checkpoint,
-)
-from winokit.methods.training.exam import Exam, ExamMark, mark
-from winokit.methods.training.optimiser import rate
+from winokit.methods.training.exam import Diverged, Exam, finite, mark
 from winokit.methods.training.recorded import stepper
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.symptoms import Diverged, finite
+from winokit.methods.training.stepper import rate
 from winokit.models.hf import out_of_memory
+from winokit.progress import Progress
 
-Progress = Callable[[int, int], None]
-"""Told how many steps are done and how many there are."""
+NAME = "checkpoint.pt"
 SECONDS, AT_MOST = 120, 0.05
 """Checkpoints come every two minutes, and later where writing one takes more than this share of the time."""
 FEWEST_LOSSES = 20
@@ -129,16 +124,21 @@ class Learner:
         self.stepper.load(content["optimiser"])
         self.best = content["best"]
         self.stepper.running.fill_(self.state.total)
-        restore_random_state(content["random"], self.network.device)
+        torch.set_rng_state(content["random"]["cpu"].cpu())
+        if self.network.device.type == "cuda" and "cuda" in content["random"]:
+            torch.cuda.set_rng_state(content["random"]["cuda"].cpu(), self.network.device)
 
     def _save(self, folder: Path, identity: dict[str, Any]) -> None:
+        random = {"cpu": torch.get_rng_state()}
+        if self.network.device.type == "cuda":
+            random["cuda"] = torch.cuda.get_rng_state(self.network.device)
         content = {
             "identity": json.dumps(identity),
             "state": json.dumps(asdict(replace(self.state, total=self.stepper.running.item()))),
             "weights": self.network.state_dict(),
             "optimiser": self.stepper.optimiser.state_dict(),
             "best": self.best,
-            "random": random_state(self.network.device),
+            "random": random,
         }
         write_checkpoint(folder, content)
 
@@ -178,17 +178,15 @@ class Learner:
 
     def _evaluation_is_due(self) -> bool:
         step, every = self.state.step, self.settings.evaluate_every
-        last = step == len(self.steps)
-        if every is not None:
-            return last or step % every == 0
-        return last or self.steps[step - 1][0].is_integer()
+        due = self.steps[step - 1][0].is_integer() if every is None else step % every == 0
+        return due or step == len(self.steps)
 
     def _evaluate(self, exam: Exam) -> None:
         """Sit the exam; remember the weights where it is the best so far, stop where patience ends."""
-        found: ExamMark = mark(exam.dataset, exam.sit(self.network), self.state.step, self.epoch)
-        self.state.marks.append(asdict(found))
-        if self.state.kept is None or found.accuracy > self.state.kept["accuracy"]:
-            self.state.kept, self.state.since_kept = asdict(found), 0
+        marked = asdict(mark(exam.dataset, exam.sit(self.network), self.state.step, self.epoch))
+        self.state.marks.append(marked)
+        if self.state.kept is None or marked["accuracy"] > self.state.kept["accuracy"]:
+            self.state.kept, self.state.since_kept = dict(marked), 0
             if self.settings.keep == "best":
                 self.best = copy.deepcopy({name: value.cpu() for name, value in self.network.state_dict().items()})
         else:
@@ -209,18 +207,53 @@ def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> Non
     """Refuse to go on with another run's folder."""
     for name in here:
         if there.get(name) != here[name]:
-            raise BadInput(
-                f"{folder}: holds a run with {_difference(name, there.get(name), here[name])}; "
-                "choose another --out, or remove it to start again"
-            )
+            values = [str(run.get(name)) for run in (there, here)]
+            before, now = (text if len(text) <= 40 else f"{text[:37]}…" for text in values)
+            other = f"another {name} ({before}, here {now})"
+            if name.endswith(CONTENT):  # nobody can read a hash
+                other = f"other content under {name.removesuffix(CONTENT)}"
+            raise BadInput(f"{folder}: holds a run with {other}; choose another --out, or remove it to start again")
 
 
-def _difference(name: str, there: Any, here: Any) -> str:
-    if name.endswith(CONTENT):  # nobody can read a hash
-        return f"other content under {name.removesuffix(CONTENT)}"
-    return f"another {name} ({_short(there)}, here {_short(here)})"
+def make_writable(folder: Path) -> None:
+    """Make a folder, and see, before minutes of training, whether a file can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
 
 
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else f"{text[:37]}…"
+def write_checkpoint(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write a checkpoint beside the old one, then put it in its place; it is on the disk when this returns."""
+    temporary = folder / f".{NAME}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            torch.save(dict(content), file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(folder / NAME)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise BadInput(f"{folder / NAME}: cannot be written ({error.strerror or error})") from None
+
+
+def read_checkpoint(folder: Path, device: torch.device) -> dict[str, Any] | None:
+    """The folder's checkpoint, or None where there is none."""
+    path = folder / NAME
+    if not path.exists():
+        return None
+    try:
+        content: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+    except Exception as error:  # what is no checkpoint fails in as many ways as there are
+        why = type(error).__name__
+        raise BadInput(f"{path}: cannot be read as a checkpoint ({why}); remove it to start again") from None
+    return content
+
+
+def drop_checkpoint(folder: Path) -> None:
+    """Remove a checkpoint that has served, and what killed writers left beside it."""
+    for path in [folder / NAME, *folder.glob(f".{NAME}.*")]:
+        path.unlink(missing_ok=True)

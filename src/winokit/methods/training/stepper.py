@@ -1,4 +1,8 @@
-"""What a step does to the weights: gradients of its batches added up, clipped, and one move of the optimiser."""
+"""What a step does to the weights: gradients of its batches added up, clipped, and one move of the optimiser.
+
+The optimiser is AdamW, under a learning rate that rises and falls in straight lines, in the precision a device is good
+at.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,14 @@ from typing import Any
 import torch
 from torch.nn.utils import clip_grad_norm_
 
+from winokit.errors import BadInput
 from winokit.methods.formalizations.batch import Batch
 from winokit.methods.formalizations.network import Network
-from winokit.methods.training.optimiser import autocast, lower_precision, optimiser
 from winokit.methods.training.settings import TrainSettings
+
+EPSILON = 1e-8
+FUSED = ("cuda", "cpu")
+"""Devices on which a step of all weights is one kernel."""
 
 
 class Stepper:
@@ -19,7 +27,14 @@ class Stepper:
 
     def __init__(self, network: Network, settings: TrainSettings) -> None:
         self.network, self.settings = network, settings
-        self.optimiser = optimiser(network, settings)
+        weights = [weight for weight in network.parameters() if weight.requires_grad]
+        self.optimiser = torch.optim.AdamW(
+            weights,
+            lr=settings.learning_rate,
+            eps=EPSILON,
+            weight_decay=settings.weight_decay,
+            fused=network.device.type in FUSED,
+        )
         self.lower = lower_precision(network.device, settings)
         self.running = torch.zeros((), device=network.device)
         """The loss since it was last set to zero, summed; asking for it waits for the device."""
@@ -55,7 +70,8 @@ class Stepper:
 
     def _read(self, batch: Batch, over: int | torch.Tensor | None) -> int:
         """Forward and backward; `over` may be a share on the device, for a pass that is used again and again."""
-        with autocast(self.network.device, self.lower):
+        # Matrix products in bfloat16 where that is wanted, everything else and all weights in float32.
+        with torch.autocast(self.network.device.type, dtype=torch.bfloat16, enabled=self.lower):
             numbers = self.network(batch)
         total, count = self._loss(numbers, batch)
         mean = total * over if isinstance(over, torch.Tensor) else total / (over or count)
@@ -79,3 +95,23 @@ class Stepper:
     def _clip(self) -> None:
         if self.settings.clip:
             clip_grad_norm_(self.network.parameters(), self.settings.clip)
+
+
+def rate(step: int, steps: int, settings: TrainSettings) -> float:
+    """The learning rate of a step: up from zero over the warm-up, then down to zero at the last.
+
+    >>> [round(rate(step, 10, TrainSettings(learning_rate=1.0, warmup=0.2)), 3) for step in (0, 1, 2, 6, 9)]
+    [0.0, 0.5, 1.0, 0.5, 0.125]
+    """
+    rising = int(settings.warmup * steps)
+    if step < rising:
+        return settings.learning_rate * step / rising
+    return settings.learning_rate * (steps - step) / max(1, steps - rising)
+
+
+def lower_precision(device: torch.device, settings: TrainSettings) -> bool:
+    """Whether the encoder trains in bfloat16; asked for where the device has none, that is said."""
+    there = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    if settings.precision == "bfloat16" and not (there or device.type == "cpu"):
+        raise BadInput(f"precision bfloat16: {device} has none; use float32")
+    return settings.precision == "bfloat16" or (settings.precision == "auto" and there)

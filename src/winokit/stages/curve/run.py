@@ -25,8 +25,7 @@ from winokit.data.loading import DATA_HELP, As, Lenient, load_one
 from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.formalizations.base import Formalization
-from winokit.methods.training.arms import ORIGINAL, VariantArm, make_variant
-from winokit.methods.training.data import TrainingData
+from winokit.methods.training.data import TrainingData, VariantArm, make_variant
 from winokit.methods.training.settings import (
     FORMALIZATION_HELP,
     ArmName,
@@ -38,6 +37,7 @@ from winokit.methods.training.settings import (
     VariantName,
     need_training,
 )
+from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset
 from winokit.progress import Progress, part, tell
 from winokit.results import Metric, rows_to_json
@@ -209,8 +209,7 @@ def learning_curve(
     save
         Whether to keep the weights of every point.
     """
-    from winokit.methods.training.finetune import finetune
-    from winokit.methods.training.untrained import untrained
+    from winokit.methods.training.finetune import finetune, untrained
 
     data, notes = _scored(data)
     growth = _with_variant(growth, data.arm)

@@ -13,7 +13,7 @@ from typing import Any
 from winokit.errors import MissingExtra
 from winokit.files import write_whole
 from winokit.methods.aflite.ray_rows import started
-from winokit.methods.training.checkpoint import NAME as CHECKPOINT
+from winokit.methods.training.learner import NAME as CHECKPOINT
 from winokit.stages.search.local import Answers, Asking, Moving, TrialCrew
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 

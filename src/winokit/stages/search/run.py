@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import winokit
 from winokit.data.loading import As, Data, Lenient
 from winokit.errors import BadInput
-from winokit.methods.training.arms import VariantArm
+from winokit.methods.training.data import VariantArm
 from winokit.methods.training.settings import (
     FORMALIZATION_HELP,
     ArmName,

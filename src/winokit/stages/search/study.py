@@ -20,9 +20,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from winokit.errors import BadInput
 from winokit.methods.training.data import TrainingData
+from winokit.methods.training.finetune import model_identity
 from winokit.methods.training.learner import check_same
-from winokit.models.hf import HfSettings, fingerprint
-from winokit.models.registry import Spec
 from winokit.stages.search.space import SEEDS, SearchSpace, SearchValues
 from winokit.stages.search.trials import DONE, FAILED, EndedTrial, SearchJob, SearchTask, Trial
 
@@ -123,20 +122,12 @@ class TrialBook:
 
 def identity_of(data: TrainingData, job: SearchJob, space: SearchSpace, seed: int) -> dict[str, Any]:
     """What decides the trials, flat, so that a difference has a name."""
-    spec = Spec.parse(job.model)
     drawn = (*space.parts, "seed", "formalization")
-    assert data.dev is not None
     return {
-        "model": spec.prefix + (f":{spec.place}" if spec.place else ""),
-        "model_content": fingerprint(HfSettings.of(spec)) if spec.prefix == "hf" else None,
-        "train": data.train.card.name,
-        "train_content": data.train.content_hash,
-        "dev": data.dev.card.name,
-        "dev_content": data.dev.content_hash,
+        **model_identity(job.model),
+        **data.identity(),
         "tests": [test.card.name for test in data.tests],
         "tests_content": [test.content_hash for test in data.tests],
-        "trained_on": data.arm.trained_on,
-        "tested_on": data.arm.tested_on,
         **space.told(),
         **{name: value for name, value in job.settings.identity().items() if name not in drawn},
         "seed": seed,

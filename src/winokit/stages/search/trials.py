@@ -15,9 +15,9 @@ import torch
 from winokit.errors import BadInput, WinokitError
 from winokit.files import write_whole
 from winokit.methods.training.data import TrainingData
+from winokit.methods.training.exam import Diverged
 from winokit.methods.training.finetune import TrainOutcome, finetune
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.symptoms import Diverged
 from winokit.models.hf import out_of_memory
 from winokit.progress import Progress
 

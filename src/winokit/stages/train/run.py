@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from winokit.data.loading import As, Data, Lenient, load_one
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
-from winokit.methods.training.arms import VariantArm
-from winokit.methods.training.data import TrainingData, hold_out
+from winokit.methods.training.data import TrainingData, VariantArm, hold_out
 from winokit.methods.training.settings import (
     ArmName,
     Device,
