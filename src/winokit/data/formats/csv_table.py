@@ -86,22 +86,10 @@ def _read(source: Source) -> Iterable[Problem]:
 
 
 def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
-    reader = csv.reader(io.StringIO(source.text(), newline=""), strict=True)
-    columns: list[str] | None = None
-    while True:
-        start = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            source.reject(Malformed(f"a well-formed row expected ({error})"), start)
-            if columns is None:
-                return
-            continue
-        if columns is None:
-            columns = cells
-        elif any(cells):
+    rows = source.csv_rows()
+    _, columns = next(rows, (1, []))
+    for start, cells in rows:
+        if any(cells):
             row = dict(zip(columns, cells, strict=False))
             if not row.get("sentence", row.get("text", "")).strip() and not any(v.strip() for _, v in _options(row)):
                 source.note(f"line {start} has no sentence and no options; passed over")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import lzma
 import re
@@ -113,6 +115,22 @@ class Source:
         elif half is not None:
             self.reject(Malformed(f"whole characters expected, found {half}, which is half of one"), line)
         return isinstance(row, dict) and half is None
+
+    def csv_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Line number and cells of each row, the header's among them; a broken row is rejected."""
+        reader = csv.reader(io.StringIO(self.text(), newline=""), strict=True)
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                self.reject(Malformed(f"a well-formed row expected ({error})"), line)
+                if line == 1:  # without a header nobody knows what the cells are
+                    return
+            else:
+                yield line, cells
 
     def json_array(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Line number and object of each element of one JSON array."""

@@ -10,8 +10,6 @@ unless it has one line for each problem.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -44,20 +42,10 @@ def read_table(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 
 def _cells(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     """Line number and cells by column of each row that is not empty."""
-    reader = csv.reader(io.StringIO(source.text(), newline=""), strict=True)
-    columns: list[str] | None = None
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            source.reject(Malformed(f"a well-formed row expected ({error})"), line)
-            return
-        if columns is None:
-            columns = [cell.strip() for cell in cells]
-        elif len(cells) == len(columns):
+    rows = source.csv_rows()
+    columns = [cell.strip() for cell in next(rows, (1, []))[1]]
+    for line, cells in rows:
+        if len(cells) == len(columns):
             yield line, dict(zip(columns, cells, strict=True))
         elif any(cell.strip() for cell in cells):
             source.reject(Malformed(f"{len(columns)} cells expected, found {len(cells)}"), line)
