@@ -9,7 +9,7 @@ from winokit.collect.study.export import export, majority
 from winokit.collect.study.new_tasks import variant_problems
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import ProblemRow, Task, Vote
-from winokit.collect.study.study import Study, StudyWishes, config_of, create_study
+from winokit.collect.study.study import Study, create_study
 from winokit.data.formats import write
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import write_predictions
@@ -129,7 +129,7 @@ def test_people_may_say_that_they_cannot_tell_where_the_study_lets_them(make_stu
 def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
     source = tmp_path / "twins.jsonl"
     write(twins, source)
-    config, notes = create_study(tmp_path / "study", StudyWishes(evaluate=str(source), variants=("part-sent",)))
+    config, notes = create_study(tmp_path / "study", evaluate=str(source), variants=("part-sent",))
     source.unlink()
     assert config.title == "What people make of twins"
     study = Study.open(tmp_path / "study")
@@ -144,20 +144,21 @@ def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
 @pytest.mark.parametrize(
     ("wishes", "complaint"),
     [
-        (StudyWishes(variants=("part-sent",)), "--evaluate DATA"),
-        (StudyWishes(evaluate="open", kinds=("write",)), "leave out --kind"),
-        (StudyWishes(evaluate="open", variants=("upside-down",)), "evaluate.variants.0"),
-        (StudyWishes(kinds=("validate",)), "write or evaluate"),
+        ({"variants": ("part-sent",)}, "--evaluate DATA"),
+        ({"evaluate": "open", "kinds": ("write",)}, "leave out --kind"),
+        ({"evaluate": "open", "variants": ("upside-down",)}, "evaluate.variants.0"),
+        ({"kinds": ("validate",)}, "write or evaluate"),
     ],
 )
-def test_wishes_that_do_not_fit_together_are_one_line(wishes, complaint):
+def test_wishes_that_do_not_fit_together_are_one_line(wishes, complaint, tmp_path):
     with pytest.raises(BadInput, match=complaint):
-        config_of(wishes)
+        create_study(tmp_path / "study", **wishes)
+    assert not (tmp_path / "study").exists()
 
 
 def test_real_data_can_be_put_to_people(real_file, tmp_path):
     _, notes = create_study(
-        tmp_path / "study", StudyWishes(evaluate=str(real_file("wsc/WSCollection.xml")), variants=("part-sent",))
+        tmp_path / "study", evaluate=str(real_file("wsc/WSCollection.xml")), variants=("part-sent",)
     )
     study = Study.open(tmp_path / "study")
     with study.store.read() as session:

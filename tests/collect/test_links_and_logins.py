@@ -74,12 +74,12 @@ def test_a_token_for_one_purpose_is_none_for_another(study):
 
 def test_a_return_link_lets_the_same_worker_in_once(study):
     worker = workers.join(study, "links")
-    token = token_of(invites.return_link(study, worker.code).path)
+    token = token_of(invites.create(study, worker=worker.code).path)
     assert invites.claim(study, token).code == worker.code
     with pytest.raises(LinkExpired):
         invites.claim(study, token)
     with pytest.raises(NotFound):
-        invites.return_link(study, "w-nobody")
+        invites.create(study, worker="w-nobody")
 
 
 def test_the_secret_is_its_owner_s_alone_and_stays(study):
@@ -90,13 +90,13 @@ def test_the_secret_is_its_owner_s_alone_and_stays(study):
 
 
 def test_the_first_requester_comes_by_the_set_up_link_and_nobody_else_does(study):
-    token = token_of(invites.setup_path(study))
+    token = token_of(requesters.setup_path(study))
     with pytest.raises(Incomplete, match="10 to 200"):
         requesters.set_up(study, token, "ada", "short")
     with pytest.raises(Incomplete, match="name"):
         requesters.set_up(study, token, "a<b>", PASSWORD)
     requesters.set_up(study, token, "ada", PASSWORD)
-    assert invites.setup_path(study) is None
+    assert requesters.setup_path(study) is None
     with pytest.raises(LinkExpired):
         requesters.set_up(study, token, "eve", PASSWORD)
 

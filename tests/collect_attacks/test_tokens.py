@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect.study import invites, moderation
+from winokit.collect.study import invites, moderation, requesters
 from winokit.collect.study.schema import Lease, Payment, Requester, Submission, Worker
 from winokit.collect.study.tokens import Signer
 
@@ -57,7 +57,7 @@ def test_a_revoked_invite_is_worth_nothing(study, stranger, requester):
 
 
 def test_the_setup_link_makes_one_requester_and_no_second(app, study, person, password):
-    path = invites.setup_path(study)
+    path = requesters.setup_path(study)
     fields = {"password": password, "again": password}
     forged = f"/setup/{study.signer.sign('invite', 'first requester')}"
     assert person(app).send(forged, name="eve", **fields).status_code == 403
@@ -168,7 +168,7 @@ def test_a_copied_cookie_ends_when_its_worker_signs_out(app, study, person, work
     worker.send("/sign-out")
     assert thief.get("/begin").status_code == 403
     assert thief.send("/begin/write").status_code == 403
-    back = invites.return_link(study, code_of(study, thief)).path
+    back = invites.create(study, worker=code_of(study, thief)).path
     assert worker.send(back).url.path == "/begin"
     assert thief.get("/begin").status_code == 403
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import winokit
 from winokit.cli.main import app as command_line
-from winokit.collect.study import invites
+from winokit.collect.study import invites, requesters
 from winokit.collect.study.adversary import AdversaryVerdict
 from winokit.collect.study.config import AdversaryConfig
 from winokit.collect.web.app import create_app
@@ -105,7 +105,7 @@ def join(page, link):
 
 def set_up(page, study):
     """Make the requester's account."""
-    page.goto(invites.setup_path(study))
+    page.goto(requesters.setup_path(study))
     page.fill("#name", "ann")
     page.fill("#password", PASSWORD)
     page.fill("#again", PASSWORD)

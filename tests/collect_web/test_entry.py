@@ -74,7 +74,7 @@ def test_two_people_can_share_a_computer(study, worker):
 
 def test_a_return_link_lets_a_worker_in_as_themselves(study, worker, stranger):
     code = worker.seen.split('<b class="code">')[1].split("<")[0]
-    path = invites.return_link(study, code).path
+    path = invites.create(study, worker=code).path
     assert "Welcome back" in stranger.get(path).text
     assert code in stranger.send(path).text
     assert stranger.get("/begin").url.path == "/begin"

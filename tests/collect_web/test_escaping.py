@@ -2,7 +2,7 @@
 
 import pytest
 
-from winokit.collect.study import invites, listings, quality
+from winokit.collect.study import listings, quality, requesters
 from winokit.collect.web.app import create_app
 
 EVIL = '"><script>alert(1)</script>'
@@ -91,7 +91,7 @@ def test_in_the_login_and_in_links(study, stranger):
     assert clean(stranger.send("/login", name=EVIL, password=EVIL).text)
     assert clean(stranger.get(f"/join/{EVIL}").text)
     assert clean(stranger.get(f"/{EVIL}").text)
-    path = invites.setup_path(study)
+    path = requesters.setup_path(study)
     stranger.get(path)
     assert clean(stranger.send(path, name=EVIL, password="x", again="x").text)
 

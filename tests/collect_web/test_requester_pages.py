@@ -64,7 +64,7 @@ def test_a_poll_from_a_page_whose_session_ended_leads_to_the_login(stranger):
 
 def test_the_first_account_is_made_once(study, requester, stranger, password):
     assert requester.get("/requester").status_code == 200
-    assert invites.setup_path(study) is None
+    assert requesters.setup_path(study) is None
     path = f"/setup/{study.signer.sign('setup', 'first requester')}"
     assert stranger.get(path).status_code == 410
     stranger.get("/login")
@@ -72,7 +72,7 @@ def test_the_first_account_is_made_once(study, requester, stranger, password):
 
 
 def test_setting_up_says_what_is_wrong_and_keeps_the_name(study, stranger, password):
-    path = invites.setup_path(study)
+    path = requesters.setup_path(study)
     stranger.get(path)
     for password_, again, why in (("short", "short", "10 to 200"), (password, "another one", "not the same")):
         answer = stranger.send(path, name="ann", password=password_, again=again)

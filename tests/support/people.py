@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from httpx import Response
 
 from support.crew import form
-from winokit.collect.study import invites
+from winokit.collect.study import invites, requesters
 from winokit.collect.study.study import Study
 
 PASSWORD = "correct horse battery"
@@ -83,7 +83,7 @@ class Browser:
 
     def set_up(self, study: Study) -> Browser:
         """Make the requester's account, and be logged in."""
-        path = invites.setup_path(study) or ""
+        path = requesters.setup_path(study) or ""
         self.get(path)
         self.send(path, name="ann", password=PASSWORD, again=PASSWORD)
         return self

@@ -68,12 +68,10 @@ def init(
 ) -> StudyAnswer:
     """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
     need_extra()
-    from winokit.collect.study.study import StudyWishes, create_study
+    from winokit.collect.study.study import create_study
 
     folder = Path(folder)
-    config, notes = create_study(
-        folder, StudyWishes(title, twins, votes, kind, evaluate, variant, limit, adversary), db
-    )
+    config, notes = create_study(folder, title, twins, votes, kind, evaluate, variant, limit, adversary, db)
     tell(notes)
     kinds = list(config.tasks.kinds)
     return StudyAnswer(
@@ -127,7 +125,7 @@ def run_server(
         from winokit.collect.web.app import create_app
     except ModuleNotFoundError as error:
         raise MissingExtra(f"winokit collect serve ({error.name})", "collect") from None
-    from winokit.collect.study.invites import setup_path
+    from winokit.collect.study.requesters import setup_path
 
     say(f"{study.config.title}: {base}")
     left, consent = study.consent.count(FILL_IN), study.folder / study.config.consent
@@ -169,10 +167,7 @@ def invite(
     with opened(folder, db) as study:
         from winokit.collect.study import invites
 
-        if worker is not None:
-            links = [invites.return_link(study, worker, days=days)]
-        else:
-            links = [invites.create(study, label, uses=uses, days=days) for _ in range(count)]
+        links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
     addresses = [url.rstrip("/") + link.path for link in links]
     record = [
         {"url": address, "id": link.id, "uses": link.most_uses, "expires_at": str(link.expires_at)}

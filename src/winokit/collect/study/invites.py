@@ -11,21 +11,22 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from winokit.collect.study import workers
 from winokit.collect.study.refusals import LinkExpired, NotAllowed, NotFound
-from winokit.collect.study.schema import Invite, Requester, Worker
+from winokit.collect.study.schema import Invite, Worker
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
 
-PURPOSE, SETUP = "invite", "setup"
-SETUP_SECONDS = 3600
+PURPOSE = "invite"
 MOST_USES = 100_000
+TOO_OLD = "this link has been used or is too old; ask for a new one"
 
 
 @dataclass(frozen=True)
-class InviteInfo:
+class InviteLink:
     """A link as a requester sees it. `path` is what follows the server's own address."""
 
     id: str
@@ -35,34 +36,54 @@ class InviteInfo:
     most_uses: int
     expires_at: datetime
     revoked: bool
-    worker: str | None = None
-    """For a return link: whom it lets in again."""
+    returning: bool
+    """It lets in a worker again, not a new one."""
 
 
 def create(
-    study: Study, label: str = "", *, uses: int = 1, days: float | None = None, actor: str = "system"
-) -> InviteInfo:
-    """A new link for new workers."""
-    return _create(study, label, min(max(uses, 1), MOST_USES), days, None, actor)
-
-
-def return_link(study: Study, code: str, *, days: float | None = None, actor: str = "system") -> InviteInfo:
-    """A link that lets a worker in again as themselves, on another device say."""
-    return _create(study, f"return of {code}", 1, days, code, actor)
+    study: Study,
+    label: str = "",
+    *,
+    uses: int = 1,
+    days: float | None = None,
+    worker: str | None = None,
+    actor: str = "system",
+) -> InviteLink:
+    """A new link for new workers; or, with a worker's code, one that lets them in again, on another device say."""
+    now = study.now()
+    until = now + timedelta(days=study.config.platform.invite_days if days is None else days)
+    with study.store.write() as session:
+        worker_id = None
+        if worker is not None:
+            label, uses = f"return of {worker}", 1
+            worker_id = session.scalar(select(Worker.id).where(Worker.code == worker))
+            if worker_id is None:
+                raise NotFound(f"no worker {worker}")
+        invite = Invite(
+            id=secrets.token_urlsafe(12),
+            purpose="worker",
+            label=label[:200],
+            most_uses=min(max(uses, 1), MOST_USES),
+            uses=0,
+            worker_id=worker_id,
+            created_at=now,
+            expires_at=until,
+        )
+        session.add(invite)
+        study.log(session, actor, "invite", invite.id, label=invite.label, uses=invite.most_uses)
+        return _link(study, invite)
 
 
 def claim(study: Study, token: str) -> workers.WorkerInfo:
     """Use a link: a new worker, or the one it lets in again."""
     with study.store.write() as session:
-        invite = session.get(Invite, _id(study, token))
-        if invite is None:
-            raise NotAllowed("this link was not made by this study")
+        invite = _invite(study, session, token)
         good = (Invite.id == invite.id, Invite.uses < Invite.most_uses, Invite.revoked_at.is_(None))
         still = (*good, Invite.expires_at > study.now())
         # One step of the database, so that a link for one lets in one, however many press the button at once.
         used = session.execute(update(Invite).where(*still).values(uses=Invite.uses + 1).returning(Invite.id)).scalar()
         if used is None:
-            raise LinkExpired("this link has been used or is too old; ask for a new one")
+            raise LinkExpired(TOO_OLD)
         if invite.worker_id is None:
             return workers.joined(study, session, "links")
         code = session.get_one(Worker, invite.worker_id).code
@@ -70,24 +91,20 @@ def claim(study: Study, token: str) -> workers.WorkerInfo:
     return workers.get(study, code)
 
 
-def look(study: Study, token: str) -> InviteInfo:
+def look(study: Study, token: str) -> InviteLink:
     """A link before it is used; one that cannot be used any more is refused as `claim` would."""
     with study.store.read() as session:
-        invite = session.get(Invite, _id(study, token))
-        if invite is None:
-            raise NotAllowed("this link was not made by this study")
+        invite = _invite(study, session, token)
         if invite.revoked_at or invite.uses >= invite.most_uses or invite.expires_at <= study.now():
-            raise LinkExpired("this link has been used or is too old; ask for a new one")
-        worker = None if invite.worker_id is None else session.get_one(Worker, invite.worker_id).code
-        return _info(study, invite, worker)
+            raise LinkExpired(TOO_OLD)
+        return _link(study, invite)
 
 
-def listing(study: Study) -> list[InviteInfo]:
+def listing(study: Study) -> list[InviteLink]:
     """Every link that was handed out, newest first."""
-    query = select(Invite, Worker.code).outerjoin(Worker, Worker.id == Invite.worker_id)
     with study.store.read() as session:
-        found = session.execute(query.order_by(Invite.created_at.desc(), Invite.id)).all()
-        return [_info(study, invite, code) for invite, code in found]
+        invites = session.scalars(select(Invite).order_by(Invite.created_at.desc(), Invite.id))
+        return [_link(study, invite) for invite in invites]
 
 
 def revoke(study: Study, invite_id: str, actor: str) -> None:
@@ -100,50 +117,14 @@ def revoke(study: Study, invite_id: str, actor: str) -> None:
         study.log(session, actor, "revoke", invite_id)
 
 
-def setup_path(study: Study) -> str | None:
-    """The address at which the first requester chooses a name and a password; None once there is one."""
-    with study.store.read() as session:
-        if session.scalar(select(Requester.id).limit(1)) is not None:
-            return None
-    return f"/setup/{study.signer.sign(SETUP, 'first requester')}"
+def _invite(study: Study, session: Session, token: str) -> Invite:
+    invite = session.get(Invite, str(study.signer.read(PURPOSE, token)))
+    if invite is None:
+        raise NotAllowed("this link was not made by this study")
+    return invite
 
 
-def _create(study: Study, label: str, uses: int, days: float | None, code: str | None, actor: str) -> InviteInfo:
-    now = study.now()
-    until = now + timedelta(days=study.config.platform.invite_days if days is None else days)
-    with study.store.write() as session:
-        worker_id = None
-        if code is not None:
-            worker_id = session.scalar(select(Worker.id).where(Worker.code == code))
-            if worker_id is None:
-                raise NotFound(f"no worker {code}")
-        invite = Invite(
-            id=secrets.token_urlsafe(12),
-            purpose="worker",
-            label=label[:200],
-            most_uses=uses,
-            uses=0,
-            worker_id=worker_id,
-            created_at=now,
-            expires_at=until,
-        )
-        session.add(invite)
-        study.log(session, actor, "invite", invite.id, label=label[:200], uses=uses)
-        return _info(study, invite, code)
-
-
-def _id(study: Study, token: str) -> str:
-    return str(study.signer.read(PURPOSE, token))
-
-
-def _info(study: Study, invite: Invite, code: str | None) -> InviteInfo:
-    return InviteInfo(
-        invite.id,
-        f"/join/{study.signer.sign(PURPOSE, invite.id)}",
-        invite.label,
-        invite.uses,
-        invite.most_uses,
-        invite.expires_at,
-        invite.revoked_at is not None,
-        code,
-    )
+def _link(study: Study, invite: Invite) -> InviteLink:
+    path = f"/join/{study.signer.sign(PURPOSE, invite.id)}"
+    used, revoked = (invite.label, invite.uses, invite.most_uses), invite.revoked_at is not None
+    return InviteLink(invite.id, path, *used, invite.expires_at, revoked, invite.worker_id is not None)

@@ -17,7 +17,6 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.invites import SETUP, SETUP_SECONDS
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed, TooMany
 from winokit.collect.study.schema import LoginFailure, Requester
 
@@ -28,6 +27,7 @@ WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
 """How long a failure counts, which is also the longest wait; and the shortest."""
 FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
 """Failures from an address before the first wait: with one name, and with any."""
+SETUP, SETUP_SECONDS = "setup", 3600
 NAME = re.compile(r"[\w.@+-]{2,64}")
 SHORTEST, LONGEST = 10, 200
 AT_ONCE = 4
@@ -42,6 +42,11 @@ def exist(study: Study) -> bool:
     """Whether there is a requester yet."""
     with study.store.read() as session:
         return session.scalar(select(Requester.id).limit(1)) is not None
+
+
+def setup_path(study: Study) -> str | None:
+    """The address at which the first requester chooses a name and a password; None once there is one."""
+    return None if exist(study) else f"/setup/{study.signer.sign(SETUP, 'first requester')}"
 
 
 def set_up(study: Study, token: str, name: str, password: str) -> Requester:

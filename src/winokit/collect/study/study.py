@@ -13,8 +13,7 @@ Everything else takes an open study as first argument.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -125,52 +124,51 @@ class Study:
             self.log(session, actor, action, target, **detail)
 
 
-@dataclass(frozen=True)
-class StudyWishes:
-    """What can be said on the command line."""
+def create_study(
+    folder: Path,
+    title: str | None = None,
+    twins: int = 100,
+    votes: int = 3,
+    kinds: Sequence[str] = (),
+    evaluate: str | None = None,
+    variants: Sequence[str] = (),
+    limit: int = 0,
+    adversary: str = "",
+    db: str | None = None,
+) -> tuple[StudyConfig, list[str]]:
+    """Make a study's folder from a few wishes; everything else is for the requester to edit in its config.
 
-    title: str | None = None
-    twins: int = 100
-    votes: int = 3
-    kinds: tuple[str, ...] = ()
-    evaluate: str | None = None
-    """A dataset for people to solve, instead of writing."""
-    variants: tuple[str, ...] = ()
-    limit: int = 0
-    adversary: str = ""
+    Parameters
+    ----------
+    evaluate
+        A dataset for people to solve, instead of writing.
 
-
-def create_study(folder: Path, wishes: StudyWishes, db: str | None = None) -> tuple[StudyConfig, list[str]]:
-    """Make a study's folder; its config, and notes on what could not be made of the dataset it is about."""
+    Returns
+    -------
+    The config, and notes on what could not be made of the dataset it is about.
+    """
     refuse_existing(folder)
-    config = config_of(wishes)
+    if variants and not evaluate:
+        raise BadInput("--variant distorts a dataset: name it with --evaluate DATA")
+    if evaluate and (kinds or adversary):
+        raise BadInput("--evaluate is a study of its own: leave out --kind and --adversary")
+    settings: dict[str, Any] = {"title": title} if title else {}
+    if evaluate:
+        settings |= {"title": title or f"What people make of {Path(evaluate).stem}"}
+        settings["tasks"] = {"votes": votes, "kinds": [EVALUATE], "twins": 0}
+        settings["evaluate"] = {"data": DATA, "variants": list(variants) or ["original"], "limit": limit}
+    else:
+        settings["tasks"] = {"votes": votes, "kinds": list(kinds) or [WRITE, VALIDATE], "twins": twins}
+        settings["adversary"] = {"model": adversary}
+    config = parse_config(settings, "winokit collect init")
     notes: list[str] = []
-    if wishes.evaluate:
-        dataset = load(wishes.evaluate)
-        _, notes = evaluation_problems(dataset[: wishes.limit or None], config.evaluate.variants)
+    if evaluate:
+        dataset = load(evaluate)
+        _, notes = evaluation_problems(dataset[: limit or None], config.evaluate.variants)
         # A copy, so that the study does not change when the file elsewhere does.
         write(dataset, folder / DATA)
     write_folder(folder, config, db)
     return config, notes
-
-
-def config_of(wishes: StudyWishes) -> StudyConfig:
-    """The config that some wishes come to."""
-    if wishes.variants and not wishes.evaluate:
-        raise BadInput("--variant distorts a dataset: name it with --evaluate DATA")
-    if wishes.evaluate and (wishes.kinds or wishes.adversary):
-        raise BadInput("--evaluate is a study of its own: leave out --kind and --adversary")
-    settings: dict[str, Any] = {"tasks": {"votes": wishes.votes}}
-    if wishes.evaluate:
-        settings["title"] = wishes.title or f"What people make of {Path(wishes.evaluate).stem}"
-        settings["tasks"] |= {"kinds": [EVALUATE], "twins": 0}
-        settings["evaluate"] = {"data": DATA, "variants": list(wishes.variants) or ["original"], "limit": wishes.limit}
-    else:
-        settings["tasks"] |= {"kinds": list(wishes.kinds) or [WRITE, VALIDATE], "twins": wishes.twins}
-        settings["adversary"] = {"model": wishes.adversary}
-        if wishes.title:
-            settings["title"] = wishes.title
-    return parse_config(settings, "winokit collect init")
 
 
 def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:

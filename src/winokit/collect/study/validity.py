@@ -24,7 +24,9 @@ RULES = ("answer", "plausible", "local")
 _PROBLEM: BindParameter[int] = bindparam("problem")
 _VOTES = select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted).order_by(Vote.id)
 _ASKED = select(Task.asked).where(Task.problem_id == _PROBLEM, Task.kind == VALIDATE)
-_DECIDED = select(Adjudication).where(Adjudication.problem_id == _PROBLEM).order_by(Adjudication.id.desc()).limit(1)
+_DECIDED = (
+    select(Adjudication.valid).where(Adjudication.problem_id == _PROBLEM).order_by(Adjudication.id.desc()).limit(1)
+)
 
 
 @dataclass(frozen=True)
@@ -51,32 +53,29 @@ class ValidityVerdict:
     """The rules that were not met, of `answer`, `plausible` and `local`."""
 
 
-def judgement(choice: int | None, equally_plausible: bool | None, local_decides: bool | None, answer: int) -> Judgement:
-    """A vote seen from the three rules; what was not asked does not count against the problem."""
-    return Judgement(choice == answer, not equally_plausible, not local_decides)
+def judgements(votes: Sequence[Vote], answer: int) -> list[Judgement]:
+    """Votes of the kind `validate` seen from the three rules; what was not asked does not count against the problem."""
+    return [Judgement(vote.choice == answer, not vote.equally_plausible, not vote.local_decides) for vote in votes]
 
 
 def judge(votes: Sequence[Judgement], rule: str = "unanimous") -> ValidityVerdict:
     """The verdict of some votes.
 
     >>> judge([Judgement(True, True, True)] * 3)
-    Verdict(valid=True, agreement='unanimous-yes', failed=())
+    ValidityVerdict(valid=True, agreement='unanimous-yes', failed=())
     >>> judge([Judgement(True, True, True)] * 2 + [Judgement(False, True, True)])
-    Verdict(valid=False, agreement='split', failed=('answer',))
+    ValidityVerdict(valid=False, agreement='split', failed=('answer',))
     >>> judge([Judgement(True, True, True)] * 2 + [Judgement(False, True, True)], "majority").valid
     True
     """
-    failed = tuple(name for name in RULES if not _holds([getattr(vote, name) for vote in votes], rule))
+    needed = len(votes) if rule == "unanimous" else len(votes) // 2 + 1
+    failed = tuple(name for name in RULES if sum(getattr(vote, name) for vote in votes) < needed)
     return ValidityVerdict(not failed, agreement_of([vote.valid for vote in votes]), failed)
 
 
 def agreement_of(votes: Sequence[bool]) -> str:
     """Whether all say yes, all say no, or neither."""
     return UNANIMOUS_YES if all(votes) else SPLIT if any(votes) else UNANIMOUS_NO
-
-
-def _holds(votes: Sequence[bool], rule: str) -> bool:
-    return all(votes) if rule == "unanimous" else 2 * sum(votes) > len(votes)
 
 
 def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> None:
@@ -86,13 +85,5 @@ def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> No
     complete = asked is not None and len(votes) >= asked
     verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
     row.agreement = verdict.agreement if verdict else None
-    decided = session.scalar(_DECIDED, {"problem": row.id})
-    if decided is not None and decided.valid is not None:
-        row.valid = decided.valid
-    else:
-        row.valid = verdict.valid if verdict else None
-
-
-def judgements(votes: Sequence[Vote], answer: int) -> list[Judgement]:
-    """Votes of the kind `validate` seen from the three rules."""
-    return [judgement(vote.choice, vote.equally_plausible, vote.local_decides, answer) for vote in votes]
+    decision = session.scalar(_DECIDED, {"problem": row.id})
+    row.valid = decision if decision is not None else verdict.valid if verdict else None

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from fastapi import Response
 
 from winokit.collect.study import requesters
-from winokit.collect.study.invites import SETUP, SETUP_SECONDS
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed
+from winokit.collect.study.requesters import SETUP, SETUP_SECONDS
 from winokit.collect.study.schema import Requester
 from winokit.collect.web.forms import Fields, Pages
 from winokit.collect.web.limits import run_slow

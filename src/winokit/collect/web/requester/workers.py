@@ -50,7 +50,7 @@ def unblock(visit: ARequester, code: Code) -> Response:
 @router.form("/requester/workers/{code}/return")
 def let_in_again(visit: ARequester, code: Code) -> Response:
     """A link that lets a worker in again, in another browser."""
-    invite = invites.return_link(visit.study, code, actor=visit.actor)
+    invite = invites.create(visit.study, worker=code, actor=visit.actor)
     return _page(visit, code, link=_own_address(visit) + invite.path)
 
 

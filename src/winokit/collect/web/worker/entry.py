@@ -32,7 +32,7 @@ def invitation(visit: Anybody, token: str) -> Response:
     if worker is not None:
         return visit.page("already_in", worker=worker)
     invite = invites.look(visit.study, token)
-    return visit.page("welcome", action=f"/join/{token}", hidden={}, returning=invite.worker is not None)
+    return visit.page("welcome", action=f"/join/{token}", hidden={}, returning=invite.returning)
 
 
 @router.form("/join/{token}")
