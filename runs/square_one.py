@@ -7,8 +7,14 @@ from collections.abc import Iterable
 from common import Options, named
 
 from winokit.methods.transforms.no_cands import no_cands
-from winokit.methods.transforms.pairs import Pair, non_associative, special_word_pairs, twin_pairs, with_both_twins
 from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.special_word import (
+    Pair,
+    non_associative,
+    special_word_pairs,
+    twin_pairs,
+    with_both_twins,
+)
 from winokit.models.builtin import piece_counts
 from winokit.problem import Card, Dataset
 

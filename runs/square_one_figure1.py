@@ -8,8 +8,8 @@ from __future__ import annotations
 from common import Options, Outcome, run, table
 
 from winokit.methods.transforms.no_cands import no_cands
-from winokit.methods.transforms.pairs import special_word_pairs
 from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.special_word import special_word_pairs
 from winokit.problem import Problem
 
 WORDS = "trophy doesn't fit"

@@ -1,4 +1,9 @@
-"""The numbers of every plot, before anybody draws: the page lays them out in HTML, `figures` in matplotlib."""
+"""The numbers of every plot, before anybody draws: the page lays them out in HTML, `figures` in matplotlib.
+
+Whose numbers they are: a scorer is a model and the way it was made to score. An audit may use further scorings of the
+same model for protocols that need them (the special word, the pronoun). Those are no scorers of their own: their rows
+stand with the model's, under the name of the scoring.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,6 @@ import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.protocols import about, base, place, title
-from winokit.drawing.scorers import Scorer, borrowed, owner
 from winokit.drawing.wording import POINTS, SHARE, kind_of
 from winokit.methods.scoring.scorer import Prediction
 from winokit.results import Metric, stands
@@ -22,6 +26,51 @@ SECONDARY = {
 """Shares that explain another row and would only crowd a plot of main results."""
 BINS = 20
 PLACES = ("first", "second", "third", "fourth", "fifth")
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """One column of a report."""
+
+    model: str
+    scoring: str
+    formalization: str | None
+    name: str
+
+    def made(self, prediction: Prediction) -> bool:
+        """Whether a prediction is this scorer's."""
+        return (prediction.model, prediction.scoring) == (self.model, self.scoring)
+
+
+def scorers(run: Run) -> tuple[Scorer, ...]:
+    """The scorers with an accuracy of their own; where nobody has one, everyone who has a row or a prediction."""
+    with_accuracy = [_key(row) for row in run.metrics if row.protocol == "accuracy"]
+    anyone = [_key(row) for row in run.metrics] or [(p.model, p.scoring, None) for p in run.predictions]
+    keys = list(dict.fromkeys(with_accuracy or anyone))
+    return tuple(Scorer(*key, _name(key, keys)) for key in keys)
+
+
+def owner(row: Metric, known: Iterable[Scorer]) -> Scorer | None:
+    """The scorer a row stands with: its own, else the first of the same model."""
+    known = tuple(known)
+    exact = [s for s in known if (s.model, s.scoring, s.formalization) == _key(row)]
+    same_model = [s for s in known if s.model == row.model]
+    return next(iter(exact or same_model), None)
+
+
+def borrowed(row: Metric, scorer: Scorer) -> str | None:
+    """The row's scoring, where it is not the scorer's own."""
+    return None if row.scoring == scorer.scoring else row.scoring
+
+
+def _key(row: Metric) -> tuple[str, str, str | None]:
+    return row.model, row.scoring, row.formalization
+
+
+def _name(key: tuple[str, str, str | None], keys: list[tuple[str, str, str | None]]) -> str:
+    """The model alone where that is enough to tell scorers apart."""
+    alone = sum(other[0] == key[0] for other in keys) == 1
+    return key[0] if alone else " · ".join(part for part in key if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from winokit.data.loading import load
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
-from winokit.methods.transforms.pairs import non_associative, special_word_pairs, twin_pairs, with_both_twins
 from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.special_word import non_associative, special_word_pairs, twin_pairs, with_both_twins
 from winokit.problem import Dataset, Problem
 
 PAGE = Path(__file__).parents[3] / "docs" / "transforms.md"

@@ -23,8 +23,8 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.overlap import find_matches, overlap, said
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
-from winokit.methods.transforms.pairs import special_word_pairs
 from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.special_word import special_word_pairs
 from winokit.methods.transforms.variants import ORIGINAL, one_by_one
 from winokit.problem import Dataset, Problem
 from winokit.text.words import letters

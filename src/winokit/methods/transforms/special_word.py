@@ -1,16 +1,26 @@
-"""The special word as the blank (Elazar et al., 2021).
+"""The special word as the blank, and twins in pairs, as Elazar et al., "Back to Square One" (2021), count them.
 
-The right candidate goes into the old blank, and the twins' special words become the candidates.
+The right candidate goes into the old blank, and the twins' special words become the candidates. Their WSC has 136 pairs
+(the third of the one triplet is left out), their WSC-na the 110 of which neither member is associative, and their
+zero-shot task is made of the pairs that differ in one word. https://arxiv.org/abs/2104.08161
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 
+from winokit.errors import BadInput, UnknownName
 from winokit.methods.transforms.substitute import substitute
-from winokit.problem import Problem
+from winokit.problem import BLANK, Dataset, Problem
 
 TOKEN = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
+NON_ASSOCIATIVE = ("trichelair", "elazar")
+STYLES = ("default", "code")
+MASK = "\ufffc"
+
+Pair = tuple[Problem, Problem]
 
 
 def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
@@ -74,3 +84,89 @@ def _difference(one: str, other: str) -> tuple[int, int, str, str] | None:
 
 def _span(text: str, tokens: list[re.Match[str]]) -> str:
     return text[tokens[0].start() : tokens[-1].end()] if tokens else ""
+
+
+def twin_pairs(dataset: Dataset) -> list[Pair]:
+    """The first two members of each group: on WSC273 the rows two by two, once row 254 is left out."""
+    return [(members[0], members[1]) for members in dataset.groups.values() if len(members) > 1]
+
+
+def with_both_twins(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems whose group is there with two members: what is left once a lost member takes its twin along."""
+    problems = list(problems)
+    members = Counter(problem.group for problem in problems)
+    return [problem for problem in problems if problem.group is not None and members[problem.group] == 2]
+
+
+def non_associative(dataset: Dataset, *, style: str = "trichelair") -> Dataset:
+    """WSC-na by either definition.
+
+    `trichelair`: the problems that are not associative (236 of WSC273). `elazar`: the twin pairs of which neither is
+    (220 problems); 15 pairs have one associative member, and their other one goes too.
+    """
+    if style not in NON_ASSOCIATIVE:
+        raise UnknownName("definition of WSC-na", style, NON_ASSOCIATIVE)
+    if not all("associative" in problem.labels for problem in dataset):
+        raise BadInput(f"{dataset.card.name}: not every problem says whether it is associative; give label files")
+    if style == "trichelair":
+        return dataset.filter(lambda problem: not problem.labels["associative"])
+    return dataset.with_problems(
+        problem
+        for pair in twin_pairs(dataset)
+        if not any(member.labels["associative"] for member in pair)
+        for problem in pair
+    )
+
+
+def special_word_pairs(dataset: Dataset, *, style: str = "code") -> list[Pair]:
+    """The pairs of special-word problems that can be made of a dataset, the one whose answer is its first option first.
+
+    `code` is the released script: words stand between spaces and are compared one by one, up to the end of the shorter
+    text; exactly one may differ; it is masked wherever its letters occur, and a pair with two masks in a text is left
+    out; options go into the blank as they are; a full stop is added or taken off. `default` is `special_word_problem`
+    for both twins.
+    """
+    if style not in STYLES:
+        raise UnknownName("style of special-word pairs", style, STYLES)
+    pairs = [_first_option_first(pair) for pair in twin_pairs(dataset)]
+    made = [_as_released(*pair) if style == "code" else _both_ways(*pair) for pair in pairs]
+    return [pair for pair in made if pair is not None]
+
+
+def _first_option_first(pair: Pair) -> Pair:
+    return pair if pair[0].answer == 0 else (pair[1], pair[0])
+
+
+def _both_ways(one: Problem, other: Problem) -> Pair | None:
+    first, second = special_word_problem(one, other), special_word_problem(other, one)
+    return None if isinstance(first, str) or isinstance(second, str) else (first, second)
+
+
+def _as_released(one: Problem, other: Problem) -> Pair | None:
+    texts = _spaced(one), _spaced(other)
+    differing = [(a, b) for a, b in zip(texts[0].split(), texts[1].split(), strict=False) if a != b]
+    if len(differing) != 1:
+        return None
+    masked = [
+        text.replace(word, MASK).replace(BLANK, problem.candidates[index])
+        for index, (text, word, problem) in enumerate(zip(texts, differing[0], (one, other), strict=True))
+    ]
+    words = tuple(word.removesuffix(".") for word in differing[0])
+    if any(text.count(MASK) != 1 for text in masked) or words[0].casefold() == words[1].casefold():
+        return None
+    first, second = (
+        _problem(text, words, index, problem)
+        for index, (text, problem) in enumerate(zip(masked, (one, other), strict=True))
+    )
+    return first, second
+
+
+def _spaced(problem: Problem) -> str:
+    """The text with its blank as a word of its own, as the script's files have it."""
+    gaps = [" " if part and not part.isspace() else "" for part in (problem.before[-1:], problem.after[:1])]
+    return f"{problem.before}{gaps[0]}{BLANK}{gaps[1]}{problem.after}"
+
+
+def _problem(text: str, words: tuple[str, ...], answer: int, source: Problem) -> Problem:
+    before, after = (text if text.endswith(".") else f"{text}.").split(MASK)
+    return Problem(before, after, words, answer, group=source.group, domain=source.domain, provenance={"of": source.id})

@@ -12,8 +12,8 @@ from winokit.data.runs import Run
 from winokit.drawing import plots
 from winokit.drawing.figures import Figure, draw_confusion, draw_histogram, draw_stacks, forest_figures, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
+from winokit.drawing.plots import Scorer, borrowed, owner, scorers
 from winokit.drawing.protocols import ABOUT, about, base, place, title
-from winokit.drawing.scorers import Scorer, borrowed, owner, scorers
 from winokit.drawing.wording import POINTS, kind
 from winokit.files import write_whole
 from winokit.problem import collector_off

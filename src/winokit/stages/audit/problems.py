@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any
 
 from winokit.data.runs import Run
-from winokit.drawing.scorers import Scorer
+from winokit.drawing.plots import Scorer
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from winokit.drawing import protocols
-from winokit.drawing.protocols import Citation
+from winokit.drawing.protocols import CITATIONS, Citation
 from winokit.drawing.wording import SAY, kind
 
 
@@ -49,6 +48,6 @@ def _facts() -> dict[str, tuple[PublishedFact, ...]]:
     facts: dict[str, tuple[PublishedFact, ...]] = {}
     for line in (files("winokit") / "assets" / "published.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
-        fact = PublishedFact(**{**row, "source": getattr(protocols, row["source"])})
+        fact = PublishedFact(**{**row, "source": CITATIONS[row["source"]]})
         facts[fact.known_set] = (*facts.get(fact.known_set, ()), fact)
     return facts

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from winokit.data.runs import Run
-from winokit.drawing.plots import ForestLine, forest
-from winokit.drawing.scorers import scorers
+from winokit.drawing.plots import ForestLine, forest, scorers
 from winokit.drawing.tables import dim, table
 from winokit.drawing.wording import count, probability, say, say_chance, say_interval
 from winokit.results import AT, rows_to_json

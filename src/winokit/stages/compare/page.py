@@ -10,9 +10,8 @@ from winokit.data.runs import Run
 from winokit.drawing.decision import GOOD, PLAIN, SMALL, DecisionTable, VerdictCase
 from winokit.drawing.figures import forest_figures, write_figures
 from winokit.drawing.page import INDEX, write_page
-from winokit.drawing.plots import Forest, difference_forest, forest
+from winokit.drawing.plots import Forest, Scorer, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import TITLES
-from winokit.drawing.scorers import Scorer, owner, scorers
 from winokit.drawing.wording import join, plural, points, probability
 from winokit.methods.metrics.compare import Comparison, holm
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
@@ -34,7 +33,7 @@ class ScorerPair:
     @property
     def measure_title(self) -> str:
         """What was compared, in the middle of a sentence."""
-        known = {metric: title for (_, _, metric), title in TITLES.items()}
+        known = {name.split("/")[2]: title for name, title in TITLES.items()}
         known |= {"accuracy": "accuracy", "group_accuracy": "group accuracy"}
         return known.get(self.measure, self.measure.replace("_", " ")).lower()
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from winokit.data.runs import Run
-from winokit.drawing.scorers import scorers
+from winokit.drawing.plots import scorers
 from winokit.errors import BadInput
 from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.compare import compare as paired_test
