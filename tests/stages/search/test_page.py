@@ -107,11 +107,11 @@ def test_a_best_that_guessers_reach_is_said_to_be_no_better(found):
 
 
 def test_medians_by_setting_count_every_trial(found):
-    (by_rate,) = search_page(found).by_setting
-    assert by_rate.name == "learning rate"
-    assert len(by_rate.lines) == 3
+    ((name, values),) = search_page(found).by_setting.items()
+    assert name == "learning_rate"
+    assert len(values) == 3
     for place in range(3):
-        assert sum(cells[place][1] for _, cells in by_rate.lines if cells[place]) == 8
+        assert sum(cells[place][1] for _, cells in values if cells[place]) == 8
 
 
 def test_figures_are_written_for_slides_and_papers(folder):

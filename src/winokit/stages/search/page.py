@@ -16,7 +16,7 @@ from winokit.methods.training.finetune import DEV
 from winokit.stages.debias.page import DebiasTile
 from winokit.stages.search.findings import CHOSEN, SearchFinding, SearchFindings, tries_up_to
 from winokit.stages.search.luck import DRAWS, SearchLuck, best_of
-from winokit.stages.search.plots import BySetting, TrialStrip, axis, by_setting, figures_of_search, strips, ticks
+from winokit.stages.search.plots import TrialStrip, axis, by_setting, figures_of_search, strips, ticks
 from winokit.stages.search.trials import DIVERGED, FAILED
 from winokit.stages.search.verdict import verdict_of_search
 
@@ -57,7 +57,8 @@ class SearchPage:
     """The dev set and the test sets with answers: how the tables name each."""
     tries: list[int]
     best_of: tuple[tuple[str, tuple[float, ...]], ...]
-    by_setting: tuple[BySetting, ...]
+    by_setting: dict[str, list[tuple[str, list[tuple[float, int] | None]]]]
+    """By setting that was varied and value, the median of each formalization and of how many."""
     settings: tuple[tuple[str, str], ...]
     sources: tuple[Citation, ...] = (LIU, DODGE, TSAMARDINOS, WHITE)
     draws: int = DRAWS
@@ -90,7 +91,7 @@ def search_page(findings: SearchFindings) -> SearchPage:
         sets={DEV: f"dev: {findings.dev.card.name}", **tests},
         tries=tries,
         best_of=tuple((one.formalization, tuple(best_of(one.scores, number) for number in tries)) for one in done),
-        by_setting=by_setting(findings),
+        by_setting={name: list(by_setting(findings, name)) for name in findings.space.varied},
         settings=tuple(flat(findings.run)),
     )
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +32,7 @@ WIDE = 0.35
 """Half the width of a violin."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialDot:
+class TrialDot(NamedTuple):
     """A trial: where it lies on the axis, in per cent; how far from the middle line; and whether it learned nothing."""
 
     x: float
@@ -44,23 +42,13 @@ class TrialDot:
     hollow: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TrialStrip:
+class TrialStrip(NamedTuple):
     """One formalization on the axis: its trials and their quartiles."""
 
     title: str
     dots: tuple[TrialDot, ...]
     spread: Spread
     degenerate: int
-
-
-@dataclass(frozen=True, slots=True)
-class BySetting:
-    """Medians by the value of one setting."""
-
-    name: str
-    lines: tuple[tuple[str, tuple[tuple[float, int] | None, ...]], ...]
-    """The value, and for each formalization the median and of how many; None where no trial has it."""
 
 
 def axis(findings: SearchFindings) -> Forest:
@@ -105,25 +93,18 @@ def _dots(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
         yield TrialDot(x, y, score, trial.number, trial.degenerate)
 
 
-def by_setting(findings: SearchFindings) -> tuple[BySetting, ...]:
-    """Medians by every setting that was varied."""
-    return tuple(_by_setting(findings, name) for name in findings.space.varied)
-
-
-def _by_setting(findings: SearchFindings, name: str) -> BySetting:
+def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[tuple[float, int] | None]]]:
+    """Each value of a setting, and for each formalization the median and of how many; None where no trial has it."""
     some = findings.space.parts[name]
+    parts = [(f"{value:g}", value, math.nextafter(value, math.inf)) for value in some.values]
     if some.is_range:
         lowest, highest = some.values
-        edges = np.geomspace(lowest, highest, PARTS + 1)
-        edges[-1] = math.inf  # the last part has its end in it
-        ends = [f"{low:.2g} to {min(high, highest):.2g}" for low, high in pairwise(edges)]
-        parts = list(zip(ends, edges[:-1], edges[1:], strict=True))
-    else:
-        parts = [(f"{value:g}", value, math.nextafter(value, math.inf)) for value in some.values]
-    return BySetting(
-        name.replace("_", " "),
-        tuple((title, tuple(_median(one, name, low, high) for one in findings.found)) for title, low, high in parts),
-    )
+        edges = np.geomspace(lowest, highest, PARTS + 1).tolist()
+        titles = [f"{low:.2g} to {high:.2g}" for low, high in pairwise(edges)]
+        # the last part has its end in it
+        parts = list(zip(titles, edges[:-1], [*edges[1:-1], math.inf], strict=True))
+    for title, low, high in parts:
+        yield title, [_median(one, name, low, high) for one in findings.found]
 
 
 def _median(finding: SearchFinding, name: str, low: float, high: float) -> tuple[float, int] | None:

@@ -49,10 +49,6 @@ class SearchTask:
         """Its folder within the search's."""
         return Path("trials") / re.sub(r"[^\w.-]+", "-", self.formalization) / f"{self.number:04d}"
 
-    def settings(self, common: TrainSettings) -> TrainSettings:
-        """Its settings, those that all trials have in common filled in."""
-        return replace(common, formalization=self.formalization, **self.drawn)
-
 
 @dataclass(frozen=True)
 class EndedTrial:
@@ -75,18 +71,10 @@ class EndedTrial:
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(SearchTask):
     """A trial that ended."""
 
-    formalization: str
-    number: int
-    drawn: dict[str, Any]
     ended: EndedTrial
-
-    @property
-    def folder(self) -> Path:
-        """Its folder within the search's."""
-        return SearchTask(self.formalization, self.number, self.drawn).folder
 
     @property
     def degenerate(self) -> bool:
@@ -100,7 +88,7 @@ def attempt(
     """Run a trial, or go on with it. What would stop every trial is raised; what concerns this one is in the answer."""
     folder = job.out / task.folder
     try:
-        settings = task.settings(job.settings)
+        settings = replace(job.settings, formalization=task.formalization, **task.drawn)
         return _ended(finetune(job.data, folder, job.model, settings, device=device, save=False, progress=progress))
     except Diverged as error:
         return EndedTrial(DIVERGED, why=str(error))
@@ -115,7 +103,10 @@ def attempt(
         first = next(iter(str(error).splitlines()), "")
         return EndedTrial(FAILED, why=f"{type(error).__name__}: {first} ({folder / ERROR} has all of it)")
     finally:
-        _free_memory()
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            # Leave a GPU as the next trial, or another worker's, wants to find it.
+            gc.collect()
+            torch.cuda.empty_cache()
 
 
 def _ended(outcome: TrainOutcome) -> EndedTrial:
@@ -133,10 +124,3 @@ def _ended(outcome: TrainOutcome) -> EndedTrial:
         tuple(outcome.warnings),
         tuple(outcome.notes),
     )
-
-
-def _free_memory() -> None:
-    """Leave a GPU as the next trial, or another worker's, wants to find it."""
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        gc.collect()
-        torch.cuda.empty_cache()

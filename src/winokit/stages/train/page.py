@@ -4,48 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from winokit.drawing.charts import STEP, Chart, tenths_around
-from winokit.drawing.decision import Verdict
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.protocols import LIU, Citation
-from winokit.drawing.wording import say, say_chance, say_interval
+from winokit.drawing.protocols import LIU
 from winokit.errors import BadInput
 from winokit.results import Metric
 from winokit.stages.train.verdict import verdict_of_training, where
 
 RESULTS, CURVE, REPORT = "results.json", "curve.json", "report"
-
-
-@dataclass(frozen=True, slots=True)
-class TrainLine:
-    """A line of the table of results."""
-
-    where: str
-    variant: str
-    metric: str
-    value: str
-    interval: str
-    chance: str
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class TrainPage:
-    """Everything the page shows."""
-
-    model: str
-    formalization: str
-    train: str
-    verdict: Verdict
-    charts: tuple[Chart, ...]
-    lines: tuple[TrainLine, ...]
-    run: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    sources: tuple[Citation, ...] = (LIU,)
 
 
 def is_training(folder: Path) -> bool:
@@ -58,10 +27,18 @@ def write_train_page(folder: Path) -> Path:
     try:
         results = json.loads((folder / RESULTS).read_text("utf-8"))
         curve = json.loads((folder / CURVE).read_text("utf-8"))
-        page = train_page(results, curve)
+        run, rows = results["run"], [Metric.from_json(row) for row in results["metrics"]]
+        shown = {
+            "run": run,
+            "verdict": verdict_of_training(rows, results["warnings"], curve, run["seed"]),
+            "charts": tuple(charts(curve)),
+            "rows": [(where(row), str(row.details.get("variant", "")), row) for row in rows],
+            "settings": tuple(flat(run)),
+            "notes": results["notes"],
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{folder}: not the folder of a finished training run ({error})") from None
-    write_page(page_of(folder), "stages/train/page.html.j2", page=page)
+    write_page(page_of(folder), "stages/train/page.html.j2", **shown, sources=(LIU,))
     return page_of(folder)
 
 
@@ -70,22 +47,7 @@ def page_of(folder: Path) -> Path:
     return folder / REPORT / INDEX
 
 
-def train_page(results: Mapping[str, Any], curve: Mapping[str, Any]) -> TrainPage:
-    """Everything the page of a run shows."""
-    run, rows = results["run"], [Metric.from_json(row) for row in results["metrics"]]
-    return TrainPage(
-        model=str(run["model"]),
-        formalization=str(run["formalization"]),
-        train=str(run["train"]),
-        verdict=verdict_of_training(rows, results["warnings"], curve, run["seed"]),
-        charts=tuple(_charts(curve)),
-        lines=tuple(_line(row) for row in rows),
-        run=tuple(flat(run)),
-        notes=tuple(results["notes"]),
-    )
-
-
-def _charts(curve: Mapping[str, Any]) -> Iterator[Chart]:
+def charts(curve: Mapping[str, Any]) -> Iterator[Chart]:
     """Training loss by step and, where there is a dev set, accuracy on it and that of its whole groups."""
     steps, losses = zip(*((row["step"], row["loss"]) for row in curve["train"]), strict=True)
     guessing = curve["guessing_loss"]
@@ -108,8 +70,3 @@ def _charts(curve: Mapping[str, Any]) -> Iterator[Chart]:
                 band=band,
                 kept=curve["kept_step"],
             )
-
-
-def _line(row: Metric) -> TrainLine:
-    metric, variant = row.metric.replace("_", " "), str(row.details.get("variant", ""))
-    return TrainLine(where(row), variant, metric, say(row), say_interval(row), say_chance(row), row.n)
