@@ -10,6 +10,7 @@ from math import isfinite
 from winokit.results import Metric
 
 SHARE, POINTS, SIZE, PROBABILITY, COUNT, NUMBER = "share", "points", "size", "probability", "count", "number"
+NATS = "nats"
 
 SHARES = {
     *("consistency", "order_invariance", "stability", "one_right", "none_right", "same_option", "abstained"),
@@ -28,6 +29,8 @@ def kind(metric: str, chance: float | None = None, value: float = 0.0) -> str:
         return PROBABILITY
     if name.startswith("n_"):
         return COUNT
+    if name.startswith("kl_"):
+        return NATS
     if name.startswith("absolute_"):
         return SIZE
     if name in DIFFERENCES or "_minus_" in name or name.endswith(("_delta", "_gap", "_drop", "_difference")):
@@ -92,7 +95,22 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if value is not None and isfinite(value) else NOTHING
 
 
-SAY = {SHARE: percent, POINTS: points, SIZE: size, PROBABILITY: probability, COUNT: count, NUMBER: number}
+def nats(value: float | None) -> str:
+    """A divergence to three places.
+
+    >>> nats(0.02481), nats(-0.0002)
+    ('0.025', '0.000')
+    """
+    if value is None or not isfinite(value):
+        return NOTHING
+    rounded = f"{abs(value):.3f}"
+    return f"−{rounded}" if value < 0 and float(rounded) else rounded
+
+
+SAY = {
+    **{SHARE: percent, POINTS: points, SIZE: size, PROBABILITY: probability},
+    **{COUNT: count, NATS: nats, NUMBER: number},
+}
 
 
 def say(row: Metric) -> str:

@@ -13,12 +13,12 @@ from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
 from winokit.drawing.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Citation
-from winokit.drawing.wording import NOTHING, PER_CENT, SAY, kind_of, percent
+from winokit.drawing.wording import percent, say, say_chance
 from winokit.methods.aflite.methods import METHODS
 from winokit.methods.aflite.overuse import Overuse
 from winokit.problem import Problem
 from winokit.results import Metric
-from winokit.stages.debias.plots import figures_of, nats, phase_charts, probe_forest, title_of
+from winokit.stages.debias.plots import figures_of, phase_charts, probe_forest, title_of
 from winokit.stages.debias.verdict import before_of, verdict_of, word_of
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def write_debias_page(filtering: Debiased, folder: Path) -> Path:
     """Write the page of a debiasing, with its figures as PNG and SVG, and return it."""
     page = debias_page(filtering)
     figures = write_figures(figures_of(filtering, page["probe"], page["charts"]), folder / "figures")
-    helpers = {"nats": nats, "word_of": word_of, "before_of": before_of}
-    write_page(folder / INDEX, "stages/debias/page.html.j2", filtering=filtering, page=page, figures=figures, **helpers)
+    shown = {"page": page, "figures": figures, "word_of": word_of, "before_of": before_of}
+    write_page(folder / INDEX, "stages/debias/page.html.j2", filtering=filtering, **shown)
     return folder / INDEX
 
 
@@ -87,7 +87,6 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
         "traits": traits,
         "scale": _scale([trait for *_, some in traits for trait in some]),
         "removed": tuple(_examples(filtering)),
-        "numbers": [_numbered(row) for row in filtering.metrics],
         "settings": tuple(flat(filtering.settings)),
         "sources": (SAKAGUCHI_FIRST, SAKAGUCHI, GURURANGAN),
     }
@@ -104,10 +103,10 @@ def _tiles(filtering: Debiased) -> Iterator[DebiasTile]:
     for label, metric in (("Linear probe", "probe_accuracy"), ("Divergence (KL)", "kl_histogram")):
         before, after = filtering.find("all", metric), filtering.find(filtering.method, metric)
         if before is not None and after is not None:
-            yield DebiasTile(label, _say(after), f"before {_say(before)}, chance {_say(after, after.chance)}")
+            yield DebiasTile(label, say(after), f"before {say(before)}, chance {say_chance(after)}")
     removed = filtering.find(filtering.method, "n_removed")
     if removed is not None:
-        yield DebiasTile("Removed", _say(removed), f"by chance {_say(removed, removed.chance)}")
+        yield DebiasTile("Removed", say(removed), f"by chance {say_chance(removed)}")
 
 
 def _divergences(filtering: Debiased, suffix: str) -> Iterator[tuple[str, list[Metric]]]:
@@ -154,18 +153,3 @@ def _examples(filtering: Debiased) -> Iterator[RemovedExample]:
         twin = "none" if not others else "kept" if arm.keep[others].any() else "removed"
         score = None if arm.scores is None or not np.isfinite(arm.scores[row]) else float(arm.scores[row])
         yield RemovedExample(problem, None if arm.phase is None else int(arm.phase[row]), score, twin)
-
-
-def _numbered(row: Metric) -> tuple[Metric, str, str, str]:
-    """A row with its value, interval and chance as they are said."""
-    interval = ""
-    if row.low is not None and row.high is not None:
-        low, high = (_say(row, end).removesuffix(PER_CENT) for end in (row.low, row.high))
-        interval = f"[{low}, {high}]"
-    return row, _say(row), interval, NOTHING if row.chance is None else _say(row, row.chance)
-
-
-def _say(row: Metric, value: float | None = None) -> str:
-    """A value of a row, its own or another of the same kind; divergences are no shares, though they have a chance."""
-    value = row.value if value is None else value
-    return nats(value) if row.metric.startswith("kl_") else SAY[kind_of(row)](value)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from winokit.drawing.charts import Chart, tenths_around
 from winokit.drawing.figures import COLOURS, GREY, Figure, draw_forest, forest_height, whole_ticks
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
-from winokit.drawing.wording import percent
+from winokit.drawing.wording import percent, say, say_chance
 from winokit.methods.aflite.divergence import Components
 from winokit.methods.aflite.inputs import Doubles, Ints
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasRows
@@ -161,16 +161,6 @@ def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     )
 
 
-def nats(value: float) -> str:
-    """A divergence to three places.
-
-    >>> nats(0.02481), nats(-0.0002)
-    ('0.025', '0.000')
-    """
-    said = f"{abs(value):.3f}"
-    return f"−{said}" if value < 0 and float(said) else said
-
-
 def figures_of(filtering: Debiased, probe: Forest, charts: Sequence[Chart]) -> dict[str, Figure]:
     """The figures to write, by name."""
     figures: dict[str, Figure] = {}
@@ -212,8 +202,7 @@ def draw_pictures(ax: Axes, filtering: Debiased) -> None:
         below.set_xlim(*pictures.first)
         divergence = filtering.find(picture.arm, "kl_histogram")
         if divergence is not None:
-            chance = "" if divergence.chance is None else f" (by chance {nats(divergence.chance)})"
-            below.set_title(f"KL {nats(divergence.value)}{chance}", fontsize=8)
+            below.set_title(f"KL {say(divergence)} (by chance {say_chance(divergence)})", fontsize=8)
         for half, label in ((above, up.replace(", ", "\n")), (below, "share of\nproblems")):
             half.set_yticks([])
             if column == 0:

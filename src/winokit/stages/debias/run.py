@@ -19,7 +19,7 @@ from winokit import __version__
 from winokit.data.loading import As, Data, Lenient, Limit, load_one
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
-from winokit.methods.aflite.divergence import principal_components
+from winokit.methods.aflite.divergence import bins_for, principal_components
 from winokit.methods.aflite.inputs import Ints
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasMethod, DebiasRows
 from winokit.methods.aflite.null import NullModel, null_runs
@@ -31,21 +31,7 @@ from winokit.problem import BLANK, Dataset
 from winokit.progress import Progress, begin, tell
 from winokit.results import Metric
 from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
-from winokit.stages.debias.assessment import (
-    ALL,
-    Assessment,
-    RowMaker,
-    bins_of,
-    check_assessment,
-    divergence_rows,
-    null_rows,
-    of_seed,
-    probe_row,
-    removal_rows,
-    rows_by,
-    seed_rows,
-    size_rows,
-)
+from winokit.stages.debias.assessment import ALL, Assessment, DebiasMeasures, of_seed
 from winokit.stages.debias.features import DebiasFeatures, embedded, read_features, without_held_out
 from winokit.stages.debias.plots import Pictures, pictures_of
 from winokit.stages.debias.table import check_folder, save
@@ -307,23 +293,23 @@ def _filtered(
     y = np.array([problem.answer for problem in dataset], np.int64)
     groups = [problem.group for problem in dataset]
     rows = DebiasRows(words_of(dataset), y, groups, features.rows if features else None)
+    model, scoring = (features.model, features.kind) if features else ("none", "words")
+    measures = DebiasMeasures(rows, dataset.card.name, model, scoring)
     if how is not None:
-        check_assessment(rows, how)
+        measures.check(how)
     work = _Work(rows, progress)
     chosen, seeds, null = _repeated(work.arm(method), method, work)
     arms = _arms(chosen, method, compare, work)
     others = tuple(arm for arm in seeds if arm is not chosen)
-    model, scoring = (features.model, features.kind) if features else ("none", "words")
-    row = rows_by(dataset.card.name, model, scoring)
-    metrics = [each for arm in (*arms, *others) for each in size_rows(arm, rows, row)]
+    metrics = [row for arm in (*arms, *others) for row in measures.sizes(arm)]
     if len(seeds) > 1:
-        metrics += seed_rows(chosen, seeds, row)
+        metrics += measures.overlaps(chosen, seeds)
     if null is not None:
-        metrics += null_rows(chosen, seeds, null, row)
+        metrics += measures.by_chance(chosen, seeds, null)
     pictures = None
     if how is not None:
-        how = replace(how, bins=bins_of(arms, how))
-        assessed, pictures = _assessed(arms, chosen, others, how, row, work)
+        how = replace(how, bins=how.bins or bins_for(min(int(arm.keep.sum()) for arm in arms)))
+        assessed, pictures = _assessed(arms, chosen, others, how, measures, work)
         metrics += assessed
     with work.timed("words"):
         overused = Overused()
@@ -413,28 +399,28 @@ def _everything(rows: DebiasRows, name: str = ALL) -> DebiasArm:
 
 
 def _assessed(
-    arms: tuple[DebiasArm, ...],
+    arms: Sequence[DebiasArm],
     chosen: DebiasArm,
-    others: tuple[DebiasArm, ...],
+    others: Sequence[DebiasArm],
     how: Assessment,
-    row: RowMaker,
+    measures: DebiasMeasures,
     work: _Work,
 ) -> tuple[list[Metric], Pictures]:
     """The rows of every arm in features, and the picture; of other seeds the probes alone, in folds of their own."""
     rows = work.rows
     assert rows.x is not None
-    probes: dict[str, Metric] = {}
+    assert how.bins is not None
     seeds = [(arm, replace(how, seed=arm.settings["seed"])) for arm in others]
+    before = [(_everything(rows, of_seed(ALL, its.seed)), its) for _, its in seeds]
     with work.timed("probe"):
-        before = [(_everything(rows, of_seed(ALL, its.seed)), its) for _, its in seeds]
-        for arm, its in (*((arm, how) for arm in arms), *before, *seeds):
-            probes[arm.name] = probe_row(arm, rows, its, row)
+        probed = (*((arm, how) for arm in arms), *before, *seeds)
+        probes = {arm.name: measures.probe(arm, its) for arm, its in probed}
     metrics = list(probes.values())
     with work.timed("removals"):
         for arm, its in ((chosen, how), *seeds):
-            metrics += removal_rows(arm, probes[arm.name], rows, its, row)
+            metrics += measures.removals(arm, probes[arm.name], its)
     with work.timed("divergence"):
         components = principal_components(rows.x)
         for arm in arms:
-            metrics += divergence_rows(arm, rows, how, components, row)
-    return metrics, pictures_of(arms, rows, components, bins_of(arms, how))
+            metrics += measures.divergences(arm, how, components)
+    return metrics, pictures_of(arms, rows, components, how.bins)

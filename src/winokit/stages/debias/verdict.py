@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictCase, VerdictPoint
-from winokit.drawing.wording import join, percent, plural, probability, say_interval
+from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
 from winokit.methods.aflite.methods import DebiasArm
 from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN, SequentialRank
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 from winokit.stages.debias.assessment import ALL, of_seed
-from winokit.stages.debias.plots import nats, title_of
+from winokit.stages.debias.plots import title_of
 
 if TYPE_CHECKING:
     from winokit.stages.debias.run import Debiased
@@ -71,9 +71,10 @@ def verdict_of(filtering: Debiased) -> Verdict:
     state = state_of(filtering)
     case = TABLE.decide(state)
     kept = f"{int(filtering.chosen.keep.sum()):,} of {plural(len(filtering.dataset), 'problem')}"
-    said = _by_seed(filtering) if state["seeds"] == DIFFER else _probes(filtering)
-    headline = f"{_keeper(filtering)} keeps {kept}. {said}".strip()
-    return Verdict(case.word, case.tone, headline, tuple(_points(filtering, state)))
+    majority = f"The majority of {len(filtering.seeds)} seeds of AFLite"
+    keeper = majority if filtering.settings["majority"] else title_of(filtering.method)
+    rest = _by_seed(filtering) if state["seeds"] == DIFFER else _probes(filtering)
+    return Verdict(case.word, case.tone, f"{keeper} keeps {kept}. {rest}".strip(), tuple(_points(filtering, state)))
 
 
 def state_of(filtering: Debiased) -> State:
@@ -109,11 +110,6 @@ def _outcome(row: Metric | None) -> str:
     return SequentialRank(row.value, row.n).outcome if row else NOT_RUN
 
 
-def _keeper(filtering: Debiased) -> str:
-    many = len(filtering.seeds)
-    return f"The majority of {many} seeds of AFLite" if filtering.settings["majority"] else title_of(filtering.method)
-
-
 def _probes(filtering: Debiased) -> str:
     """What the probe gets of what is kept, beside as many at random; or of all problems, where none is gone."""
     after, drawn = (filtering.find(filtering.method, name) for name in ("probe_accuracy", "random_probe_accuracy"))
@@ -130,8 +126,8 @@ def _by_seed(filtering: Debiased) -> str:
     words: dict[str, list[str]] = {}
     for arm in filtering.seeds:
         words.setdefault(word_of(filtering, arm), []).append(str(arm.settings.get("seed")))
-    said = "; ".join(f"with seed {join(seeds)}, “{word}”" for word, seeds in words.items())
-    return f"{said[0].upper()}{said[1:]}."
+    verdicts = "; ".join(f"with seed {join(seeds)}, “{word}”" for word, seeds in words.items())
+    return f"{verdicts[0].upper()}{verdicts[1:]}."
 
 
 def _points(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
@@ -143,10 +139,8 @@ def _points(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     if split.value:
         yield VerdictPoint(f"{plural(int(split.value), 'group')} of {split.n:,} lost some members and kept others.")
     if (state["after"], state["removed"]) == (BELOW, SOME):
-        text = (
-            "What is kept is harder than chance for a linear classifier: problems went because chance got them right."
-        )
-        yield VerdictPoint(text, BAD, {"after": BELOW, "removed": SOME})
+        text = "harder than chance for a linear classifier: problems went because chance got them right."
+        yield VerdictPoint(f"What is kept is {text}", BAD, {"after": BELOW, "removed": SOME})
     yield from _words(filtering)
 
 
@@ -219,26 +213,24 @@ def _seeds(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
 
 def _divergence(filtering: Debiased) -> Iterator[VerdictPoint]:
     """Along the first component, every arm; and whether any of it is more than the estimator's own."""
-    found = [(arm.name, filtering.find(arm.name, "kl_histogram")) for arm in filtering.arms]
-    known = [(name, row) for name, row in found if row is not None]
-    if not known:
-        return
-    said = join([f"{nats(row.value)} ({title_of(name, within=True)})" for name, row in known])
-    flat = all(stands(row) in (AT, BELOW) for _, row in known)
-    rest = " None of it is more than the estimator finds where there is no difference." if flat else ""
-    yield VerdictPoint(f"KL divergence of the two answers along the first component: {said}.{rest}")
+    rows = [row for arm in filtering.arms if (row := filtering.find(arm.name, "kl_histogram"))]
+    if rows:
+        values = join([f"{say(row)} ({title_of(row.subset, within=True)})" for row in rows])
+        flat = all(stands(row) in (AT, BELOW) for row in rows)
+        rest = " None of it is more than the estimator finds where there is no difference." if flat else ""
+        yield VerdictPoint(f"KL divergence of the two answers along the first component: {values}.{rest}")
 
 
 def _words(filtering: Debiased) -> Iterator[VerdictPoint]:
-    words = [one for one in filtering.overused.words if one.q <= SMALL and one.log_odds > 0]
+    words = [word for word in filtering.overused.words if word.q <= SMALL and word.log_odds > 0]
     if words:
-        first = join([f"“{one.trait}”" for one in words[:5]])
+        first = join([f"“{word.trait}”" for word in words[:5]])
         many = f"{plural(len(words), 'word')} {'is' if len(words) == 1 else 'are'} over-used"
         yield VerdictPoint(f"{many} by the removed problems: {first}{' and others' if len(words) > 5 else ''}.")
-    for one in filtering.overused.polarity:
-        if one.q <= SMALL:
-            more = "more" if one.log_odds > 0 else "less"
-            times = float(np.exp(abs(one.log_odds)))
+    for negation in filtering.overused.polarity:
+        if negation.q <= SMALL:
+            more = "more" if negation.log_odds > 0 else "less"
+            times = float(np.exp(abs(negation.log_odds)))
             yield VerdictPoint(f"A negation is {more} likely among the removed (odds {times:.2f} times).")
 
 
