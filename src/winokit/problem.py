@@ -228,19 +228,17 @@ class Dataset(Sequence[Problem]):
         one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name) are
         one cluster, and so is whatever they link.
         """
-        owner: dict[Hashable, int] = {}
-        root = list(range(len(self.problems)))
-        for place, problem in enumerate(self.problems):
-            template = problem.labels.get("template")
-            for link in (
-                ("group", problem.group),
-                ("text", problem.text),
-                ("sentence", problem.sentence),
-                ("template", template),
-            ):
-                if link[1] is not None:
-                    _unite(root, place, owner.setdefault(link, place))
-        return tuple(_root(root, place) for place in range(len(root)))
+        return tuple(
+            joined(
+                [
+                    ("group", problem.group),
+                    ("text", problem.text),
+                    ("sentence", problem.sentence),
+                    ("template", problem.labels.get("template")),
+                ]
+                for problem in self.problems
+            )
+        )
 
     def with_problems(self, problems: Iterable[Problem], notes: Iterable[str] = ()) -> Dataset:
         """Return a dataset with the same card and other problems."""
@@ -251,16 +249,27 @@ class Dataset(Sequence[Problem]):
         return self.with_problems(problem for problem in self.problems if keep(problem))
 
 
-def _root(root: list[int], place: int) -> int:
-    while root[place] != place:
-        root[place] = root[root[place]]
-        place = root[place]
-    return place
+def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
+    """For each row the first row that it hangs together with, directly or not, by the named links they share.
 
+    >>> joined([[("group", "a")], [("group", None)], [("group", "b"), ("text", 1)], [("group", "a"), ("text", 1)]])
+    [0, 1, 0, 0]
+    """
+    owner: dict[Hashable, int] = {}
+    parents: list[int] = []
 
-def _unite(root: list[int], one: int, other: int) -> None:
-    one, other = _root(root, one), _root(root, other)
-    root[max(one, other)] = min(one, other)
+    def root(row: int) -> int:
+        while parents[row] != row:
+            parents[row] = row = parents[parents[row]]
+        return row
+
+    for row, own in enumerate(links):
+        parents.append(row)
+        for link in own:
+            if link[1] is not None:
+                one, other = sorted((root(row), root(owner.setdefault(link, row))))
+                parents[other] = one
+    return [root(row) for row in range(len(parents))]
 
 
 def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:

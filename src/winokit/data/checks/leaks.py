@@ -18,7 +18,8 @@ from itertools import pairwise
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
-from winokit.problem import Dataset, Problem
+from winokit.methods.metrics.compare import holm
+from winokit.problem import Dataset, Problem, joined
 from winokit.text.words import bare, mention_places
 
 if TYPE_CHECKING:
@@ -70,25 +71,16 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
     ]
     if not cases:
         return []
-    return _holm([*_id_leaks(cases), *_order_leaks(cases), *_position_leaks(cases), *_candidate_leaks(cases)])
+    tests = [*_id_leaks(cases), *_order_leaks(cases), *_position_leaks(cases), *_candidate_leaks(cases)]
+    corrected = [replace(leak, p_corrected=p) for leak, p in zip(tests, holm([leak.p for leak in tests]), strict=True)]
+    return sorted(corrected, key=lambda leak: leak.p)
 
 
 def _units(problems: Sequence[Problem]) -> list[int]:
     """The unit of each problem: the first row that it is joined to by a group or by its text, directly or not."""
-    units = list(range(len(problems)))
-
-    def root(row: int) -> int:
-        while units[row] != row:
-            units[row] = row = units[units[row]]
-        return row
-
-    first: dict[object, int] = {}
-    for row, problem in enumerate(problems):
-        text = (problem.before, problem.after, problem.query, tuple(sorted(problem.candidates)))
-        for name in (text,) if problem.group is None else (text, problem.group):
-            one, other = sorted((root(row), root(first.setdefault(name, row))))
-            units[other] = one
-    return [root(row) for row in range(len(problems))]
+    return joined(
+        [("text", (p.before, p.after, p.query, tuple(sorted(p.candidates)))), ("group", p.group)] for p in problems
+    )
 
 
 def _id_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
@@ -236,12 +228,3 @@ def _centred(values: NDArray[Any]) -> NDArray[np.float64]:
 
     known, which = np.unique(values, return_inverse=True)
     return np.eye(len(known))[which] - np.bincount(which) / len(which)
-
-
-def _holm(tests: Sequence[Leak]) -> list[Leak]:
-    """The same tests with p-values corrected by Holm's step-down method, most surprising first."""
-    worst, corrected = 0.0, []
-    for rank, leak in enumerate(sorted(tests, key=lambda leak: leak.p)):
-        worst = max(worst, min(1.0, leak.p * (len(tests) - rank)))
-        corrected.append(replace(leak, p_corrected=worst))
-    return corrected

@@ -9,15 +9,13 @@ training set, since it chooses the weights.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.overlap import find_matches, overlap, said
@@ -26,7 +24,7 @@ from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.special_word import special_word_pairs
 from winokit.methods.transforms.variants import ORIGINAL, one_by_one
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, joined
 from winokit.text.words import letters
 
 ARMS = ("original->variant", "variant->variant")
@@ -189,15 +187,13 @@ def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Data
 
 def _units(dataset: Dataset) -> list[int]:
     """Of each problem what it must not be torn from, as a number: its group, its sentence, and whatever overlaps it."""
-    first: dict[object, int] = {}
-    links = [(match.first[1], match.second[1]) for match in find_matches([dataset], within=True)]
-    for index, problem in enumerate(dataset):
-        links.append((index, first.setdefault(("text", letters(problem.sentence)), index)))
-        if problem.group is not None:
-            links.append((index, first.setdefault(("group", problem.group), index)))
-    graph = coo_array((np.ones(len(links)), np.transpose(links)), (len(dataset), len(dataset)))
-    units: list[int] = connected_components(graph, directed=False)[1].tolist()
-    return units
+    links: list[list[tuple[str, Hashable]]] = [
+        [("text", letters(problem.sentence)), ("group", problem.group)] for problem in dataset
+    ]
+    for number, match in enumerate(find_matches([dataset], within=True)):
+        for _, row in (match.first, match.second):
+            links[row].append(("match", number))
+    return joined(links)
 
 
 def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[Dataset, Mapping[str, int]]:

@@ -25,7 +25,7 @@ from winokit.data.checks.groups import possible_twins
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.errors import BadInput
 from winokit.methods.overlap import find_matches
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, joined
 from winokit.stages.release.draws import Draws
 from winokit.stages.release.manifest import DEV, TEST, TRAIN
 from winokit.stages.release.settings import ReleaseSettings
@@ -106,22 +106,9 @@ def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Ke
 
 def blocks_of(keys: Sequence[Collection[Key]]) -> list[list[int]]:
     """The places of units that hang together, in order of their first."""
-    first_with: dict[Key, int] = {}
-    parent = list(range(len(keys)))
-
-    def root(place: int) -> int:
-        while parent[place] != place:
-            parent[place] = parent[parent[place]]
-            place = parent[place]
-        return place
-
-    for place, own in enumerate(keys):
-        for key in own:
-            one, other = root(first_with.setdefault(key, place)), root(place)
-            parent[max(one, other)] = min(one, other)
     blocks: dict[int, list[int]] = defaultdict(list)
-    for place in range(len(keys)):
-        blocks[root(place)].append(place)
+    for place, first in enumerate(joined([("key", key) for key in own] for own in keys)):
+        blocks[first].append(place)
     return list(blocks.values())
 
 
