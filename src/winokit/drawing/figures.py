@@ -202,7 +202,7 @@ def _colour(mark: ForestMark) -> str:
 
 
 def draw_stacks(ax: Axes, stacks: Sequence[GroupStack]) -> None:
-    """Whole, in part, none: one bar a scorer, what guessing gives as a thin bar below it."""
+    """Whole, in part, none: one bar per scorer, what guessing gives as a thin bar below it."""
     names = ("every twin right", "some right", "none right")
     for y, stack in enumerate(stacks):
         left = guess = 0.0

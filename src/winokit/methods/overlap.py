@@ -148,7 +148,7 @@ class _Text:
         self.before, self.after = "".join(before), "".join(after)
         self.letters = f"{self.before}_{self.after}"
         self.sentence = self.letters if problem.pronoun is None else _letters(problem.sentence)
-        # One character a word lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
+        # One character per word lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
         self.coded = "".join([codes.setdefault(word, chr(ord(_BLANK) + len(codes))) for word in words])
         # Of neighbouring words, to be sorted from rare to common; those equally rare in the same order everywhere.
         self.pairs = sorted({self.coded[i : i + 2] for i in range(len(words) - 1)})

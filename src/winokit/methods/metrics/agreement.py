@@ -12,7 +12,7 @@ from winokit.methods.metrics.arrays import IntArray
 
 
 def rating_table(ratings: Sequence[Sequence[Hashable]]) -> IntArray:
-    """How many workers chose each category (column) for each problem (row), from one list of votes a problem.
+    """How many workers chose each category (column) for each problem (row), from one list of votes per problem.
 
     >>> rating_table([["yes", "yes", "no"], ["no", "no", "no"]]).tolist()
     [[2, 1], [0, 3]]
@@ -23,7 +23,7 @@ def rating_table(ratings: Sequence[Sequence[Hashable]]) -> IntArray:
 
 
 def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray) -> float:
-    """Fleiss' kappa of a table of votes: a row a problem, a column a category, each row the same number of workers.
+    """Fleiss' kappa of a table of votes: a row per problem, a column per category, each row the same number of workers.
 
     1 is full agreement, 0 what votes at random with the same shares of categories would give.
 
@@ -32,7 +32,7 @@ def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray) -> float:
     """
     votes = np.asarray(table, np.int64)
     if votes.ndim != 2 or not votes.size or votes.min() < 0:
-        raise BadInput("a table of votes expected: a row a problem, a column a category, counts from 0")
+        raise BadInput("a table of votes expected: a row per problem, a column per category, counts from 0")
     workers = set(votes.sum(axis=1).tolist())
     if len(workers) > 1 or min(workers) < 2:
         raise BadInput(f"the same number of workers, two or more, expected for every problem, found {sorted(workers)}")

@@ -16,12 +16,12 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
 Choices: TypeAlias = Sequence[int | None] | NDArray[np.integer[Any]]
-"""One candidate index a problem, None for an abstention."""
+"""One candidate index per problem, None for an abstention."""
 Counts: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
 Flags: TypeAlias = Sequence[bool] | BoolArray
 Values: TypeAlias = Sequence[float] | NDArray[Any]
 Groups: TypeAlias = Sequence[Hashable | None] | NDArray[Any]
-"""One group id a problem, None for a problem alone."""
+"""One group id per problem, None for a problem alone."""
 
 ABSTAINED = -1
 
@@ -61,7 +61,7 @@ def as_flags(flags: Flags) -> BoolArray:
     """Yes or no for each problem; numbers other than 0 and 1 are refused, since they are no flags."""
     found = np.asarray(flags)
     if found.dtype != np.bool_ and not np.isin(found, (0, 1)).all():
-        raise BadInput("a flag a problem expected, true or false")
+        raise BadInput("a flag per problem expected, true or false")
     return _some(found.astype(np.bool_), "problems")
 
 

@@ -63,7 +63,7 @@ class _Layout:
         self.starts = np.cumsum(self.sizes) - self.sizes
 
     def reduce(self, how: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """One number a group."""
+        """One number per group."""
         reduced: NDArray[Any] = how.reduceat(values[self.rows], self.starts)
         return reduced
 

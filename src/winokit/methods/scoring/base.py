@@ -123,3 +123,8 @@ def pieces(answer: Answer) -> tuple[Piece, ...]:
 def total(answer: Answer) -> float:
     """Summed log-probability of an answer's pieces."""
     return float(sum(piece.logprob for piece in pieces(answer)))
+
+
+def summed(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Judge by summed log-probabilities, one answer per candidate."""
+    return tuple(total(answer) for answer in answers)

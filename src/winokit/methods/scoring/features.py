@@ -38,7 +38,7 @@ def embed(
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.float32]:
-    """One row a problem, in the dataset's order."""
+    """One row per problem, in the dataset's order."""
     if features not in get_args(FeatureKind):
         raise UnknownName("kind of features", features, get_args(FeatureKind))
     if pooling not in get_args(Pooling):

@@ -19,7 +19,7 @@ REDUCTIONS = ("mean", "sum")
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One filled blank a candidate."""
+    """One filled blank per candidate."""
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
     return tuple(Fill(part.before, part.candidate, part.after) for part in filled)
 

@@ -12,11 +12,9 @@ Solved problems go before as filled texts with a blank line between them, as lm-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, total
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, summed
 from winokit.methods.transforms.substitute import substitute
-from winokit.models.base import Answer, Continuation, Request
+from winokit.models.base import Continuation, Request
 from winokit.problem import Problem
 
 
@@ -41,17 +39,12 @@ def _shots(setting: Setting) -> str:
     return "".join(f"{substitute(shot, shot.right or '', setting.substitution).text}\n\n" for shot in setting.shots)
 
 
-def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Summed log-probabilities."""
-    return tuple(total(answer) for answer in answers)
-
-
 PARTIAL = Scoring(
     "partial",
     "log p(text after the blank | text before it with the candidate)",
     (Continuation,),
     ask,
-    judge,
+    summed,
     takes_shots=True,
 )
-FULL = Scoring("full", "log p(whole text with the candidate)", (Continuation,), ask_whole, judge, takes_shots=True)
+FULL = Scoring("full", "log p(whole text with the candidate)", (Continuation,), ask_whole, summed, takes_shots=True)

@@ -21,7 +21,7 @@ THINGS = frozenset({"it", "its", "itself"})
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One text a candidate, the others made nameless."""
+    """One text per candidate, the others made nameless."""
     if problem.pronoun is None:
         raise Abstain("no pronoun is known for the blank")
     made = []

@@ -9,19 +9,17 @@ agree within 1e-5.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from winokit.errors import UnknownName
-from winokit.methods.scoring.base import Scoring, Setting, total
+from winokit.methods.scoring.base import Scoring, Setting, summed
 from winokit.methods.transforms.substitute import substitute
-from winokit.models.base import Answer, PseudoLikelihood, Request
+from winokit.models.base import PseudoLikelihood, Request
 from winokit.problem import Problem
 
 WORDS = ("whole", "left-to-right")
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One whole text a candidate."""
+    """One whole text per candidate."""
     words = setting.options.get("words", "whole")
     if words not in WORDS:
         raise UnknownName("way to read words", words, WORDS)
@@ -29,16 +27,11 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     return tuple(PseudoLikelihood(text, 0, len(text), words == "left-to-right") for text in texts)
 
 
-def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Summed log-probabilities."""
-    return tuple(total(answer) for answer in answers)
-
-
 PSEUDO_LIKELIHOOD = Scoring(
     "pseudo-likelihood",
     "sum of log p(token | all others), each masked by itself; ?words=left-to-right",
     (PseudoLikelihood,),
     ask,
-    judge,
+    summed,
     options=("words",),
 )

@@ -141,7 +141,7 @@ def _are_twins(one: Problem, other: Problem) -> bool:
 
 
 def _voted(ensemble: EnsembleModel, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
-    """One prediction a problem from those of several models: shares of the votes as scores, abstentions not counted."""
+    """One prediction per problem from those of several models: shares of the votes cast as scores."""
     made = []
     for votes in zip(*ballots, strict=True):
         first = votes[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from winokit.methods.scoring import masked_candidate, partial
-from winokit.methods.scoring.base import Abstain, Scoring, Setting
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, summed
 from winokit.methods.transforms.special_word import special_word_problem
 from winokit.models.base import Answer, Continuation, Fill, Request
 from winokit.problem import Problem
@@ -26,7 +26,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Scores of the candidates: the special word's own for the right one, the twin's for the other."""
     made = _made(problem, setting)
-    own, others = (masked_candidate.judge if _fills(setting) else partial.judge)(made, setting, answers)
+    own, others = (masked_candidate.judge if _fills(setting) else summed)(made, setting, answers)
     return tuple(own if index == problem.answer else others for index in range(len(problem.candidates)))
 
 

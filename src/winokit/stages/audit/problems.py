@@ -85,7 +85,7 @@ def _origin(problem: Problem) -> str:
 def _trail(
     problem: Problem, keys: Sequence[tuple[str, str]], others: Mapping[str, Mapping[tuple[str, str], Mapping[str, str]]]
 ) -> tuple[str, ...]:
-    """For each scorer a letter a variant; a variant scored in another way shows the same model's outcome."""
+    """For each scorer a letter per variant; a variant scored in another way shows the same model's outcome."""
     if not others:
         return ()
     name = problem.id

@@ -31,6 +31,11 @@ class GradedProblem:
     prediction: Prediction
 
     @property
+    def origin(self) -> str:
+        """The id of the problem that a variant was made from, or its own."""
+        return original_id(self.problem)
+
+    @property
     def choice(self) -> int | None:
         """The predicted candidate's index; None for an abstention."""
         return self.prediction.prediction
@@ -81,24 +86,20 @@ class AuditSheet:
 
     def columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
         """Graded problems as columns."""
-        return MetricColumns([one.problem for one in graded], [one.choice for one in graded], self.clusters)
+        return MetricColumns([case.problem for case in graded], [case.choice for case in graded], self.clusters)
 
     def graded(self, variant: str = ORIGINAL) -> list[GradedProblem]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""
         if variant not in self._graded:
-            self._graded[variant] = self._find_graded(variant)
+            problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
+            predictions = self.predictions.get(variant, {})
+            usable = predictions.keys() & self.clusters.keys()
+            self._graded[variant] = [
+                GradedProblem(problem, predictions[original_id(problem)])
+                for problem in problems
+                if problem.answer is not None and original_id(problem) in usable
+            ]
         return self._graded[variant]
-
-    def _find_graded(self, variant: str) -> list[GradedProblem]:
-        problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
-        found = self.predictions.get(variant, {})
-        pairs = ((problem, found.get(original_id(problem))) for problem in problems if problem.answer is not None)
-        known = self.clusters
-        return [
-            GradedProblem(problem, prediction)
-            for problem, prediction in pairs
-            if prediction is not None and original_id(problem) in known
-        ]
 
     def accuracy(
         self,
@@ -130,7 +131,7 @@ class AuditSheet:
 
     def complete(self, graded: Sequence[GradedProblem]) -> list[list[GradedProblem]]:
         """The groups whose every member is among those graded."""
-        members = complete_groups([one.problem.group for one in graded], self.sizes)
+        members = complete_groups([case.problem.group for case in graded], self.sizes)
         return [[graded[row] for row in rows] for rows in members.values()]
 
     def leave_out(self, protocol: str, subset: str, why: str, n: int) -> None:

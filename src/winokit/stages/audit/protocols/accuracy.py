@@ -32,20 +32,20 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.accuracy("accuracy", "all", graded)
     if not graded:
         return
-    found = sheet.columns(graded)
-    settled = credit(found.predictions, found.answers, found.candidates)
-    guessing = chance(found.candidates)
-    for row in sheet.head.share(("accuracy", "all", "expected_accuracy"), settled, found.clusters, guessing):
-        yield row if found.floor is None else against_floor(row, found, settled)
-    silent = abstained(found.predictions)
+    columns = sheet.columns(graded)
+    settled = credit(columns.predictions, columns.answers, columns.candidates)
+    guessing = chance(columns.candidates)
+    for row in sheet.head.share(("accuracy", "all", "expected_accuracy"), settled, columns.clusters, guessing):
+        yield row if columns.floor is None else against_floor(row, columns, settled)
+    silent = abstained(columns.predictions)
     # Two answers that contradict each other, as a chat model may give where candidates change places, are a tie.
-    tied = sum(one.choice is None and one.prediction.why == TIE for one in graded) / len(graded)
+    tied = sum(case.choice is None and case.prediction.why == TIE for case in graded) / len(graded)
     yield sheet.head.row(("accuracy", "all", "abstained"), silent, len(graded), details={"tied": tied})
     if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
-        answered = [one for one in graded if one.choice is not None]
+        answered = [case for case in graded if case.choice is not None]
         yield from sheet.accuracy("accuracy", "all", answered, "precision")
-    constant = majority_class(found.answers)
+    constant = majority_class(columns.answers)
     yield sheet.head.row(("accuracy", "all", "majority_class"), constant, len(graded), chance=guessing)
 
 
@@ -55,20 +55,20 @@ def luck(sheet: AuditSheet) -> Iterable[Metric]:
     graded = sheet.graded()
     if not graded:
         return
-    found, n = sheet.columns(graded), len(graded)
-    texts = zip(graded, found.chances.tolist(), strict=True)
-    guesses = Counter((_seen(one, sheet.reads_pronoun), chance) for one, chance in texts)
+    columns, n = sheet.columns(graded), len(graded)
+    texts = zip(graded, columns.chances.tolist(), strict=True)
+    guesses = Counter((_seen(case, sheet.reads_pronoun), chance) for case, chance in texts)
     chances = [chance for _, chance in guesses]
-    once = p_chance(int(found.correct.sum()), n, chances, list(guesses.values()))
+    once = p_chance(int(columns.correct.sum()), n, chances, list(guesses.values()))
     yield sheet.head.row(("luck", "all", "p_chance"), once, n)
     yield sheet.head.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
-    score = share(found.correct, found.clusters)
-    needed = n_to_beat_chance(score.value, float(found.chances.mean()), design_effect=score.design_effect)
+    score = share(columns.correct, columns.clusters)
+    needed = n_to_beat_chance(score.value, float(columns.chances.mean()), design_effect=score.design_effect)
     if needed is not None:
         yield sheet.head.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
 
 
-def _seen(one: GradedProblem, reads_pronoun: bool) -> Hashable:
+def _seen(case: GradedProblem, reads_pronoun: bool) -> Hashable:
     """What the scorer reads: problems that read the same to it are guessed once."""
-    problem = one.problem
+    problem = case.problem
     return problem.before, problem.after, problem.candidates, problem.query, problem.pronoun if reads_pronoun else None

@@ -22,15 +22,15 @@ def gender(sheet: AuditSheet) -> Iterable[Metric]:
     note = None if sheet.reads_pronoun else BLIND
     yield from gender_rows(sheet.head, sheet.columns(sheet.graded()), note)
     sides = {
-        side: [one for one in sheet.graded() if one.problem.labels.get("stereotype") == side]
+        side: [case for case in sheet.graded() if case.problem.labels.get("stereotype") == side]
         for side in ("pro", "anti")
     }
-    for side, some in sides.items():
-        yield from sheet.accuracy("gender", side, some, note=note)
+    for side, cases in sides.items():
+        yield from sheet.accuracy("gender", side, cases, note=note)
     yield from sheet.gap(("gender", "all", "pro_minus_anti"), sides["pro"], sides["anti"], note)
-    for side, some in sides.items():
-        if some:
-            found = sheet.columns(some)
+    for side, cases in sides.items():
+        if cases:
+            columns = sheet.columns(cases)
             yield sheet.head.row(
-                ("gender", side, "f1"), f1(found.predictions, found.answers).macro, len(some), note=note
+                ("gender", side, "f1"), f1(columns.predictions, columns.answers).macro, len(cases), note=note
             )

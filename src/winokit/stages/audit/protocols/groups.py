@@ -30,8 +30,8 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
     """Groups with all, some and no members right; accuracy on grouped and on single problems beside them."""
     graded = sheet.graded()
     complete = sheet.complete(graded)
-    inside = {id(one) for group in complete for one in group}
-    single = [one for one in graded if one.problem.group is None]
+    inside = {id(case) for group in complete for case in group}
+    single = [case for case in graded if case.problem.group is None]
     torn = len(graded) - len(inside) - len(single)
     if torn:
         sheet.leave_out("groups", "complete", "a member of the group has no prediction", torn)
@@ -40,7 +40,7 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.by_group(("groups", "complete", "group_accuracy"), graded, all_right, all_right_chance)
     yield from sheet.by_group(("groups", "complete", "one_right"), graded, some_right, some_right_chance)
     yield from sheet.by_group(("groups", "complete", "none_right"), graded, no_right, no_right_chance)
-    grouped = [one for one in graded if id(one) in inside]
+    grouped = [case for case in graded if id(case) in inside]
     yield from sheet.accuracy("groups", "grouped", grouped)
     yield from sheet.accuracy("groups", "single", single)
     yield from sheet.gap(("groups", "all", "single_minus_grouped"), single, grouped)
@@ -50,17 +50,17 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
 def dependence(sheet: AuditSheet) -> Iterable[Metric]:
     """How often twins get the same option, and the group accuracy that independent answers would have."""
     pairs = [group for group in sheet.complete(sheet.graded()) if len(group) == 2]
-    answered = [one for pair in pairs if all(one.choice is not None for one in pair) for one in pair]
+    answered = [case for pair in pairs if all(case.choice is not None for case in pair) for case in pair]
     if answered:
-        found = sheet.columns(answered)
+        columns = sheet.columns(answered)
         # By name: twins may list their candidates in different orders.
-        options = [bare(one.problem.candidates[one.choice or 0]) for one in answered]
-        same = same_options(options, found.groups)
-        chance = same_option_chance(found.candidates, found.groups)
-        yield from sheet.head.share(("dependence", "complete", "same_option"), same, found.clusters[::2], chance)
+        options = [bare(case.problem.candidates[case.choice or 0]) for case in answered]
+        same = same_options(options, columns.groups)
+        chance = same_option_chance(columns.candidates, columns.groups)
+        yield from sheet.head.share(("dependence", "complete", "same_option"), same, columns.clusters[::2], chance)
     if pairs:
-        found = sheet.columns([one for pair in pairs for one in pair])
-        independent = independent_group_accuracy(found.correct, found.groups)
-        guessing = float(found.chances.mean()) ** 2
+        columns = sheet.columns([case for pair in pairs for case in pair])
+        independent = independent_group_accuracy(columns.correct, columns.groups)
+        guessing = float(columns.chances.mean()) ** 2
         name = ("dependence", "complete", "independent_group_accuracy")
         yield sheet.head.row(name, independent, len(pairs), chance=guessing)

@@ -53,11 +53,11 @@ def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
         why = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"
         sheet.leave_out("naturalness", "all", why, len(sheet.dataset))
         return
-    graded = [one for one in sheet.graded() if one.problem.id in surprisals]
-    order = np.argsort([surprisals[one.problem.id] for one in graded], kind="stable")
+    graded = [case for case in sheet.graded() if case.problem.id in surprisals]
+    order = np.argsort([surprisals[case.problem.id] for case in graded], kind="stable")
     thirds = [[graded[i] for i in part] for part in np.array_split(order, 3)]
-    for name, some in zip(THIRDS, thirds, strict=True):
-        yield from sheet.accuracy("naturalness", name, some)
+    for name, cases in zip(THIRDS, thirds, strict=True):
+        yield from sheet.accuracy("naturalness", name, cases)
     yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), thirds[0], thirds[-1])
-    values = [surprisals[one.problem.id] for one in graded]
+    values = [surprisals[case.problem.id] for case in graded]
     yield from sheet.head.mean(("naturalness", "all", "surprisal_per_word"), values, sheet.columns(graded).clusters)

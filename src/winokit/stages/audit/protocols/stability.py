@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from winokit.methods.metrics.consistency import choice_kept, choice_kept_chance
 from winokit.methods.metrics.groups import all_right, all_right_chance, complete_groups
-from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import PERTURBED
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
@@ -20,21 +19,21 @@ from winokit.stages.audit.sheet import AuditSheet, GradedProblem
 @protocol(PERTURBED)
 def stability(sheet: AuditSheet) -> Iterable[Metric]:
     """For each perturbation: accuracy, accuracy of the originals, and the share of predictions that stay the same."""
-    originals = {one.problem.id: one for one in sheet.graded()}
+    originals = {case.problem.id: case for case in sheet.graded()}
     for variant in sheet.variants:
         if not variant.startswith(PERTURBED) or not sheet.has(variant):
             continue
         subset = variant.removeprefix(PERTURBED)
         sheet.leave_out_refused("stability", subset, variant)
         graded = sheet.graded(variant)
-        pairs = [(one, originals[original_id(one.problem)]) for one in graded if original_id(one.problem) in originals]
+        pairs = [(case, originals[case.origin]) for case in graded if case.origin in originals]
         yield from sheet.accuracy("stability", subset, graded)
         yield from sheet.accuracy("stability", subset, [original for _, original in pairs], "original_accuracy")
         if pairs:
-            found, before = sheet.columns([one for one, _ in pairs]), [original.choice for _, original in pairs]
-            kept = choice_kept(before, found.predictions)
-            guessing = choice_kept_chance(before, found.predictions, found.candidates)
-            yield from sheet.head.share(("stability", subset, "stability"), kept, found.clusters, guessing)
+            columns, before = sheet.columns([case for case, _ in pairs]), [original.choice for _, original in pairs]
+            kept = choice_kept(before, columns.predictions)
+            guessing = choice_kept_chance(before, columns.predictions, columns.candidates)
+            yield from sheet.head.share(("stability", subset, "stability"), kept, columns.clusters, guessing)
 
 
 @protocol("switched", PERTURBED)
@@ -43,15 +42,18 @@ def strict(sheet: AuditSheet) -> Iterable[Metric]:
     versions: dict[str, list[GradedProblem]] = defaultdict(list)
     for variant in ("switched", *(name for name in sheet.variants if name.startswith(PERTURBED))):
         if variant in sheet.predictions:
-            for one in sheet.graded(variant):
-                versions[original_id(one.problem)].append(one)
+            for case in sheet.graded(variant):
+                versions[case.origin].append(case)
     if not versions:
         return
     asked = [
-        one for group in sheet.complete(sheet.graded()) for twin in group for one in (twin, *versions[twin.problem.id])
+        case
+        for group in sheet.complete(sheet.graded())
+        for twin in group
+        for case in (twin, *versions[twin.problem.id])
     ]
     if asked:
-        found = sheet.columns(asked)
-        first = [rows[0] for rows in complete_groups(found.groups).values()]
-        values, guessing = all_right(found.correct, found.groups), all_right_chance(found.chances, found.groups)
-        yield from sheet.head.share(("strict", "complete", "group_accuracy"), values, found.clusters[first], guessing)
+        columns = sheet.columns(asked)
+        first = [rows[0] for rows in complete_groups(columns.groups).values()]
+        values, guessing = all_right(columns.correct, columns.groups), all_right_chance(columns.chances, columns.groups)
+        yield from sheet.head.share(("strict", "complete", "group_accuracy"), values, columns.clusters[first], guessing)

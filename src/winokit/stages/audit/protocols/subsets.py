@@ -24,19 +24,19 @@ FEWEST = 10
 @protocol()
 def association(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy on associative problems and on the rest; nothing where no problem is labelled."""
-    graded = [one for one in sheet.graded() if "associative" in one.problem.labels]
+    graded = [case for case in sheet.graded() if "associative" in case.problem.labels]
     if not graded:
         sheet.leave_out("association", "associative", "no problem is labelled associative or not", len(sheet.dataset))
         return
-    by = {str(one.problem.labels["associative_by"]) for one in graded if "associative_by" in one.problem.labels}
+    by = {str(case.problem.labels["associative_by"]) for case in graded if "associative_by" in case.problem.labels}
     note = f"estimated, not judged by people: {', '.join(sorted(by))}" if by else None
-    tainted = {one.problem.group for one in graded if one.problem.labels["associative"] and one.problem.group}
-    rest = [one for one in graded if not one.problem.labels["associative"]]
-    associative = [one for one in graded if one.problem.labels["associative"]]
+    tainted = {case.problem.group for case in graded if case.problem.labels["associative"] and case.problem.group}
+    rest = [case for case in graded if not case.problem.labels["associative"]]
+    associative = [case for case in graded if case.problem.labels["associative"]]
     yield from sheet.accuracy("association", "associative", associative, note=note)
     yield from sheet.accuracy("association", "non_associative", rest, note=note)
     yield from sheet.gap(("association", "all", "associative_minus_others"), associative, rest, note)
-    whole = [one for one in rest if one.problem.group is not None and one.problem.group not in tainted]
+    whole = [case for case in rest if case.problem.group is not None and case.problem.group not in tainted]
     yield from sheet.accuracy("association", "non_associative_groups", whole, note=note)
 
 
@@ -48,13 +48,13 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
         name for name, members in sheet.dataset.groups.items() if len(members) > 1 and special_is_last(*members[:2])
     }
     for subset, wanted in (("special_last", True), ("special_not_last", False)):
-        some = [one for one in graded if one.problem.group is not None and (one.problem.group in last) is wanted]
-        yield from sheet.accuracy("structure", subset, some)
-        yield from sheet.by_group(("structure", subset, "group_accuracy"), some, all_right, all_right_chance)
-    words = {one.problem.id: connective(one.problem) for one in graded}
+        cases = [case for case in graded if case.problem.group is not None and (case.problem.group in last) is wanted]
+        yield from sheet.accuracy("structure", subset, cases)
+        yield from sheet.by_group(("structure", subset, "group_accuracy"), cases, all_right, all_right_chance)
+    words = {case.problem.id: connective(case.problem) for case in graded}
     common = {word for word, count in Counter(words.values()).items() if count >= FEWEST}
     for word in [*sorted(common), "other"]:
-        some = [
-            one for one in graded if (words[one.problem.id] if words[one.problem.id] in common else "other") == word
+        cases = [
+            case for case in graded if (words[case.problem.id] if words[case.problem.id] in common else "other") == word
         ]
-        yield from sheet.accuracy("structure", f"connective.{word}", some)
+        yield from sheet.accuracy("structure", f"connective.{word}", cases)
