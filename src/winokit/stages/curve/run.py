@@ -177,11 +177,11 @@ def curve(
     notes = list(dict.fromkeys(note for one in sets for note in one.notes))
     tell(notes)
     folder = Path("runs", f"{growth.source.card.file_name}-curve") if out is None else Path(out)
-    found = learning_curve(
+    result = learning_curve(
         growth, sets[-1], folder, model, settings, design, goal, device=device, save=save, progress=progress
     )
-    tell(found.notes)
-    return replace(found.save(folder), notes=(*notes, *found.notes))
+    tell(result.notes)
+    return replace(result.save(folder), notes=(*notes, *result.notes))
 
 
 def learning_curve(

@@ -82,12 +82,12 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
     """A word, a sentence and the findings behind them."""
     state = state_of(series)
     case = CURVE.decide(state)
-    found = [
+    findings = [
         point
         for name, one in zip(names_of(series), series, strict=True)
         for point in _points(f"{name}, {NAMES[one.measure]}", one, len(series))
     ]
-    return Verdict(case.word, case.tone, SENTENCES[state[SEEDS]], tuple(found))
+    return Verdict(case.word, case.tone, SENTENCES[state[SEEDS]], tuple(findings))
 
 
 def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
@@ -130,9 +130,9 @@ def of_reach(one: CurveSeries, largest: float) -> str:
         return f"the line has {goal} at {amount(reach.size)} problems, which is within what was trained on."
     if not reach.size < BEYOND:
         return f"the line rises too little to have {goal} at any number of problems there could be."
-    told = f"the line would have {goal} at {amount(reach.size)} problems"
+    reached = f"the line would have {goal} at {amount(reach.size)} problems"
     if not one.sure:
-        return f"{told}, give or take nobody knows how much."
+        return f"{reached}, give or take nobody knows how much."
     if one.rises:
-        return f"{told} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if it went on like that."
-    return f"{told}, but its slope may be nought: at {end_of(reach.low)} problems or at none."
+        return f"{reached} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if it went on like that."
+    return f"{reached}, but its slope may be nought: at {end_of(reach.low)} problems or at none."

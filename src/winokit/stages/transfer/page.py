@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     from winokit.stages.transfer.run import Transfer
 
 
-def write_transfer_page(found: Transfer, folder: Path) -> Path:
+def write_transfer_page(transfer: Transfer, folder: Path) -> Path:
     """Write the page and, beside its folder, the tables in Markdown; return the page."""
-    tables = tables_of(found)
+    tables = tables_of(transfer)
     gender = any("Gender" in table.title for table in tables)
     write_whole(folder.parent / "tables.md", markdown(tables).encode())
     write_page(
         folder / INDEX,
         "stages/transfer/page.html.j2",
-        found=found,
-        verdict=verdict_of_transfer(found),
+        transfer=transfer,
+        verdict=verdict_of_transfer(transfer),
         arms=[
             # What an arm is trained on, without its own name again.
             (name, ", then ".join(f"{stage} problems" for stage in stages).removeprefix(f"{name}, "))
-            for name, stages in found.run["arms"].items()
+            for name, stages in transfer.run["arms"].items()
         ],
         tables=tables,
-        choices=_choices(found),
-        settings=[_setting(one) for one in found.run["settings"]],
-        run=flat({name: value for name, value in found.run.items() if name != "settings"}),
+        choices=_choices(transfer),
+        settings=[_setting(one) for one in transfer.run["settings"]],
+        run=flat({name: value for name, value in transfer.run.items() if name != "settings"}),
         sources=(SAKAGUCHI_FIRST, SAKAGUCHI, LIU, *((RUDINGER,) if gender else ())),
     )
     return folder / INDEX
 
 
-def _choices(found: Transfer) -> list[tuple[str, str, str, list[tuple[str, bool]]]]:
+def _choices(transfer: Transfer) -> list[tuple[str, str, str, list[tuple[str, bool]]]]:
     """Arm, test set, what was chosen on, and what each setting had there with whether it was taken."""
     choices = []
-    for cell in found.cells:
+    for cell in transfer.cells:
         rows = [row for row in cell.rows if row.protocol == "choice"]
         if rows:
             marks = [(percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1)]

@@ -157,7 +157,6 @@ def transfer(
         batch_size=batch_size or (settings.batch_size,),
         seed=seed or (settings.seed,),
     )
-
     tests = [_set(one, as_, lenient) for one in test]
     choices = [_named(choice) for choice in choose]
     targets = with_choices(
@@ -168,9 +167,9 @@ def transfer(
         drop_overlap=drop_overlap,
     )
     arms, plan = [_arm(one, as_, lenient) for one in train], TransferPlan(model, grid, device, save)
-    found = train_arms(arms, targets, Path(out), plan, drop_overlap=drop_overlap, progress=progress)
-    tell(found.notes)
-    return found.save(Path(out))
+    result = train_arms(arms, targets, Path(out), plan, drop_overlap=drop_overlap, progress=progress)
+    tell(result.notes)
+    return result.save(Path(out))
 
 
 def _set(given: str | Dataset | NamedData, as_: str | None, lenient: bool) -> NamedData:
@@ -218,7 +217,7 @@ def train_arms(
     """
     check_plan(arms, tests, plan)
     cards = {test.name: test.data.card.name for test in tests}
-    tests = [_under_own_name(test) for test in tests]
+    tests = [replace(test.called(), chosen_on=test.chosen_on and test.chosen_on.called()) for test in tests]
     if drop_overlap:
         held = [one.data for one in held_sets(tests)]
         arms = [arm.without(held) for arm in arms]
@@ -250,12 +249,6 @@ def train_arms(
                 cells.append(TransferCell(arm.name, test.name, why=why))
     run = _run(arms, tests, cards, plan)
     return Transfer(run, tuple(arms), tuple(tests), tuple(cells), tuple(notes), tuple(warnings))
-
-
-def _under_own_name(test: TransferTarget) -> TransferTarget:
-    """The same with datasets that are called what their columns are, so that no two have one name."""
-    chosen_on = None if test.chosen_on is None else replace(test.chosen_on, data=test.chosen_on.called)
-    return replace(test, data=test.called, chosen_on=chosen_on)
 
 
 def _trained(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 from winokit.errors import BadInput
 from winokit.methods.overlap import overlap
@@ -40,10 +40,9 @@ class NamedData:
     name: str
     data: Dataset
 
-    @property
-    def called(self) -> Dataset:
-        """The dataset called what its column is, so that no two have one name."""
-        return Dataset(self.data, replace(self.data.card, name=self.name), self.data.notes)
+    def called(self) -> Self:
+        """The same with a dataset that is called what its column is, so that no two have one name."""
+        return replace(self, data=Dataset(self.data, replace(self.data.card, name=self.name), self.data.notes))
 
 
 @dataclass(frozen=True)
@@ -141,17 +140,12 @@ def with_choices(
         )
     targets = []
     for test in tests:
+        chosen_on = own.get(test.name) or (_by_rule(test, [*pool, *tests]) if by_rule else next(iter(pool), None))
         dropped: Mapping[str, int] = {}
-        chosen_on = own.get(test.name)
-        if chosen_on is None and by_rule:
-            chosen_on = _by_rule(test, [*pool, *tests])
-        elif chosen_on is None and pool:
-            chosen_on = pool[0]
         if chosen_on is not None:
-            hidden = sum(problem.answer is None for problem in chosen_on.data)
+            hidden, whole = sum(problem.answer is None for problem in chosen_on.data), len(chosen_on.data)
             if hidden:
-                whole = f"{hidden:,} of {len(chosen_on.data):,} problems"
-                raise BadInput(f"{chosen_on.name}: {whole} have no answer to choose on")
+                raise BadInput(f"{chosen_on.name}: {hidden:,} of {whole:,} problems have no answer to choose on")
             kept, dropped = apart(chosen_on.data, test.data, "choose on", drop_overlap)
             if dropped:
                 chosen_on = NamedData(f"{chosen_on.name} without {test.name}", kept)
@@ -178,9 +172,8 @@ def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], pla
             raise BadInput(f"two {what} named {', '.join(sorted(twice))}: NAME=DATA tells them apart")
         if not names:
             raise BadInput(f"no {what}: --train DATA and --test DATA, one or more of each")
-    for arm in arms:
-        for stage in arm.stages:
-            TrainingData(stage).checked()
+    for stage in (stage for arm in arms for stage in arm.stages):
+        TrainingData(stage).checked()
     idle = [test.name for test in tests if test.chosen_on is None]
     if idle and (len(plan.grid) > 1 or plan.chooses_weights):
         what = f"{len(plan.grid)} settings" if len(plan.grid) > 1 else "weights"
@@ -199,8 +192,8 @@ def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
 def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
     """Why an arm is not tested on a set; None where it is."""
     for held in held_sets([test]):
-        found = overlap(arm.problems, held.data)
-        if found.held:
-            trained = f"trained on what overlaps {len(found.held):,} of its {len(held.data):,} problems: {found.said}"
+        shared = overlap(arm.problems, held.data)
+        if shared.held:
+            trained = f"trained on what overlaps {len(shared.held):,} of its {len(held.data):,} problems: {shared.said}"
             return trained if held is test else f"would be chosen on {held.name}, and was {trained}"
     return None

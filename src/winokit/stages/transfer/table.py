@@ -25,23 +25,23 @@ SINGLE, GROUPS = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete",
 GOTCHA = (("no", "not_gotcha"), ("yes", "gotcha"))
 
 
-def lines(found: Transfer) -> Iterator[str | Table]:
+def lines(transfer: Transfer) -> Iterator[str | Table]:
     """What a person reads: the tables, grey where chance would do as well, with their feet, and where the page is."""
-    for one in tables_of(found):
+    for one in tables_of(transfer):
         rows: list[list[str | Text]] = []
         for heads, cells in one.lines:
             rows.append([*heads, *(dim(said(cell), cell.at_chance) for cell in cells)])
         yield table([*one.heads, *one.columns], rows, left=len(one.heads), title=one.title)
         yield from (*one.feet, "")
-    yield from (f"! {warning}" for warning in found.warnings)
-    if found.page is not None:
-        yield f"{found.page.parents[1] / 'tables.md'}, results.json; page: {found.page}"
+    yield from (f"! {warning}" for warning in transfer.warnings)
+    if transfer.page is not None:
+        yield f"{transfer.page.parents[1] / 'tables.md'}, results.json; page: {transfer.page}"
 
 
-def as_json(found: Transfer) -> dict[str, Any]:
+def as_json(transfer: Transfer) -> dict[str, Any]:
     """What scripts read."""
-    where = {} if found.page is None else {"out": str(found.page.parents[1]), "report": str(found.page)}
-    return found.to_json() | where
+    where = {} if transfer.page is None else {"out": str(transfer.page.parents[1]), "report": str(transfer.page)}
+    return transfer.to_json() | where
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +69,33 @@ class TransferTable:
     feet: tuple[str, ...] = ()
 
 
-def tables_of(found: Transfer) -> list[TransferTable]:
+def tables_of(transfer: Transfer) -> list[TransferTable]:
     """Table 5 by accuracy, the same by group accuracy where there are groups, and Table 6 where there is gender."""
-    tables = [_table_5(found, "Accuracy", SINGLE)]
-    if any(cell.row(*GROUPS) for cell in found.cells):
-        tables.append(_table_5(found, "Whole groups right", GROUPS))
-    for test in found.tests:
-        cells = [found.cell(arm.name, test.name) for arm in found.arms]
+    tables = [_table_5(transfer, "Accuracy", SINGLE)]
+    if any(cell.row(*GROUPS) for cell in transfer.cells):
+        tables.append(_table_5(transfer, "Whole groups right", GROUPS))
+    for test in transfer.tests:
+        cells = [transfer.cell(arm.name, test.name) for arm in transfer.arms]
         gendered = [cell for cell in cells if cell.row("accuracy", "female", "gender")]
         if gendered:
             tables.append(_table_6(test.name, gendered))
     return tables
 
 
-def _table_5(found: Transfer, title: str, named: tuple[str, str, str]) -> TransferTable:
+def _table_5(transfer: Transfer, title: str, named: tuple[str, str, str]) -> TransferTable:
     feet: dict[str, str] = {}
     columns: dict[str, str] = {}
-    for test in found.tests:
-        rows = [row for cell in found.cells if cell.test == test.name and (row := cell.row(*named))]
+    for test in transfer.tests:
+        rows = [row for cell in transfer.cells if cell.test == test.name and (row := cell.row(*named))]
         size = f"n = {rows[0].n:,}, guessing {percent(rows[0].chance)}" if rows else ""
         choice = "nothing chosen" if test.chosen_on is None else f"chosen on {test.chosen_on.name}"
         if rows or named == SINGLE:
             columns[test.name] = ", ".join(filter(None, (size, choice if named == SINGLE else "")))
     lines = []
-    for arm in found.arms:
+    for arm in transfer.arms:
         shown = []
         for name in columns:
-            cell = found.cell(arm.name, name)
+            cell = transfer.cell(arm.name, name)
             row = cell.row(*named)
             if row is None and cell.why is not None:
                 mark = feet.setdefault(f"{arm.name} on {name}: {cell.why}.", _mark(len(feet)))

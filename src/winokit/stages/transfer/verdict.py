@@ -61,55 +61,55 @@ FACTS = {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIG
 TRANSFER = DecisionTable(FACTS, tuple(_case(*state) for state in product(*FACTS.values())))
 
 
-def _rows(found: Transfer, fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
+def _rows(transfer: Transfer, fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
     """Each arm with its accuracy or group accuracy, on one test set or on all."""
     named = ("accuracy", "all", "accuracy") if fact == CELLS else ("group_accuracy", "complete", "groups")
-    rows = [(cell.arm, cell.row(*named)) for cell in found.cells if test in (None, cell.test)]
+    rows = [(cell.arm, cell.row(*named)) for cell in transfer.cells if test in (None, cell.test)]
     return [(arm, row) for arm, row in rows if row is not None]
 
 
-def _gaps(found: Transfer) -> list[tuple[str, str, Metric]]:
-    """The gaps between gotchas and others, with where they were found and of which pronouns."""
+def _gaps(transfer: Transfer) -> list[tuple[str, str, Metric]]:
+    """The gaps between gotchas and others, with where they stand and of which pronouns."""
     named = [
-        (cell, gender, cell.row("delta", gender, "gender")) for cell in found.cells for gender in ("female", "male")
+        (cell, gender, cell.row("delta", gender, "gender")) for cell in transfer.cells for gender in ("female", "male")
     ]
     return [(f"{cell.arm}, {cell.test}", gender, row) for cell, gender, row in named if row is not None]
 
 
-def state_of(found: Transfer) -> dict[str, str]:
+def state_of(transfer: Transfer) -> dict[str, str]:
     """The facts of all cells together."""
-    among, gaps = _among(found), _gaps(found)
+    among, gaps = _among(transfer), _gaps(transfer)
     moved = {standing(row, len(gaps)) in (ABOVE, BELOW) for _, _, row in gaps}
     return {
-        **{fact: together(standing(row, among) for _, row in _rows(found, fact)) for fact in (CELLS, GROUPS)},
+        **{fact: together(standing(row, among) for _, row in _rows(transfer, fact)) for fact in (CELLS, GROUPS)},
         GAP: UNMEASURED if not moved else CLEAR if True in moved else UNCLEAR,
-        SIGNS: YES if found.warnings else NO,
+        SIGNS: YES if transfer.warnings else NO,
     }
 
 
-def _among(found: Transfer) -> int:
+def _among(transfer: Transfer) -> int:
     """How many rows share the level: every arm on every test set, problems and groups."""
-    return sum(len(_rows(found, fact)) for fact in (CELLS, GROUPS))
+    return sum(len(_rows(transfer, fact)) for fact in (CELLS, GROUPS))
 
 
-def verdict_of_transfer(found: Transfer) -> Verdict:
+def verdict_of_transfer(transfer: Transfer) -> Verdict:
     """A word, a sentence and the findings behind them."""
-    case = TRANSFER.decide(state_of(found))
-    rows = [row for _, row in _rows(found, CELLS)]
-    above = sum(standing(row, _among(found)) == ABOVE for row in rows)
+    case = TRANSFER.decide(state_of(transfer))
+    rows = [row for _, row in _rows(transfer, CELLS)]
+    above = sum(standing(row, _among(transfer)) == ABOVE for row in rows)
     are = "is" if above == 1 else "are"
     headline = (
         f"Of {plural(len(rows), 'cell')}, an arm on a test set each, {above:,} {are} above guessing. {case.sentence}"
     )
     once = "Each is one run; another seed may do otherwise." if rows else ""
-    return Verdict(case.word, case.tone, f"{headline}{once}".strip(), tuple(_points(found)))
+    return Verdict(case.word, case.tone, f"{headline}{once}".strip(), tuple(_points(transfer)))
 
 
-def _points(found: Transfer) -> Iterator[VerdictPoint]:
+def _points(transfer: Transfer) -> Iterator[VerdictPoint]:
     """For each test set, which arms are above guessing, singly and in groups; gaps that are no accident."""
-    among, gaps = _among(found), _gaps(found)
-    for test, (fact, where) in product(found.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
-        rows = _rows(found, fact, test.name)
+    among, gaps = _among(transfer), _gaps(transfer)
+    for test, (fact, where) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
+        rows = _rows(transfer, fact, test.name)
         place = together(standing(row, among) for _, row in rows)
         above = [f"{arm} ({percent(row.value)})" for arm, row in rows if standing(row, among) == ABOVE]
         text = f"above guessing after training on {join(above)}" if above else NOT_ABOVE.get(place)
