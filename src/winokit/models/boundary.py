@@ -10,6 +10,7 @@ nothing: it is read and not scored. (The harness puts BOS, or EOS, before such a
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ class Boundary:
             text: self._begun(*encoded) for text, encoded in plain.items()
         }
 
-    def split(self, requests: Sequence[Continuation], most: int | None = None) -> list[EncodedText | Refusal]:
+    def split(self, requests: Sequence[Continuation], most: int = sys.maxsize) -> list[EncodedText | Refusal]:
         """The tokens of each request, and which of them are scored; `most` is how many a model reads."""
         sides = [moved(request) for request in requests]
         whole = self.encode([context + text for context, text in sides])
@@ -86,7 +87,7 @@ class Boundary:
                 bare = not context and ids and not self.bos
                 encoded.append(Refusal(ALONE) if bare else NothingToScore(request.text).refusal)
                 continue
-            if most is not None and len(ids) - 1 > most:
+            if len(ids) - 1 > most:
                 encoded.append(TooLong(context + text, len(ids) - 1, most).refusal)
                 continue
             shift = len(context) + len(text) - len(request.text)

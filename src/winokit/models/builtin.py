@@ -54,9 +54,9 @@ def usable_threads() -> int:
 
     onnxruntime's own default pins its threads to processors, and two runs side by side would fight over the same ones.
     """
-    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
+    stated = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if stated.isdecimal() and int(stated) > 0:
+        return int(stated)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -131,9 +131,9 @@ class BuiltinModel:
             ids[row, : len(text)] = text
             attended[row, : len(text)] = 1
         asked = np.array(positions, dtype=np.int64).reshape(-1, 2)
-        found: npt.NDArray[np.float32]
-        (found,) = self._session.run([output], {"input_ids": ids, "attention_mask": attended, "positions": asked})
-        return found
+        values: npt.NDArray[np.float32]
+        (values,) = self._session.run([output], {"input_ids": ids, "attention_mask": attended, "positions": asked})
+        return values
 
 
 def piece_counts(texts: Iterable[str]) -> dict[str, int]:
@@ -143,8 +143,8 @@ def piece_counts(texts: Iterable[str]) -> dict[str, int]:
     {'trophy': 1, 'the suitcase': 2}
     """
     distinct = list(dict.fromkeys(texts))
-    found = _tokenizer().encode_batch(distinct, add_special_tokens=False)
-    return {text: len(encoding.ids) for text, encoding in zip(distinct, found, strict=True)}
+    encodings = _tokenizer().encode_batch(distinct, add_special_tokens=False)
+    return {text: len(encoding.ids) for text, encoding in zip(distinct, encodings, strict=True)}
 
 
 @cache

@@ -137,9 +137,9 @@ def initializers(model: bytes) -> Arrays:
 def _tensor(message: memoryview) -> tuple[str, npt.NDArray[Any]]:
     fields = list(_fields(message))
     shape = [value for number, value in fields if number == DIMS]
-    one = dict(fields)
-    array = np.frombuffer(one[RAW_DATA], DTYPES[one[DATA_TYPE]]).reshape(shape)
-    return str(one[NAME], "utf-8"), array.copy()
+    by_number = dict(fields)
+    array = np.frombuffer(by_number[RAW_DATA], DTYPES[by_number[DATA_TYPE]]).reshape(shape)
+    return str(by_number[NAME], "utf-8"), array.copy()
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, Any]]:

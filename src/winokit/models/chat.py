@@ -127,16 +127,16 @@ def choice_in(text: str, options: Sequence[str], aliases: Sequence[Sequence[str]
     >>> choice_in("**B**, since it was full.", ("A", "B"), (("the jug",), ("the cup",)))
     1
     """
-    said = ORNAMENTS.sub("", THOUGHTS.sub("", text)).strip()
+    plain = ORNAMENTS.sub("", THOUGHTS.sub("", text)).strip()
     names = _Names(options, aliases)
-    exact = names.owners.get(said.strip(AROUND).lower())
+    exact = names.owners.get(plain.strip(AROUND).lower())
     if exact is not None or not names.owners:
         return exact
-    for found in (names.declared(said), names.leading(said), names.bracketed(said), names.closing(said)):
-        if found:
-            return found.pop() if len(found) == 1 else None
-    found = names.mentioned(said)
-    return found.pop() if len(found) == 1 and not UNSURE.search(said) else None
+    for chosen in (names.declared(plain), names.leading(plain), names.bracketed(plain), names.closing(plain)):
+        if chosen:
+            return chosen.pop() if len(chosen) == 1 else None
+    chosen = names.mentioned(plain)
+    return chosen.pop() if len(chosen) == 1 and not UNSURE.search(plain) else None
 
 
 class _Names:
@@ -160,51 +160,51 @@ class _Names:
         longest_first = sorted((name for name in written if name.lower() in self.owners), key=len, reverse=True)
         self._any = "|".join(re.escape(name) if len(name) == 1 else f"(?i:{re.escape(name)})" for name in longest_first)
 
-    def declared(self, said: str) -> set[int]:
+    def declared(self, text: str) -> set[int]:
         """Options after "the answer is", "Choice:" and the like."""
-        told = r"(?i:\b(?:answer|option|choice)(?:\s+is|\s+would\s+be|\s*[:=])[\s:]*(?:option\s+|choice\s+)?)"
-        return self._found(rf"{told}[(\[\"'“‘]*({self._any})(?!\w)", said)
+        lead = r"(?i:\b(?:answer|option|choice)(?:\s+is|\s+would\s+be|\s*[:=])[\s:]*(?:option\s+|choice\s+)?)"
+        return self._found(rf"{lead}[(\[\"'“‘]*({self._any})(?!\w)", text)
 
-    def leading(self, said: str) -> set[int]:
+    def leading(self, text: str) -> set[int]:
         """The option before the first punctuation, and any other that is said right after it or listed below it.
 
         "B is right" begins with its answer; "the jug was poured out" need not.
         """
         start = r"(?:(?:option|choice)\s+)?[(\[\"'“‘]*"
         stop = r"(?=[)\]\"”.:,;!?\n]|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b|(?<=\b\w)\s+(?:is|was)\b)"
-        first = re.match(rf"{start}({self._any}){stop}", said, re.IGNORECASE)
+        first = re.match(rf"{start}({self._any}){stop}", text, re.IGNORECASE)
         if not first or first[1].lower() not in self.owners:
             return set()
-        rest = said[first.end(1) :]
+        rest = text[first.end(1) :]
         beside = self._found(rf"\A[\s,/.:()\[\]]*(?:or\s+|and\s+|&\s*)?({self._any})(?!\w)", rest)
         below = self._found(rf"\n\s*[(\[]?({self._any})[.:)\]]\s", rest)
         return {self.owners[first[1].lower()]} | beside | below
 
-    def bracketed(self, said: str) -> set[int]:
+    def bracketed(self, text: str) -> set[int]:
         """Options in parentheses."""
-        return self._found(rf"[(\[]({self._any})[)\]]", said)
+        return self._found(rf"[(\[]({self._any})[)\]]", text)
 
-    def closing(self, said: str) -> set[int]:
+    def closing(self, text: str) -> set[int]:
         """The option that ends a text, if it is the only one in it and the text is sure of it."""
-        last = self._found(rf"(?<!\w)({self._any})\W*\Z", said)
-        alone = last == self._found(rf"(?<!\w)({self._any})(?!\w)", said)
-        return last if alone and not UNSURE.search(said) else set()
+        last = self._found(rf"(?<!\w)({self._any})\W*\Z", text)
+        alone = last == self._found(rf"(?<!\w)({self._any})(?!\w)", text)
+        return last if alone and not UNSURE.search(text) else set()
 
-    def mentioned(self, said: str) -> set[int]:
+    def mentioned(self, text: str) -> set[int]:
         """Options that a text names by a word which means nothing else."""
-        return self._found(rf"(?<!\w)({self._any})(?!\w)", said, lambda name: len(name) > 1 and name not in PROSE)
+        return self._found(rf"(?<!\w)({self._any})(?!\w)", text, lambda name: len(name) > 1 and name not in PROSE)
 
-    def _found(self, pattern: str, said: str, counts: Callable[[str], bool] = bool) -> set[int]:
+    def _found(self, pattern: str, text: str, counts: Callable[[str], bool] = bool) -> set[int]:
         """Owners of the names that a pattern finds, unless they are denied.
 
         A few letters equal a name's to the pattern and not in lower case (ſ and s): such a name is nobody's.
         """
         return {
             self.owners[match[1].lower()]
-            for match in re.finditer(pattern, said)
+            for match in re.finditer(pattern, text)
             if match[1].lower() in self.owners
             and counts(match[1].lower())
-            and not NEGATED.search(said[: match.start(1)])
+            and not NEGATED.search(text[: match.start(1)])
         }
 
 

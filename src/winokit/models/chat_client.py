@@ -139,8 +139,8 @@ class ChatClient:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         limits = httpx.Limits(max_connections=self._manners.concurrency)
 
-        async def work_off(some: Iterable[tuple[int, Messages]]) -> None:
-            for index, messages in some:
+        async def work_off(numbered: Iterable[tuple[int, Messages]]) -> None:
+            for index, messages in numbered:
                 put((index, await self._complete(http, messages)))
 
         async with httpx.AsyncClient(headers=headers, limits=limits, timeout=None) as http:
@@ -226,8 +226,8 @@ class ChatClient:
 
     def _error(self, fact: str, way_out: str) -> BadInput:
         """An error in one line, without the key, which some servers repeat in what they say."""
-        said = f"{self.url}: {fact}" + (f"; {way_out}" if way_out else "")
-        return BadInput(said.replace(self._key, "…") if self._key else said)
+        message = f"{self.url}: {fact}" + (f"; {way_out}" if way_out else "")
+        return BadInput(message.replace(self._key, "…") if self._key else message)
 
 
 def without_refused(settings: Settings, complaint: str, *, guess: bool) -> tuple[Settings, str] | None:
@@ -275,12 +275,12 @@ def _drop(settings: Settings, *names: str) -> Settings:
 def _complaint(response: httpx.Response) -> str:
     """What a server says is wrong, in one line."""
     try:
-        said = response.json()
+        content = response.json()
         for name in ("error", "message", "detail"):
-            said = said.get(name, said) if isinstance(said, dict) else said
+            content = content.get(name, content) if isinstance(content, dict) else content
     except ValueError:
-        said = response.text
-    line = " ".join(str(said).split()) or response.reason_phrase
+        content = response.text
+    line = " ".join(str(content).split()) or response.reason_phrase
     return line if len(line) <= 300 else f"{line[:297]}…"
 
 

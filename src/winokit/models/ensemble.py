@@ -83,8 +83,8 @@ class EnsembleModel:
 
 def _word_logprob(answer: Answer, span: tuple[int, int]) -> float:
     """Summed log-probability of the pieces that start within a word; white space before a word belongs to it."""
-    found: Pieces = answer if isinstance(answer, tuple) else ()
-    return float(sum(piece.logprob for piece in found if span[0] <= piece.start < span[1]))
+    pieces: Pieces = answer if isinstance(answer, tuple) else ()
+    return float(sum(piece.logprob for piece in pieces if span[0] <= piece.start < span[1]))
 
 
 def _log_mean_exp(logprobs: Floats) -> Floats:

@@ -15,7 +15,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from math import inf
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +92,8 @@ class GgufModel:
         parts = parts_of(self, requests)
         read = self._read([part for _, part in parts])
         for index, answer in joined(requests, [index for index, _ in parts], read):
-            said = answer.logprobs if isinstance(answer, Reply) else None
-            yield index, answer if said is None else Reply(said, int(np.argmax(said)), "")
+            logprobs = answer.logprobs if isinstance(answer, Reply) else None
+            yield index, answer if logprobs is None else Reply(logprobs, int(np.argmax(logprobs)), "")
 
     def _read(self, requests: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
         encoded: list[tuple[tuple[int, ...], int, int]] = []
@@ -138,8 +140,8 @@ class _Reader:
 
     def tokens(self, text: str) -> list[int]:
         """The tokens of a text and nothing else."""
-        found: list[int] = self._llama.tokenize(text.encode(), add_bos=False, special=False) if text else []
-        return found
+        tokens: list[int] = self._llama.tokenize(text.encode(), add_bos=False, special=False) if text else []
+        return tokens
 
     def spelling(self, token: int) -> bytes:
         """What a token stands for."""
@@ -149,7 +151,8 @@ class _Reader:
     def logprobs(self, tokens: tuple[int, ...], first: int) -> npt.NDArray[np.float64]:
         """Log-probability of each token from `first` on, given all before it."""
         inputs = tokens[:-1]
-        kept = min(_common_start(self._cached, inputs), first - 1)
+        shared = sum(takewhile(bool, map(eq, self._cached, inputs)))
+        kept = min(shared, first - 1)
         if not self._library.llama_memory_seq_rm(self._memory, 0, kept, -1):
             # A recurrent model cannot forget half of what it read.
             self._library.llama_memory_clear(self._memory, True)
@@ -192,7 +195,3 @@ def _borders(text: str, spellings: Sequence[bytes]) -> list[int]:
     for spelling in reversed(spellings):
         places.append(max(places[-1] - len(spelling), 0))
     return [len(raw[:place].decode(errors="ignore")) for place in reversed(places)]
-
-
-def _common_start(one: Sequence[int], other: Sequence[int]) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

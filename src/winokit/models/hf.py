@@ -166,12 +166,12 @@ def check_whole(settings: HfSettings, missing: Sequence[str]) -> None:
 def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[Any, list[str]]:
     """The model as `load_weights` has it, and the names of the weights that were not there and are random now."""
     dtype = "auto" if settings.dtype == "auto" else getattr(torch, settings.dtype)
-    model, told = _fetch(auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **options)
+    model, report = _fetch(auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **options)
     if settings.adapter is not None:
         model = _with_adapter(model, settings.adapter)
     if getattr(model, "hf_device_map", None) is None:
         model = model.to(settings.device)
-    return model.eval(), sorted(told["missing_keys"])
+    return model.eval(), sorted(report["missing_keys"])
 
 
 def fingerprint(settings: HfSettings) -> str:
@@ -205,8 +205,8 @@ def halving(run: Callable[[Sequence[T]], Sequence[R]], batch: Sequence[T]) -> li
 
 def out_of_memory(error: RuntimeError) -> bool:
     """Whether this is torch saying that memory ran out; backends other than CUDA say so in words only."""
-    said = str(error).lower()
-    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in said or "can't allocate memory" in said
+    message = str(error).lower()
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message
 
 
 def padded(texts: Sequence[Sequence[int]], pad: int, device: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -239,12 +239,12 @@ def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: A
         with _quiet():
             return from_pretrained(settings.place, **settings.source, **options)
     except (OSError, ValueError, KeyError, ImportError) as error:
-        said = shorten(str(error), 200, placeholder=" …")
+        complaint = shorten(str(error), 200, placeholder=" …")
         if settings.folder is None and isinstance(error, OSError):
             raise BadInput(
-                f"{settings.place}: no such model folder, and the hub could not be reached: {said}"
+                f"{settings.place}: no such model folder, and the hub could not be reached: {complaint}"
             ) from error
-        raise BadInput(f"{settings.place}: cannot be loaded: {said}") from error
+        raise BadInput(f"{settings.place}: cannot be loaded: {complaint}") from error
 
 
 @contextmanager

@@ -13,6 +13,7 @@ budget of a batch always go one a row.
 from __future__ import annotations
 
 import platform
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -26,23 +27,21 @@ import transformers
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils.hub import cached_file
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput
 from winokit.models.base import (
     Answer,
     Ask,
     Continuation,
     Embed,
-    NothingToScore,
     Pieces,
     Refusal,
     Request,
-    TooLong,
     Unreadable,
 )
 from winokit.models.boundary import Boundary, EncodedText, joined, parts_of
 from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory, padded
 from winokit.models.packing import Scored, Tree, forest, packed, singles
-from winokit.models.reading import POOLINGS
+from winokit.models.reading import TextReading
 from winokit.models.registry import Spec
 
 CPU_BUDGET, GPU_BUDGET = 512, 4096
@@ -130,10 +129,10 @@ class CausalReader:
         self.device = network.device
         config = network.config.get_text_config()
         self.budget = settings.budget or (CPU_BUDGET if settings.device == "cpu" else GPU_BUDGET)
-        self.most = next((size for name in CONTEXT_SIZES if (size := getattr(config, name, None))), None)
+        self.most = next((size for name in CONTEXT_SIZES if (size := getattr(config, name, None))), sys.maxsize)
         windows = [size for name in WINDOWS if (size := getattr(config, name, None))]
         # Windows are counted in the row, or not at all under a mask of our own: within one, neither can be told.
-        self.largest_tree = min([self.budget, *windows, *([self.most] if self.most else [])])
+        self.largest_tree = min([self.budget, *windows, self.most])
         self.head = network.get_output_embeddings()
         self.plan = "plain"
 
@@ -156,12 +155,12 @@ class CausalReader:
 
     def _agrees(self, sample: Sequence[Scored], right: Sequence[Logprobs]) -> bool:
         try:
-            said = dict(self.read(sample))
+            read = dict(self.read(sample))
         except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
             if isinstance(error, RuntimeError) and out_of_memory(error):
                 raise
             return False
-        gaps = [abs(a - b) for i, logprobs in enumerate(right) for a, b in zip(said[i], logprobs, strict=True)]
+        gaps = [abs(a - b) for i, logprobs in enumerate(right) for a, b in zip(read[i], logprobs, strict=True)]
         return all(gap <= TOLERANCE.get(self.network.dtype, 1e-4) for gap in gaps)
 
     def read(self, texts: Sequence[Scored]) -> Iterator[tuple[int, Logprobs]]:
@@ -173,8 +172,8 @@ class CausalReader:
             trees = forest(chosen, ATTENTION, self.largest_tree) if masked else singles(chosen)
             guess = partial(self._guess, masked=masked)
             for batch in packed([len(tree) for tree in trees], self.budget):
-                for found in halving(guess, [trees[i] for i in batch]):
-                    yield from ((numbers[index], logprobs) for index, logprobs in found.items())
+                for by_text in halving(guess, [trees[i] for i in batch]):
+                    yield from ((numbers[index], logprobs) for index, logprobs in by_text.items())
 
     @torch.inference_mode()
     def _guess(self, trees: Sequence[Tree], *, masked: bool) -> list[dict[int, Logprobs]]:
@@ -226,7 +225,7 @@ class CausalReader:
 
 def _total(logits: torch.Tensor) -> torch.Tensor:
     """The logarithm of the sum of exponentials, in pieces that stay in the processor's cache."""
-    return torch.cat([some.float().logsumexp(-1) for some in torch.split(logits, 32)])
+    return torch.cat([part.float().logsumexp(-1) for part in torch.split(logits, 32)])
 
 
 class CausalModel:
@@ -280,10 +279,11 @@ class CausalModel:
         wanted: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
         for name, request in requests.items():
             ids, places = encoded[request.text]
+            own = [place if place[0] < place[1] else None for place in places]
+            reading = TextReading(request.text, ids, own, [], self.reader.most)
             try:
-                if self.reader.most is not None and len(ids) > self.reader.most:
-                    raise TooLong(request.text, len(ids), self.reader.most)
-                tokens = _pooled(request, ids, places)
+                reading.check()
+                tokens = reading.pooled(request)
                 wanted[request.text].append((name, tokens))
             except Unreadable as unreadable:
                 yield name, unreadable.refusal
@@ -292,17 +292,3 @@ class CausalModel:
             states = halving(self.reader.states, [encoded[texts[i]][0] for i in batch])
             for i, of_text in zip(batch, states, strict=True):
                 yield from ((name, of_text[tokens].mean(0).numpy()) for name, tokens in wanted[texts[i]])
-
-
-def _pooled(request: Embed, ids: Sequence[int], places: Sequence[tuple[int, int]]) -> list[int]:
-    """The tokens whose states a request asks for."""
-    if request.pooling not in POOLINGS:
-        raise UnknownName("pooling", request.pooling, POOLINGS)
-    if request.pooling == "span":
-        tokens = [i for i, (start, end) in enumerate(places) if max(start, request.start) < min(end, request.end)]
-        if not tokens:
-            raise NothingToScore(request.text[request.start : request.end])
-        return tokens
-    if not ids:
-        raise NothingToScore(request.text)
-    return [0] if request.pooling == "first" else list(range(len(ids)))

@@ -109,8 +109,8 @@ class MaskedModel(HfModel):
             for batch in packed([len(ids) ** power for ids, _ in items], budget):
                 with torch.inference_mode():
                     results = halving(run, [items[at] for at in batch])
-                for found in results:
-                    yield from found
+                for of_text in results:
+                    yield from of_text
 
     def _logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
         """Each guess with its log-probability."""
@@ -144,13 +144,13 @@ class MaskedModel(HfModel):
     def _logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
         """Logits at the (row, column) pairs asked for."""
         rows, columns = ([place[axis] for place in asked] for axis in (0, 1))
-        found: torch.Tensor
+        logits: torch.Tensor
         if gather:
             with only_at(self.model.base_model, rows, columns):
-                found = self.model(**self._inputs(texts)).logits[0]
+                logits = self.model(**self._inputs(texts)).logits[0]
         else:
-            found = self.model(**self._inputs(texts)).logits[rows, columns]
-        return found
+            logits = self.model(**self._inputs(texts)).logits[rows, columns]
+        return logits
 
     def _inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
         return dict(zip(("input_ids", "attention_mask"), self._padded(texts), strict=True))
@@ -165,12 +165,12 @@ class MaskedModel(HfModel):
         with torch.inference_mode():
             every = self._logits(texts, asked, gather=False)
             try:
-                some = self._logits(texts, asked, gather=True)
+                gathered = self._logits(texts, asked, gather=True)
             except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
                 if isinstance(error, RuntimeError) and out_of_memory(error):
                     raise
                 return False
-        return same(some, every)
+        return same(gathered, every)
 
     def _padding_is_ignored(self) -> bool:
         """Whether a text gets the same logits alone and beside a longer one."""
@@ -184,10 +184,10 @@ class MaskedModel(HfModel):
         return [tuple(ids[: self.longest]) for ids in self.tokenizer(list(PROBE)).input_ids]
 
 
-def same(some: torch.Tensor, others: torch.Tensor) -> bool:
+def same(first: torch.Tensor, second: torch.Tensor) -> bool:
     """Whether two computations of logits differ by no more than rounding."""
-    rounding = 1e-4 if others.dtype == torch.float32 else 0.02 * others.abs().max().item()
-    return some.shape == others.shape and torch.allclose(some.float(), others.float(), rtol=0, atol=rounding)
+    rounding = 1e-4 if second.dtype == torch.float32 else 0.02 * second.abs().max().item()
+    return first.shape == second.shape and torch.allclose(first.float(), second.float(), rtol=0, atol=rounding)
 
 
 def most_tokens(model: Any) -> int:

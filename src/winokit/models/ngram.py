@@ -101,7 +101,7 @@ def arpa_fault(path: Path) -> str | None:
     words, and perhaps a back-off weight, but not in the last section), \end\.
     """
     announced: dict[int, int] = {}
-    found: dict[int, int] = {}
+    counted: dict[int, int] = {}
     weighted: dict[int, int] = {}
     order, began = 0, False
     with path.open(encoding="utf-8", errors="replace") as lines:
@@ -109,12 +109,12 @@ def arpa_fault(path: Path) -> str | None:
             if not line or not began:
                 began = began or line == "\\data\\"
             elif line == "\\end\\":
-                return _count_fault(announced, found) or _weight_fault(weighted, order)
+                return _count_fault(announced, counted) or _weight_fault(weighted, order)
             elif section := SECTION.fullmatch(line):
                 order = int(section[1])
-                found[order] = 0
+                counted[order] = 0
             elif order:
-                found[order] += 1
+                counted[order] += 1
                 if not _is_entry(line, order):
                     words = "one word" if order == 1 else f"{order} words"
                     return f"line {number}: a log10 probability, {words} and a back-off expected, found {line[:40]!r}"
@@ -143,10 +143,10 @@ def _weight_fault(weighted: dict[int, int], last: int) -> str | None:
     return f"line {weighted[last]}: a back-off weight, which the longest n-grams do not have"
 
 
-def _count_fault(announced: dict[int, int], found: dict[int, int]) -> str | None:
-    for order in sorted({*announced, *found}):
-        if announced.get(order, 0) != found.get(order, 0):
-            return f"{announced.get(order, 0)} {order}-grams announced, {found.get(order, 0)} found"
+def _count_fault(announced: dict[int, int], counted: dict[int, int]) -> str | None:
+    for order in sorted({*announced, *counted}):
+        if announced.get(order, 0) != counted.get(order, 0):
+            return f"{announced.get(order, 0)} {order}-grams announced, {counted.get(order, 0)} found"
     return None if announced else "no 'ngram 1=COUNT' line after \\data\\"
 
 

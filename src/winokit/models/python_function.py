@@ -30,8 +30,8 @@ def load(spec: Spec) -> PythonFunction:
     module = _module(str(spec), module_name)
     function = getattr(module, name, None)
     if not callable(function):
-        found = "no function" if function is None else f"a {type(function).__name__}, not a function,"
-        raise BadInput(f"{spec}: module {module_name!r} has {found} named {name!r}")
+        instead = "no function" if function is None else f"a {type(function).__name__}, not a function,"
+        raise BadInput(f"{spec}: module {module_name!r} has {instead} named {name!r}")
     return PythonFunction(str(spec), function, _sources(str(spec), module, function))
 
 
@@ -107,8 +107,8 @@ def _sources(spec: str, module: ModuleType, function: Callable[..., object]) -> 
 
 def _said(error: BaseException) -> str:
     """An exception in one line."""
-    said = " ".join(str(error).split())
-    return type(error).__name__ + (f" ({said})" if said else "")
+    message = " ".join(str(error).split())
+    return type(error).__name__ + (f" ({message})" if message else "")
 
 
 def _shown(request: Choose) -> str:

@@ -68,21 +68,21 @@ class TextReading:
 
     def own(self) -> list[int]:
         """Positions of the text's own tokens, all but [CLS] and its like; without any there is nothing to score."""
-        found = [position for position, place in enumerate(self.places) if place is not None]
-        if not found:
+        positions = [position for position, place in enumerate(self.places) if place is not None]
+        if not positions:
             raise NothingToScore(self.text)
-        return found
+        return positions
 
     def inside(self, start: int, end: int) -> list[int]:
         """Positions of the tokens that reach into `text[start:end]`; without any there is nothing to score."""
-        found = [
+        positions = [
             position
             for position, place in enumerate(self.places)
             if place is not None and place[0] < end and max(place[1], place[0] + 1) > start
         ]
-        if not found or not self.text[start:end].strip():
+        if not positions or not self.text[start:end].strip():
             raise NothingToScore(self.text[start:end])
-        return found
+        return positions
 
     def rest_of_word(self, position: int) -> list[int]:
         """The position and those of the later pieces of its word."""
@@ -102,6 +102,8 @@ class TextReading:
             raise UnknownName("pooling", request.pooling, POOLINGS)
         if request.pooling == "span":
             return self.inside(request.start, request.end)
+        if not self.ids:
+            raise NothingToScore(self.text)
         return [0] if request.pooling == "first" else list(range(len(self.ids)))
 
 
@@ -186,7 +188,8 @@ class MaskPlan:
                 gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
                 self.gazes[tuple(reading.ids)].append(gaze)
             case Embed():
-                self.pools[tuple(reading.ids)].append((index, reading.pooled(request)))
+                pool = index, reading.pooled(request)
+                self.pools[tuple(reading.ids)].append(pool)
 
     def _guess(
         self, index: int, position: int, hidden: Sequence[int], reading: TextReading, origin: int, length: int
@@ -228,9 +231,9 @@ def assembled(
 ) -> Iterator[tuple[int, Pieces]]:
     """Pieces of each request as soon as its last token is guessed."""
     left = Counter(guess.request for row in wanted.values() for guess in row)
-    found: dict[int, dict[int, Piece]] = defaultdict(dict)
+    by_request: dict[int, dict[int, Piece]] = defaultdict(dict)
     for guess, logprob in guessed:
-        pieces = found[guess.request]
+        pieces = by_request[guess.request]
         pieces[guess.position] = Piece(*guess.place, logprob)
         if len(pieces) == left[guess.request]:
-            yield guess.request, tuple(pieces[position] for position in sorted(found.pop(guess.request)))
+            yield guess.request, tuple(pieces[position] for position in sorted(by_request.pop(guess.request)))

@@ -96,8 +96,8 @@ class WordToken:
 def tokenise(text: str) -> list[WordToken]:
     """The tokens of a text: "couldn't" is two, "he's" is two, marks stand alone."""
     return [
-        WordToken(found.group().casefold().replace("’", "'"), found.start(), found.end(), found.group()[0].isupper())
-        for found in TOKEN.finditer(text)
+        WordToken(match.group().casefold().replace("’", "'"), match.start(), match.end(), match.group()[0].isupper())
+        for match in TOKEN.finditer(text)
     ]
 
 
@@ -124,11 +124,11 @@ def forms(word: str) -> tuple[str, ...]:
     (('stopped', 'stop', 'stops', 'stopping'), True, True)
     """
     word = word.casefold()
-    made = [word]
+    spellings = [word]
     for base in _bases(word):
         past = _PAST.get(base)
-        made += [base, _with_s(base), _with_ing(base), *(past if past else [_with_ed(base)])]
-    return tuple(dict.fromkeys(made))
+        spellings += [base, _with_s(base), _with_ing(base), *(past if past else [_with_ed(base)])]
+    return tuple(dict.fromkeys(spellings))
 
 
 def _bases(word: str) -> list[str]:
@@ -139,14 +139,14 @@ def _bases(word: str) -> list[str]:
         stem = word.removesuffix(ending)
         if stem != word and len(stem) > 2 and VOWELS & set(stem):
             doubled = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz"
-            found = [stem[:-1]] if doubled else [f"{stem[:-1]}y"] if ending == "ed" and stem[-1] == "i" else [stem]
-            known = [BASE_OF[base] for base in found if base in BASE_OF]
-            return known or [*found, *([] if doubled else [f"{stem}e"])]
+            bases = [stem[:-1]] if doubled else [f"{stem[:-1]}y"] if ending == "ed" and stem[-1] == "i" else [stem]
+            known = [BASE_OF[base] for base in bases if base in BASE_OF]
+            return known or [*bases, *([] if doubled else [f"{stem}e"])]
     if word.endswith("ies") and len(word) > 4:
         return [f"{word[:-3]}y", word[:-1]]
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
-        found = [word[:-1], *([word[:-2]] if word.endswith("es") else [])]
-        return [BASE_OF[base] for base in found if base in BASE_OF] or found
+        bases = [word[:-1], *([word[:-2]] if word.endswith("es") else [])]
+        return [BASE_OF[base] for base in bases if base in BASE_OF] or bases
     return [word]
 
 

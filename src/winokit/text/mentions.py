@@ -46,14 +46,14 @@ def mentions(text: str, candidates: Sequence[str]) -> list[Mention]:
     >>> mentions("The cup fits the cup holder.", ("the cup", "the cup holder"))
     [Mention(candidate=0, start=4, end=7), Mention(candidate=1, start=17, end=27)]
     """
-    found: list[Mention] = []
+    places: list[Mention] = []
     for index in sorted(range(len(candidates)), key=lambda i: -len(core(candidates[i]))):
-        found += [
+        places += [
             Mention(index, start, end)
             for start, end in occurrences(text, core(candidates[index]))
-            if not any(start < other.end and other.start < end for other in found)
+            if not any(start < other.end and other.start < end for other in places)
         ]
-    return sorted(found, key=lambda mention: mention.start)
+    return sorted(places, key=lambda mention: mention.start)
 
 
 def occurrences(text: str, words: str) -> list[tuple[int, int]]:

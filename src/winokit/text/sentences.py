@@ -28,14 +28,14 @@ def sentences(text: str) -> list[str]:
     >>> sentences('Dr. Hale sat down. "Why not?" she asked. Nobody knew.')
     ['Dr. Hale sat down.', '"Why not?" she asked.', 'Nobody knew.']
     """
-    found: list[str] = []
+    parts: list[str] = []
     start = 0
     for end in END.finditer(text):
         if _ends_a_sentence(text, end, start):
-            found.append(text[start : end.end()])
+            parts.append(text[start : end.end()])
             start = end.end()
-    found.append(text[start:])
-    return [sentence for part in found for sentence in _of_bearable_length(part)]
+    parts.append(text[start:])
+    return [sentence for part in parts for sentence in _of_bearable_length(part)]
 
 
 def _ends_a_sentence(text: str, end: re.Match[str], start: int) -> bool:

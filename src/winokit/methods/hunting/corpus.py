@@ -14,7 +14,7 @@ import json
 import lzma
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ LARGEST = 4
 """How many times that a paragraph may fill before it is cut."""
 SNIFF = 4096
 JSON_LINES = {".jsonl", ".ndjson"}
-COMPRESSED = {".gz", ".xz", ".zst", ".bz2"}
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 LAYOUTS = ("paragraphs", "lines")
 PARAGRAPH = re.compile(r"\n[ \t\r]*\n")
 
@@ -69,12 +69,12 @@ def find_files(paths: Sequence[Path], layout: CorpusLayout) -> tuple[list[Path],
             files.append(path)
             continue
         inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-        text = [p for p in inside if _why_no_text(p, layout) is None]
+        whys = {p: _why_no_text(p, layout) for p in inside}
+        text = [p for p, why in whys.items() if why is None]
+        passed = [why for why in whys.values() if why is not None]
         files += text
-        passed = [p for p in inside if p not in set(text)]
         if passed:
-            why = _why_no_text(passed[0], layout)
-            notes.append(f"{path}: {len(text)} files of text; {len(passed)} others passed over, the first: {why}")
+            notes.append(f"{path}: {len(text)} files of text; {len(passed)} others passed over, the first: {passed[0]}")
     return list(dict.fromkeys(files)), notes
 
 
@@ -86,7 +86,6 @@ def blocks(path: Path, layout: CorpusLayout) -> Iterator[CorpusBlock]:
     with readable(path), path.open("rb") as raw, closing(_opened(raw, path)) as file:
         while data := file.read(BLOCK):
             text = _decoded(decoder, data, position, path)
-            _refuse_binary(text, path)
             position += len(data)
             text = kept + (text.removeprefix("\ufeff") if first else text)
             first = False
@@ -118,8 +117,8 @@ def documents(block: CorpusBlock, path: Path, layout: CorpusLayout) -> Iterable[
             for number, line in enumerate(block.text.split("\n"), block.line)
             if line.strip()
         )
-    found = block.text.split("\n") if layout.documents == "lines" else PARAGRAPH.split(block.text)
-    return (document for document in found if document.strip())
+    pieces = block.text.split("\n") if layout.documents == "lines" else PARAGRAPH.split(block.text)
+    return (document for document in pieces if document.strip())
 
 
 def is_json_lines(path: Path) -> bool:
@@ -128,25 +127,14 @@ def is_json_lines(path: Path) -> bool:
     >>> is_json_lines(Path("stories.jsonl.gz")), is_json_lines(Path("stories.txt"))
     (True, False)
     """
-    name = path.with_suffix("") if path.suffix in COMPRESSED else path
+    name = path.with_suffix("") if path.suffix in (*OPENERS, ".zst") else path
     return name.suffix in JSON_LINES
 
 
 def _opened(raw: IO[bytes], path: Path) -> IO[bytes]:
     """The file's bytes without their compression."""
-    match path.suffix:
-        case ".gz":
-            return cast(IO[bytes], gzip.open(raw))
-        case ".xz":
-            return cast(IO[bytes], lzma.open(raw))
-        case ".bz2":
-            return cast(IO[bytes], bz2.open(raw))
-        case ".zst":
-            return _zstandard_reader(raw)
-    return raw
-
-
-def _zstandard_reader(raw: IO[bytes]) -> IO[bytes]:
+    if path.suffix != ".zst":
+        return OPENERS[path.suffix](raw) if path.suffix in OPENERS else raw
     try:
         import zstandard
     except ImportError:
@@ -165,18 +153,16 @@ def _read_errors() -> tuple[type[Exception], ...]:
 
 
 def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, position: int, path: Path, final: bool = False) -> str:
+    why = "a binary file, not text"
     try:
-        return decoder.decode(data, final)
+        text = decoder.decode(data, final)
+        if "\x00" not in text:
+            return text
     except UnicodeDecodeError as error:
-        if b"\x00" in data[:SNIFF]:
-            raise BadInput(f"{path}: a binary file, not text") from None
-        place = position + error.start
-        raise BadInput(f"{path}: not {error.encoding} near byte {place:,}; say --encoding, or convert it") from None
-
-
-def _refuse_binary(text: str, path: Path) -> None:
-    if "\x00" in text:
-        raise BadInput(f"{path}: a binary file, not text")
+        if b"\x00" not in data[:SNIFF]:
+            place = position + error.start
+            why = f"not {error.encoding} near byte {place:,}; say --encoding, or convert it"
+    raise BadInput(f"{path}: {why}")
 
 
 def _last_cut(text: str, at_lines: bool) -> int:
@@ -205,13 +191,9 @@ def _field(line: str, field: str, path: Path, number: int) -> str:
 def _why_no_text(path: Path, layout: CorpusLayout) -> str | None:
     """Why a file in a folder is not read, or None."""
     try:
-        with path.open("rb") as raw, closing(_opened(raw, path)) as file:
+        with readable(path), path.open("rb") as raw, closing(_opened(raw, path)) as file:
             start = file.read(SNIFF)
-    except _read_errors() as error:
-        return f"{path}: cannot be read ({error})"
-    try:
-        decoder = codecs.getincrementaldecoder(layout.encoding)()
-        _refuse_binary(_decoded(decoder, start, 0, path, final=len(start) < SNIFF), path)
+        _decoded(codecs.getincrementaldecoder(layout.encoding)(), start, 0, path, final=len(start) < SNIFF)
     except BadInput as why:
         return str(why)
     return None

@@ -96,29 +96,29 @@ def subject(verb: DependencyNode) -> DependencyNode | None:
 
 def slots(verb: DependencyNode) -> dict[str, DependencyNode]:
     """What fills each slot of a verb: subject, object, or a preposition."""
-    found: dict[str, DependencyNode] = {}
+    fillers: dict[str, DependencyNode] = {}
     above = subject(verb)
     if above is not None:
-        found[OBJECT if is_passive(verb) else SUBJECT] = above
+        fillers[OBJECT if is_passive(verb) else SUBJECT] = above
     for child in verb.children:
         inside = _child(child, ("pobj",))
         if child.dep_ == "dobj":
-            found.setdefault(OBJECT, child)
+            fillers.setdefault(OBJECT, child)
         elif child.dep_ == "dative":
-            found.setdefault(RECIPIENT, child if inside is None else inside)
+            fillers.setdefault(RECIPIENT, child if inside is None else inside)
         elif child.dep_ == "agent" and inside is not None:
-            found.setdefault(SUBJECT, inside)
+            fillers.setdefault(SUBJECT, inside)
     for preposition in _prepositions(verb):
         inside = _child(preposition, ("pobj",))
         if inside is not None:
-            found.setdefault(said(preposition), inside)
-    return {slot: meant(node) for slot, node in found.items()}
+            fillers.setdefault(said(preposition), inside)
+    return {slot: meant(node) for slot, node in fillers.items()}
 
 
 def owner(noun: DependencyNode) -> DependencyNode | None:
     """Whose thing it is."""
-    found = _child(noun, ("poss",))
-    return None if found is None else meant(found)
+    possessor = _child(noun, ("poss",))
+    return None if possessor is None else meant(possessor)
 
 
 def meant(node: DependencyNode) -> DependencyNode:
@@ -155,7 +155,7 @@ def _prepositions(verb: DependencyNode) -> Iterator[DependencyNode]:
     yield from _chained(verb)
     for child in verb.children:
         if child.dep_ in MAY_HAVE_THE_PREPOSITION:
-            yield from (found for found in _chained(child) if said(found) != "of")
+            yield from (preposition for preposition in _chained(child) if said(preposition) != "of")
 
 
 def _chained(node: DependencyNode) -> Iterator[DependencyNode]:

@@ -96,8 +96,8 @@ class SentenceIndex:
         """In how many sentences a query is found."""
         if isinstance(query, AllOf) and len(query.parts) == 2:
             # Words are asked for in many pairs: lists in memory are met faster than FTS5 walks them again.
-            one, other = sorted((self._rows(part) for part in query.parts), key=len)
-            return int(np.isin(one, other, assume_unique=True).sum()) if len(one) else 0
+            fewer, more = sorted((self._rows(part) for part in query.parts), key=len)
+            return int(np.isin(fewer, more, assume_unique=True).sum()) if len(fewer) else 0
         return len(self._rows(query))
 
     def count_before(self, first: AnyOf, then: AnyOf, within: int) -> int:

@@ -101,7 +101,7 @@ class QueryPair:
 def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Iterable[str] = DEFAULT_SETS) -> list[QueryPair]:
     """The queries of a problem, strict before loose."""
     context, query = reading.context, reading.query
-    made = {
+    by_set = {
         "whole": [QueryPair("whole", _whole(context), _whole(query))],
         "heads": [QueryPair("heads", _head(context.head), _special(query))],
         "synonyms": _with_synonyms(context, query, synonyms),
@@ -109,7 +109,7 @@ def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Iterable[str] 
         if query.head != query.special
         else [],
     }
-    return [pair for name in SETS if name in set(sets) for pair in made[name]]
+    return [pair for name in SETS if name in set(sets) for pair in by_set[name]]
 
 
 def _whole(predicate: Predicate) -> Sought:
@@ -169,11 +169,11 @@ def parse_synonyms(lines: Iterable[str], name: str) -> Synonyms:
     >>> parse_synonyms(["big, large", "# a remark", "large, roomy"], "list")["large"]
     ['big', 'roomy']
     """
-    found: dict[str, list[str]] = {}
+    synonyms: dict[str, list[str]] = {}
     for number, line in enumerate(lines, 1):
         words = [word.strip().casefold() for word in line.split("#")[0].split(",") if word.strip()]
         if len(words) == 1:
             raise Malformed("two or more words with commas between expected", file=name, line=number)
         for word in words:
-            found.setdefault(word, []).extend(other for other in words if other != word)
-    return found
+            synonyms.setdefault(word, []).extend(other for other in words if other != word)
+    return synonyms

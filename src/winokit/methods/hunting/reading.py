@@ -242,7 +242,7 @@ def _turned(slot: str) -> str:
 
 def _verb_before(lead: Sequence[ClausePiece]) -> int | None:
     """Where the last verb before a name begins, auxiliaries included: what looks like one, or stands where one must."""
-    found = None
+    verb = None
     for i, piece in enumerate(lead):
         if not is_content(piece):
             continue
@@ -251,10 +251,10 @@ def _verb_before(lead: Sequence[ClausePiece]) -> int | None:
             previous.word in AUXILIARIES or previous.word in SUBJECT_PRONOUNS or previous.word == "to"
         )
         if is_verb_like(piece.word) or where_one_must:
-            found = i
-    while found and (lead[found - 1].word in AUXILIARIES | NEGATIONS or is_adverb(lead[found - 1].word)):
-        found -= 1
-    return found
+            verb = i
+    while verb and (lead[verb - 1].word in AUXILIARIES | NEGATIONS or is_adverb(lead[verb - 1].word)):
+        verb -= 1
+    return verb
 
 
 def _predicate(words: Sequence[ClausePiece], text: str) -> Predicate | None:
@@ -270,8 +270,8 @@ def as_predicate(words: Sequence[ClausePiece], head: int, text: str, *, passive:
     """Some words of a text as a predicate, where it is known which of them carries it."""
     special = next((piece.word for piece in reversed(words) if is_content(piece)), words[head].word)
     negated = any(piece.word in NEGATIONS for piece in words[: head + 1])
-    told = " ".join(text[words[0].start : words[-1].end].split())
-    return Predicate(told, words[head].word, special, negated, passive)
+    spelling = " ".join(text[words[0].start : words[-1].end].split())
+    return Predicate(spelling, words[head].word, special, negated, passive)
 
 
 def _head(words: Sequence[ClausePiece]) -> int | None:

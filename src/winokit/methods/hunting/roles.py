@@ -157,14 +157,14 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFil
                 continue
             if max(context[1] - query[2], query[1] - context[2]) > APART:
                 continue
-            found = _unlike(tokens, context[0], query[0], reading) or _label(
+            label = _unlike(tokens, context[0], query[0], reading) or _label(
                 tokens, context[0], query[0], reading, parsed
             )
-            if found in (AGENT, PATIENT):
+            if label in (AGENT, PATIENT):
                 spans = [(tokens[start].start, tokens[end - 1].end) for _, start, end in (context, query)]
                 said = pair.context.said, pair.query.said
-                return Evidence(found, *said, text, pair.set, spans=(spans[0], spans[1]))
-            why = found
+                return Evidence(label, *said, text, pair.set, spans=(spans[0], spans[1]))
+            why = label
     return why
 
 

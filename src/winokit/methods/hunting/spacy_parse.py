@@ -106,9 +106,9 @@ class SpacyParser:
         """A problem taken apart by its parse, else by our own grammar, or why it cannot be."""
         if problem.query is not None:
             return read(problem)
-        found = self._read(problem)
-        by_rules = read(problem) if isinstance(found, str) else found
-        return found if isinstance(by_rules, str) else by_rules
+        parsed = self._read(problem)
+        by_rules = read(problem) if isinstance(parsed, str) else parsed
+        return parsed if isinstance(by_rules, str) else by_rules
 
     def _read(self, problem: Problem) -> ProblemReading | str:
         masked = mask(problem)
@@ -144,11 +144,11 @@ class SpacyParser:
         def find(token: WordToken, slot: str) -> Filler | None:
             node = next(n for n in self.parse(text) if n.idx <= token.start < n.idx + len(n.text))
             if slot == POSSESSOR:
-                found = owner(node)
+                filler = owner(node)
             else:
                 verb = carrier(node)
-                found = None if verb is None else slots(verb).get(slot)
-            return None if found is None else as_filler(found)
+                filler = None if verb is None else slots(verb).get(slot)
+            return None if filler is None else as_filler(filler)
 
         return find
 
@@ -157,14 +157,14 @@ def _together(
     nodes: Sequence[DependencyNode], named: Mapping[int, int], blank: DependencyNode
 ) -> tuple[DependencyNode, tuple[tuple[int, str], tuple[int, str]]] | None:
     """A verb in which two candidates have a part, and their slots: the nearest before the blank, else the first."""
-    found = []
+    verbs = []
     for verb in filter(is_verb, nodes):
         parts = sorted((node.i, slot) for slot, node in slots(verb).items() if node.i in named)
         other = next((part for part in parts if named[part[0]] != named[parts[0][0]]), None)
         if other is not None:
-            found.append((verb, (parts[0], other)))
-    before = [one for one in found if max(one[0].i, one[1][1][0]) < blank.i]
-    return before[-1] if before else found[0] if found else None
+            verbs.append((verb, (parts[0], other)))
+    before = [one for one in verbs if max(one[0].i, one[1][1][0]) < blank.i]
+    return before[-1] if before else verbs[0] if verbs else None
 
 
 def _place_of(blank: DependencyNode) -> tuple[DependencyNode, str] | None:
@@ -192,8 +192,10 @@ def _infinitive(verb: DependencyNode) -> DependencyNode | None:
 
 def _word(verb: DependencyNode, closed: frozenset[int]) -> DependencyNode:
     """The word that carries a verb's predicate: the verb, or what "is" or "has" is said of."""
-    found = [child for child in verb.children if child.dep_ in ("acomp", "attr", "oprd") and child.i not in closed]
-    return found[0] if found and said(verb) in AUXILIARIES else verb
+    complements = [
+        child for child in verb.children if child.dep_ in ("acomp", "attr", "oprd") and child.i not in closed
+    ]
+    return complements[0] if complements and said(verb) in AUXILIARIES else verb
 
 
 def _predicate(
@@ -212,10 +214,10 @@ def _predicate(
     return as_predicate(pieces, at, problem.text, passive=is_passive(head))
 
 
-def _is_contrast(nodes: Sequence[DependencyNode], one: DependencyNode, other: DependencyNode) -> bool:
+def _is_contrast(nodes: Sequence[DependencyNode], first: DependencyNode, second: DependencyNode) -> bool:
     """Whether "but", "although" and the like stand between two clauses, or open one of them."""
-    between = nodes[min(one.i, other.i) : max(one.i, other.i)]
-    opening = [child for top in (clause(one), clause(other)) for child in top.children if child.i < top.i]
+    between = nodes[min(first.i, second.i) : max(first.i, second.i)]
+    opening = [child for top in (clause(first), clause(second)) for child in top.children if child.i < top.i]
     return any(CONNECTIVES.get(said(node)) == CONTRAST for node in (*between, *opening))
 
 
