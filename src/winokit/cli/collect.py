@@ -16,14 +16,12 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Collect twi
 
 def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
     """What is asked before a worker is taken out."""
-    question = f"Delete the sentences and judgements of {given['worker']}? They cannot be put back."
-    return {} if given["yes"] else {"yes": (question, bool)}
+    if given.get("yes", True):
+        return {}
+    return {"yes": (f"Delete the sentences and judgements of {given['worker']}? They cannot be put back.", bool)}
 
 
-LINES, RECORD = attrgetter("lines"), attrgetter("record")
-app.command()(command(verbs.init, LINES, RECORD, doing="making"))
-app.command()(command(verbs.serve, lambda nothing: (), None, doing="serving"))
-app.command()(command(verbs.invite, LINES, RECORD, doing="inviting"))
-app.command()(command(verbs.status, LINES, RECORD, doing="counting"))
-app.command()(command(verbs.export, LINES, RECORD, doing="exporting"))
-app.command()(command(verbs.withdraw, LINES, RECORD, doing="taking out", questions=sure))
+app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doing="init"))
+app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
+for call in (verbs.invite, verbs.status, verbs.export, verbs.withdraw):
+    app.command()(command(call, attrgetter("lines"), attrgetter("record"), doing=call.__name__, questions=sure))

@@ -29,7 +29,7 @@ from winokit.collect.study.study import Study, utc_now
 from winokit.collect.study.voting import VoteTask, clause
 from winokit.collect.study.workers import WorkerInfo
 from winokit.collect.study.writing import WriteTask
-from winokit.collect.verbs import listen, run_server
+from winokit.collect.verbs import listen, run_app
 from winokit.data.loading import load
 from winokit.files import write_whole
 from winokit.problem import Problem
@@ -37,7 +37,6 @@ from winokit.text.words import WORD
 
 Pair = tuple[Problem, Problem]
 NAME, HOST = "demo", "127.0.0.1"
-DAYS = 6
 WRITERS, JUDGES, A_DAYS_VOTES = 3, 6, 5
 SLIPS, CARELESS_SLIPS = 0.04, 0.5
 EMPTY_WORDS = frozenset(
@@ -99,12 +98,12 @@ class DemoCast:
             workers.take_quiz(self.study, worker.id, [question.answer for question in self.study.quiz])
         return worker
 
-    def write(self, worker: WorkerInfo) -> bool:
-        """Hand in a pair on the topic that comes, or give the topic back; whether there was one."""
+    def write(self, worker: WorkerInfo) -> None:
+        """Hand in a pair on the topic that comes, if any, or give the topic back."""
         try:
             task = tasks.lease(self.study, worker.id, WRITE)
         except NotNow:
-            return False
+            return
         assert isinstance(task, WriteTask)
         self.clock.wait(self.random.uniform(90, 420))
         pairs = self.stock[task.topic, task.domain]
@@ -112,7 +111,6 @@ class DemoCast:
             submissions.submit(self.study, worker.id, task.token, _form(*pairs.pop()) if pairs else {})
         except Incomplete:  # nothing to say on the topic, or too like an earlier pair: somebody else's turn
             tasks.give_back(self.study, worker.id, task.token)
-        return True
 
     def judge(self, worker: WorkerInfo, kind: str, slips: float) -> bool:
         """Vote on what comes; whether there was anything."""
@@ -138,7 +136,7 @@ class DemoCast:
         return {"choice": str(1 - right if slip else right), "equally_plausible": doubt, "local_decides": "no"}
 
 
-def fill(folder: Path, days: int = DAYS) -> None:
+def fill(folder: Path, days: int = 6) -> None:
     """Make a study in a folder and let the example workers work in it, up to now."""
     clock = PastClock(utc_now() - timedelta(days=days))
     pairs: list[Pair] = [(first, second) for first, second in load("open").groups.values()]
@@ -214,7 +212,7 @@ def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 800
             link = invites.create(study, "for a visitor", uses=100)
             typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")
             typer.echo(f"take part as a worker: {base}{link.path}")
-            run_server(study, socket, base, behind_proxy=False, say=typer.echo)
+            run_app(study, socket, base, behind_proxy=False, say=typer.echo)
 
 
 if __name__ == "__main__":

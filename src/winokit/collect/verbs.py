@@ -98,7 +98,7 @@ def serve(
     """Serve a study's pages until Ctrl-C. The first visit makes the requester's account."""
     with opened(folder, db) as study, listen(host, port) as place:
         base = (url or f"http://{host}:{place.getsockname()[1]}").rstrip("/")
-        run_server(study, place, base, behind_proxy=url is not None, say=say)
+        run_app(study, place, base, behind_proxy=url is not None, say=say)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -115,9 +115,7 @@ def listen(host: str, port: int) -> socket.socket:
     return place
 
 
-def run_server(
-    study: Study, place: socket.socket, base: str, *, behind_proxy: bool, say: Callable[[str], None]
-) -> None:
+def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool, say: Callable[[str], None]) -> None:
     """Serve the pages at a socket, in this process, until Ctrl-C; `base` is the address people see."""
     try:
         import uvicorn
@@ -168,12 +166,12 @@ def invite(
         from winokit.collect.study import invites
 
         links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
-    addresses = [url.rstrip("/") + link.path for link in links]
-    record = [
-        {"url": address, "id": link.id, "uses": link.most_uses, "expires_at": str(link.expires_at)}
-        for address, link in zip(addresses, links, strict=True)
+    base = url.rstrip("/")
+    record: list[dict[str, Any]] = [
+        {"url": base + link.path, "id": link.id, "uses": link.most_uses, "expires_at": str(link.expires_at)}
+        for link in links
     ]
-    return StudyAnswer(record, addresses)
+    return StudyAnswer(record, [link["url"] for link in record])
 
 
 @verb

@@ -16,10 +16,6 @@ from winokit.collect.platforms.base import Departure, Platform, PlatformError, U
 from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import MissingExtra
 
-SUBMIT = "https://www.mturk.com/mturk/externalSubmit"
-SANDBOX_SUBMIT = "https://workersandbox.mturk.com/mturk/externalSubmit"
-PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-REGION = "us-east-1"
 SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 APPROVED_PERCENT, APPROVED_NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
 
@@ -39,13 +35,13 @@ class MTurk(Platform):
             import boto3
         except ModuleNotFoundError:
             raise MissingExtra("Mechanical Turk", "mturk") from None
-        return boto3.client("mturk", region_name=REGION, endpoint_url=self.settings.api or None)
+        return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.settings.api or None)
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
         """Who has come, by the parameters of an external question. A preview is nobody yet."""
         if "assignmentId" not in parameters:
             return None
-        if parameters["assignmentId"] == PREVIEW:
+        if parameters["assignmentId"] == "ASSIGNMENT_ID_NOT_AVAILABLE":
             raise NotAllowed("please accept the task on Mechanical Turk first")
         ids = [parameters.get(name, "") for name in self.parameters]
         if not all(id_.isalnum() and len(id_) <= 64 for id_ in ids):
@@ -56,7 +52,8 @@ class MTurk(Platform):
         """A form that is posted back to Mechanical Turk."""
         if visitor is None or visitor.session_id is None:
             return Departure()
-        action = SANDBOX_SUBMIT if "sandbox" in self.settings.api else SUBMIT
+        site = "workersandbox" if "sandbox" in self.settings.api else "www"
+        action = f"https://{site}.mturk.com/mturk/externalSubmit"
         outcome = "screened-out" if screened_out else "done"
         return Departure(form_action=action, fields={"assignmentId": visitor.session_id, "outcome": outcome})
 
@@ -86,7 +83,7 @@ class MTurk(Platform):
             f'<ExternalQuestion xmlns="{SCHEMA}"><ExternalURL>{escape(address)}</ExternalURL>'
             "<FrameHeight>0</FrameHeight></ExternalQuestion>"
         )
-        made = self._call(
+        answer = self._call(
             "create_hit",
             Title=title,
             Description=description,
@@ -97,7 +94,7 @@ class MTurk(Platform):
             Question=question,
             QualificationRequirements=self.qualifications(),
         )
-        return str(made["HIT"]["HITId"])
+        return str(answer["HIT"]["HITId"])
 
     def qualifications(self) -> list[dict[str, Any]]:
         """Who may take the task."""

@@ -20,7 +20,6 @@ from winokit.collect.study.schema import SCREENED_OUT, Identity, Payment, Worker
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
 
-VISIT = "visit"
 UNCERTAIN = "uncertain: look at the platform"
 
 
@@ -54,8 +53,7 @@ def _pay_worker(study: Study, platform: Platform, code: str, actor: str) -> Work
         identity = session.get(Identity, worker.id)
     visitor = visitor_of(identity)
     if visitor is None and not platform.by_hand:
-        name = study.config.platform.name
-        raise PlatformError(f"{code}: nothing is known of this worker on {name}; pay by hand")
+        raise PlatformError(f"{code}: nothing is known of this worker on {platform.title}; pay by hand")
     if identity is not None and identity.session_id and identity.approved_session != identity.session_id:
         _approve(study, platform, worker, identity)
     lines, cents = _mark(study, worker.id)
@@ -87,7 +85,7 @@ def _approve(study: Study, platform: Platform, worker: Worker, identity: Identit
         session.get_one(Identity, worker.id).approved_session = identity.session_id
         if base:
             note = f"paid by {study.config.platform.name} for the visit"
-            session.add(Payment(worker_id=worker.id, reason=VISIT, cents=-base, note=note, at=study.now()))
+            session.add(Payment(worker_id=worker.id, reason="visit", cents=-base, note=note, at=study.now()))
 
 
 def _mark(study: Study, worker_id: int) -> tuple[list[int], int]:

@@ -23,7 +23,6 @@ API = "https://api.prolific.com/api/v1"
 COMPLETE = "https://app.prolific.com/submissions/complete"
 TOKEN = "PROLIFIC_API_TOKEN"
 ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
-SECONDS = 20
 
 
 @PLATFORMS.register("prolific")
@@ -81,7 +80,7 @@ class Prolific(Platform):
             raise BadInput(f"Prolific's API needs a token: set {TOKEN}")
         url = (self.settings.api or API).rstrip("/") + path
         try:
-            answer = httpx.post(url, json=body, headers={"Authorization": f"Token {token}"}, timeout=SECONDS)
+            answer = httpx.post(url, json=body, headers={"Authorization": f"Token {token}"}, timeout=20)
         except httpx.ConnectError as error:
             raise PlatformError(f"Prolific: cannot be reached ({error})") from None
         except httpx.HTTPError as error:

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from winokit.collect.study.refusals import NotFound, Refused, TooMany
-from winokit.collect.web.forms import plain
+from winokit.collect.web.forms import NO_ADDRESS, plain
 from winokit.collect.web.visit import GoTo, Visit, known_requester, known_worker
 from winokit.errors import WinokitError
 
@@ -27,10 +27,7 @@ TITLES = {
     422: "Something is missing",
     429: "A moment, please",
 }
-WHYS = {
-    404: "there is no page at this address",
-    405: "please use the links and buttons of the pages",
-}
+WHYS = {404: "there is no page at this address", 405: "please use the links and buttons of the pages"}
 SUSPICIOUS = (403, 413, 429)
 LOGGED_A_MINUTE = 60
 """Refusals that go to the audit log: a flood must not fill the disk."""
@@ -72,10 +69,6 @@ def _out_of_order(request: Request, error: Exception) -> Response:
     return accident_page(request)
 
 
-def _malformed_address(request: Request, error: Exception) -> Response:
-    return refusal_page(request, NotFound("this is not an address that any page here leads to"))
-
-
 def _go(request: Request, error: Exception) -> Response:
     if Visit(request).is_htmx:
         return Response(status_code=403, headers={"HX-Redirect": str(error)})
@@ -100,6 +93,6 @@ HANDLERS: dict[int | type[Exception], Any] = {
     Refused: refusal_page,
     WinokitError: _out_of_order,
     HTTPException: refusal_page,
-    RequestValidationError: _malformed_address,
+    RequestValidationError: lambda request, _: refusal_page(request, NotFound(NO_ADDRESS)),
 }
 """One page for everything that is refused."""

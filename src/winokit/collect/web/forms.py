@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from winokit.collect.study.refusals import Incomplete, NotAllowed
 from winokit.collect.web.sessions import REQUESTER, VISITOR, WORKER, Cookies
 
+NO_ADDRESS = "this is not an address that any page here leads to"
 READING = ("GET", "HEAD", "OPTIONS")
 TOKEN_FIELD, TOKEN_HEADER = "csrf", "x-csrf-token"
 STALE = {
@@ -31,7 +32,7 @@ class Pages(APIRouter):
         async def guard(request: Request) -> None:
             # Not request.url: the Host header has a say in it.
             if "\x00" in request.scope["path"] or b"%00" in request.scope["query_string"]:
-                raise NotAllowed("this is not an address that any page here leads to")
+                raise NotAllowed(NO_ADDRESS)
             if request.method in READING:
                 return
             form = await request.form(max_files=0, max_fields=100)

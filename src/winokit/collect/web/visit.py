@@ -5,8 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from functools import cached_property
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, TypeVarTuple
 
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+from anyio.to_thread import run_sync
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
@@ -20,6 +23,7 @@ from winokit.collect.web.rendering import render
 from winokit.collect.web.sessions import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
 
 V = TypeVar("V")
+A = TypeVarTuple("A")
 STEPS = {
     workers.CONSENT: "/consent",
     workers.SCREENING: "/screening",
@@ -28,6 +32,17 @@ STEPS = {
 }
 STRANGER = "please open the link you were given; it lets you in again if you are taking part already"
 FINISH, LOGIN, HOME, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], "/requester"
+NO_FRAMES = "'none'"
+AT_ONCE = 4
+"""Threads for slow work, beside those for pages. Whoever comes later waits without one."""
+_slow: RunVar[CapacityLimiter] = RunVar("winokit_slow")
+
+
+def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
+    """A Content-Security-Policy: everything from here and nothing inline; forms may also go to one place named."""
+    sources = "; ".join(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect"))
+    forms = f"'self' {form_action}".strip()
+    return f"default-src 'none'; {sources}; base-uri 'none'; form-action {forms}; frame-ancestors {frames}"
 
 
 class GoTo(Exception):
@@ -149,6 +164,16 @@ def known_requester(request: Request) -> Requester | None:
         return requesters.get(request.app.state.study, int(session[0]), int(session[1])) if session else None
     except Refused:
         return None
+
+
+async def run_slow(work: Callable[[*A], Response], *args: *A) -> Response:
+    """Do something slow in a thread that no page needs: who waits for a model, or a hash, keeps nobody from a page."""
+    try:
+        limiter = _slow.get()
+    except LookupError:
+        limiter = CapacityLimiter(AT_ONCE)
+        _slow.set(limiter)
+    return await run_sync(work, *args, limiter=limiter)
 
 
 def _here(kind: Callable[[Request], V]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -38,8 +39,7 @@ def problems(
     origin = origin or (WRITTEN if WRITE in visit.study.config.tasks.kinds else IMPORTED)
     wanted = ProblemFilter(*(plain(asked) for asked in (status, domain, origin, author, text)))
     found = listings.problems(visit.study, wanted, page)
-    asked = {"status": status, "domain": domain, "author": author, "text": text, "origin": origin}
-    address = f"/requester/problems?{urlencode({name: value for name, value in asked.items() if value})}"
+    address = f"/requester/problems?{urlencode({name: value for name, value in asdict(wanted).items() if value})}"
     return visit.page(
         "requester_problems", found=found, wanted=wanted, address=address, statuses=STATUSES, domains=DOMAINS
     )

@@ -11,12 +11,10 @@ from winokit.collect.platforms.base import arrive, platform_of, visitor_from
 from winokit.collect.study import invites, workers
 from winokit.collect.study.workers import WorkerInfo
 from winokit.collect.web.forms import Fields, Pages, plain
-from winokit.collect.web.middleware import policy
 from winokit.collect.web.sessions import VISITOR, WORKER
-from winokit.collect.web.visit import HOME, Anybody, Visit, known_worker
+from winokit.collect.web.visit import HOME, Anybody, Visit, known_worker, policy
 
 router = Pages(VISITOR)
-OWN_PLATFORMS = [PLATFORMS[name] for name in PLATFORMS.homes]
 
 
 @router.get("/")
@@ -54,7 +52,7 @@ def arrival(visit: Anybody) -> Response:
     return response
 
 
-@router.form("/start", *(name for platform in OWN_PLATFORMS for name in platform.parameters))
+@router.form("/start", *(name for own in PLATFORMS.homes for name in PLATFORMS[own].parameters))
 def start(visit: Anybody, fields: Fields) -> Response:
     """Let in whom the platform has sent."""
     return _let_in(visit, arrive(visit.study, fields))

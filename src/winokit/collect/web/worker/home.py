@@ -15,10 +15,9 @@ from winokit.collect.study.schema import WRITE
 from winokit.collect.study.voting import VoteTask
 from winokit.collect.study.writing import WriteTask
 from winokit.collect.web.forms import Fields, Pages
-from winokit.collect.web.middleware import policy
 from winokit.collect.web.rendering import sentence
 from winokit.collect.web.sessions import WORKER
-from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit
+from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, policy
 
 router = Pages(WORKER)
 Token = Annotated[str, Path(max_length=64)]

@@ -42,11 +42,11 @@ def screening(visit: AWorker, fields: Fields) -> Response:
     """Answer them, once."""
     _be_at(visit, workers.SCREENING)
     quality = visit.study.config.quality
-    questions = {"native_speaker": quality.native_speaker, "has_seen_wsc": quality.never_seen_wsc}
-    asked = [name for name, is_asked in questions.items() if is_asked]
-    missing = {name: "please choose yes or no" for name in asked if fields.get(name) not in YES_NO}
+    asked = {"native_speaker": quality.native_speaker, "has_seen_wsc": quality.never_seen_wsc}
+    missing = [name for name, is_asked in asked.items() if is_asked and fields.get(name) not in YES_NO]
     if missing:
-        return visit.page("screening", status=422, problems=missing, answers=fields)
+        problems = dict.fromkeys(missing, "please choose yes or no")
+        return visit.page("screening", status=422, problems=problems, answers=fields)
     # A question that the study does not ask cannot turn anybody away.
     native = YES_NO.get(fields.get("native_speaker", ""), True)
     seen = YES_NO.get(fields.get("has_seen_wsc", ""), False)

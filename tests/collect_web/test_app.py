@@ -4,8 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from winokit.collect.study import export, invites
-from winokit.collect.web.app import create_app
-from winokit.collect.web.middleware import MOST_BYTES
+from winokit.collect.web.app import MOST_BYTES, create_app
 from winokit.collect.web.worker import entry
 from winokit.errors import BadInput
 
