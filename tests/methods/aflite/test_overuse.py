@@ -69,9 +69,7 @@ def test_the_word_that_removed_rows_have_more_of_comes_first():
 def test_examples_follow_the_order_given():
     removed = np.arange(200) < 60
     texts = texts_with("never", {5, 17, 33, 50, 120, *range(130, 150)})
-    (found,) = [
-        one for one in overused_words(texts, Sides(removed), best=np.array([33, 5, 50])) if one.trait == "never"
-    ]
+    (found,) = [one for one in overused_words(texts, Sides(removed, best=[33, 5, 50])) if one.trait == "never"]
     assert found.examples == (33, 5, 50)
 
 

@@ -41,14 +41,14 @@ class AfliteRun:
 
 def identity(X: Floats, y: Ints, units: Ints, settings: dict[str, Any]) -> str:
     """A hash of everything the result depends on."""
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for array in (X, y, units):
-        found.update(f"{array.shape} {array.dtype}".encode())
+        digest.update(f"{array.shape} {array.dtype}".encode())
         for start in range(0, len(array), 8192):
-            found.update(np.ascontiguousarray(array[start : start + 8192]).data)
-    told = {name: value for name, value in settings.items() if name not in FREE}
-    found.update(json.dumps(told, sort_keys=True, default=str).encode())
-    return found.hexdigest()
+            digest.update(np.ascontiguousarray(array[start : start + 8192]).data)
+    decisive = {name: value for name, value in settings.items() if name not in FREE}
+    digest.update(json.dumps(decisive, sort_keys=True, default=str).encode())
+    return digest.hexdigest()
 
 
 def save(path: Path, run: AfliteRun, whose: str) -> None:

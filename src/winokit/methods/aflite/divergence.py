@@ -69,12 +69,12 @@ def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -
     for block in _blocks(x, rows):
         apart = block - near
         scatter += apart.T @ apart
-    total, found = float(np.trace(scatter)), min(count, x.shape[1])
+    total, known = float(np.trace(scatter)), min(count, x.shape[1])
     if not total > 0:
         raise BadInput("all rows of features are the same: there is nothing to look at")
-    values, vectors = eigh(scatter, subset_by_index=[x.shape[1] - found, x.shape[1] - 1])
+    values, vectors = eigh(scatter, subset_by_index=[x.shape[1] - known, x.shape[1] - 1])
     axes, shares = np.zeros((count, x.shape[1])), np.zeros(count)
-    axes[:found], shares[:found] = vectors.T[::-1], values[::-1] / total
+    axes[:known], shares[:known] = vectors.T[::-1], values[::-1] / total
     largest = axes[np.arange(count), np.abs(axes).argmax(axis=1)]
     return Components(mean, axes * np.where(largest < 0, -1.0, 1.0)[:, None], shares)
 
@@ -106,8 +106,8 @@ def kl_histogram(p: Values, q: Values, bins: int = 50, smoothing: float = SMOOTH
         raise BadInput(f"two bins or more and a smoothing above 0 expected, found {bins} and {smoothing}")
     ends = (min(p.min(), q.min()), max(p.max(), q.max()))
     counts = [np.histogram(values, bins, ends)[0] + smoothing for values in (p, q)]
-    one, other = (count / count.sum() for count in counts)
-    return float(one @ np.log(one / other))
+    share_p, share_q = (count / count.sum() for count in counts)
+    return float(share_p @ np.log(share_p / share_q))
 
 
 def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
@@ -137,10 +137,10 @@ def _kth_distance(points: Doubles, others: Doubles, k: int) -> Doubles:
 
 def kl_gaussian(p: Values, q: Values) -> float:
     """KL(p || q) of two normal distributions with the means and variances of the values."""
-    one, other = float(np.var(p)), float(np.var(q))
-    if not (one > 0 and other > 0):
+    var_p, var_q = float(np.var(p)), float(np.var(q))
+    if not (var_p > 0 and var_q > 0):
         raise BadInput("the values of one answer are all the same: take another estimator than gaussian")
-    return 0.5 * float(np.log(other / one) + (one + (np.mean(p) - np.mean(q)) ** 2) / other - 1)
+    return 0.5 * float(np.log(var_q / var_p) + (var_p + (np.mean(p) - np.mean(q)) ** 2) / var_q - 1)
 
 
 Estimator: TypeAlias = Callable[[Values, Values], float]
@@ -172,8 +172,8 @@ def by_chance(
     `numbers` are groups as numbers. Turning whole groups keeps the answers of twins opposite.
     """
     rng, groups = np.random.default_rng(seed), int(numbers.max()) + 1
-    found = [divergence(values, y ^ rng.integers(2, size=groups)[numbers], estimate) for _ in range(draws)]
-    return Divergence(*(float(np.mean(way)) for way in zip(*found, strict=True)))
+    estimates = [divergence(values, y ^ rng.integers(2, size=groups)[numbers], estimate) for _ in range(draws)]
+    return Divergence(*(float(np.mean(way)) for way in zip(*estimates, strict=True)))
 
 
 def standard_error(
@@ -184,10 +184,10 @@ def standard_error(
     Not for `knn`: a draw repeats rows, and repeated rows are at no distance from each other.
     """
     rng, order = np.random.default_rng(seed), np.argsort(numbers, kind="stable")
-    sizes, found = np.bincount(numbers), []
+    sizes, estimates = np.bincount(numbers), []
     for _ in range(draws):
         times = np.bincount(rng.integers(len(sizes), size=len(sizes)), minlength=len(sizes))
         rows = np.repeat(order, np.repeat(times, sizes))
         if 0 < y[rows].sum() < len(rows):
-            found.append(divergence(values[rows], y[rows], estimate))
-    return Divergence(*(float(np.std(way)) for way in zip(*found, strict=True)))
+            estimates.append(divergence(values[rows], y[rows], estimate))
+    return Divergence(*(float(np.std(way)) for way in zip(*estimates, strict=True)))

@@ -156,11 +156,11 @@ class ClassifierEnsemble:
             self.mean = self._minimised(ROUGH).theta.mean(1)[:, None]
         if self.stale:
             self.gram, self.fresh_steps = self.rows.gram(self.mean), None
-        found = self._minimised(self.tolerance)
-        self.fresh_steps = found.iterations if self.fresh_steps is None else self.fresh_steps
-        self.stale = found.iterations > self.fresh_steps + PATIENCE
-        self.mean = found.theta.mean(1)[:, None]
-        return found
+        fit = self._minimised(self.tolerance)
+        self.fresh_steps = fit.iterations if self.fresh_steps is None else self.fresh_steps
+        self.stale = fit.iterations > self.fresh_steps + PATIENCE
+        self.mean = fit.theta.mean(1)[:, None]
+        return fit
 
     def _minimised(self, tolerance: float) -> LogisticFit:
         share = self.rows.plan.train_size / self.rows.count

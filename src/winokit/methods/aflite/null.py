@@ -94,7 +94,7 @@ def null_runs(
         ranks=tuple(ranks),
         null_removed=tuple(removed),
         at_threshold=int((real.first_scores_ >= real.threshold).sum()),
-        null_at_threshold=tuple(int((found >= real.threshold).sum()) for found in scores),
+        null_at_threshold=tuple(int((drawn >= real.threshold).sum()) for drawn in scores),
         q_values=q_values(real.first_scores_, scores),
     )
 
@@ -122,12 +122,12 @@ def q_values(scores: Doubles, null_scores: Sequence[Doubles]) -> Doubles:
     """
     levels, level_of = np.unique(scores[~np.isnan(scores)], return_inverse=True)
     real = _at_least(levels, scores)
-    chance = np.mean([_at_least(levels, found) for found in null_scores], axis=0)
+    chance = np.mean([_at_least(levels, drawn) for drawn in null_scores], axis=0)
     # A better score never has a worse q-value.
     smallest = np.minimum.accumulate(np.minimum(1, chance / np.maximum(real, 1)))
-    found = np.ones(len(scores))
-    found[~np.isnan(scores)] = smallest[level_of]
-    return found
+    shares = np.ones(len(scores))
+    shares[~np.isnan(scores)] = smallest[level_of]
+    return shares
 
 
 def _at_least(levels: Doubles, scores: Doubles) -> Ints:

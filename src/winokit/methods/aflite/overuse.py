@@ -53,12 +53,10 @@ class Overuse:
     p: float
     q: float
     examples: tuple[int, ...]
-    """Removed rows that have it, those first that were given first in `best`."""
+    """Removed rows that have it, the best first."""
 
 
-def overused_words(
-    texts: Sequence[Sequence[str]], sides: Sides, best: Ints | None = None, *, fewest: int = 10
-) -> list[Overuse]:
+def overused_words(texts: Sequence[Sequence[str]], sides: Sides, *, fewest: int = 10) -> list[Overuse]:
     """Every word that stands in `fewest` rows or more: the surest over-use first, the surest under-use last."""
     entries = word_entries(texts, once=True)
     times = np.bincount(entries.feature, minlength=entries.features)
@@ -67,26 +65,24 @@ def overused_words(
     place[common] = np.arange(len(common))
     tested = place[entries.feature] >= 0
     rows, traits = entries.row[tested], place[entries.feature[tested]]
-    found = _overuse([entries.words[word] for word in common], rows, traits, sides, best)
-    return sorted(found, key=lambda one: (-math.copysign(math.log(max(one.p, 1e-300)), one.log_odds), one.trait))
+    table = _overuse([entries.words[word] for word in common], rows, traits, sides)
+    return sorted(table, key=lambda word: (-math.copysign(math.log(max(word.p, 1e-300)), word.log_odds), word.trait))
 
 
-def overused_lengths(
-    texts: Sequence[Sequence[str]], sides: Sides, best: Ints | None = None, *, bins: int = LENGTH_BINS
-) -> list[Overuse]:
+def overused_lengths(texts: Sequence[Sequence[str]], sides: Sides, *, bins: int = LENGTH_BINS) -> list[Overuse]:
     """Lengths in words, in about equally frequent bins from short to long."""
     lengths = np.array([len(text) for text in texts])
     starts = np.unique(np.quantile(lengths, np.arange(bins) / bins, method="higher"))
     ends = [*(starts[1:] - 1), lengths.max()]
     names = [f"{start}" if start == end else f"{start} to {end}" for start, end in zip(starts, ends, strict=True)]
     traits = np.searchsorted(starts, lengths, side="right") - 1
-    return _overuse(names, np.arange(len(lengths)), traits, sides, best)
+    return _overuse(names, np.arange(len(lengths)), traits, sides)
 
 
-def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides, best: Ints | None = None) -> list[Overuse]:
+def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides) -> list[Overuse]:
     """One line: a text with a negation in it, of the list `NEGATIONS`."""
     rows = np.array([row for row, text in enumerate(texts) if not NEGATIONS.isdisjoint(text)], np.int64)
-    return _overuse(["negated"], rows, np.zeros(len(rows), np.int64), sides, best)
+    return _overuse(["negated"], rows, np.zeros(len(rows), np.int64), sides)
 
 
 class Overused(NamedTuple):
@@ -99,10 +95,17 @@ class Overused(NamedTuple):
 
 
 class Sides:
-    """Removed and kept rows, each weighed so that a group counts as one on each side it is on."""
+    """Removed and kept rows, each weighed so that a group counts as one on each side it is on.
 
-    def __init__(self, removed: Sequence[bool] | Bools, groups: Groups | None = None) -> None:
+    `best` are the rows to take examples from first.
+    """
+
+    def __init__(
+        self, removed: Sequence[bool] | Bools, groups: Groups | None = None, best: Sequence[int] | Ints = ()
+    ) -> None:
         self.removed: Bools = np.asarray(removed, np.bool_)
+        self.rank = np.full(len(self.removed), len(best))
+        self.rank[np.asarray(best, np.int64)] = np.arange(len(best))
         numbers = numbered(groups, len(self.removed))
         side = numbers * 2 + self.removed
         members = np.bincount(side, minlength=2 * len(self.removed))
@@ -135,11 +138,11 @@ def p_values(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> Doubles:
     """Fisher's exact test of a of A against b of B: twice the smaller tail."""
     a, having = np.rint(a), np.rint(a) + np.rint(b)
     tails = [known(at, of_a + of_b, having, of_a) for known, at in ((hypergeom.cdf, a), (hypergeom.sf, a - 1))]
-    found: Doubles = np.minimum(1.0, 2 * np.minimum(*tails))
-    return found
+    p: Doubles = np.minimum(1.0, 2 * np.minimum(*tails))
+    return p
 
 
-def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides, best: Ints | None) -> list[Overuse]:
+def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> list[Overuse]:
     """The table of traits, where entry i says that row `rows[i]` has trait `traits[i]`."""
     if not names:
         return []
@@ -149,7 +152,7 @@ def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides, best:
     kept, removed = sides.units
     ratio, low, high = log_odds(a, removed, b, kept)
     p = p_values(a, removed, b, kept)
-    examples = _examples(len(names), rows[out], traits[out], best)
+    examples = _examples(len(names), rows[out], traits[out], sides.rank)
     columns = (column.tolist() for column in (a, b, ratio, low, high, p, false_discovery_control(p)))
     return [
         Overuse(name, a, removed, b, kept, ratio, low, high, p, q, shown)
@@ -157,13 +160,9 @@ def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides, best:
     ]
 
 
-def _examples(traits: int, rows: Ints, of: Ints, best: Ints | None) -> list[tuple[int, ...]]:
-    """The first few rows of each trait, in the order of `best` (row numbers) or as they stand."""
-    best = np.arange(0) if best is None else best
-    rank = np.full(int(max(rows.max(initial=0), best.max(initial=0))) + 1, len(best))
-    rank[best] = np.arange(len(best))
+def _examples(traits: int, rows: Ints, of: Ints, rank: Ints) -> list[tuple[int, ...]]:
+    """The first few rows of each trait, by rank and then as they stand."""
     order = np.lexsort((rows, rank[rows], of))
     rows, of = rows[order], of[order]
-    starts = np.searchsorted(of, np.arange(traits))
-    ends = np.searchsorted(of, np.arange(traits), side="right")
+    starts, ends = (np.searchsorted(of, np.arange(traits), side) for side in ("left", "right"))
     return [tuple(rows[start : min(start + EXAMPLES, end)].tolist()) for start, end in zip(starts, ends, strict=True)]

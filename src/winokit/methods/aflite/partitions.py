@@ -33,34 +33,34 @@ def salts(seed: int, phase: int, classifiers: Sequence[int]) -> Keys:
 def keys(rows: Keys, salt: Keys) -> Keys:
     """One key for each row and classifier.
 
-    >>> found = keys(np.arange(100_000, dtype=np.uint32), salts(0, 1, [0]))
-    >>> len(np.unique(found)), round(float((found < 2**31).mean()), 2)
+    >>> mixed = keys(np.arange(100_000, dtype=np.uint32), salts(0, 1, [0]))
+    >>> len(np.unique(mixed)), round(float((mixed < 2**31).mean()), 2)
     (100000, 0.5)
     """
-    found: Keys = rows[:, None] + salt[0]
-    _mix(found)
-    found ^= salt[1]
-    _mix(found)
-    return found
+    mixed: Keys = rows[:, None] + salt[0]
+    _mix(mixed)
+    mixed ^= salt[1]
+    _mix(mixed)
+    return mixed
 
 
 def torch_keys(rows: Any, salt: Any) -> Any:
     """The same in torch, which has no arithmetic on unsigned 32-bit numbers: 64 bits, cut after every product."""
-    found = (rows[:, None] + salt[0]) & _LOW
-    found = _torch_mix(found) ^ salt[1]
-    return _torch_mix(found)
+    mixed = (rows[:, None] + salt[0]) & _LOW
+    mixed = _torch_mix(mixed) ^ salt[1]
+    return _torch_mix(mixed)
 
 
-def _mix(found: Keys) -> None:
+def _mix(mixed: Keys) -> None:
     """The finalizer, in place."""
-    found ^= found >> np.uint32(16)
-    found *= np.uint32(_FIRST)
-    found ^= found >> np.uint32(13)
-    found *= np.uint32(_SECOND)
-    found ^= found >> np.uint32(16)
+    mixed ^= mixed >> np.uint32(16)
+    mixed *= np.uint32(_FIRST)
+    mixed ^= mixed >> np.uint32(13)
+    mixed *= np.uint32(_SECOND)
+    mixed ^= mixed >> np.uint32(16)
 
 
-def _torch_mix(found: Any) -> Any:
-    found = ((found ^ (found >> 16)) * _FIRST) & _LOW
-    found = ((found ^ (found >> 13)) * _SECOND) & _LOW
-    return found ^ (found >> 16)
+def _torch_mix(mixed: Any) -> Any:
+    mixed = ((mixed ^ (mixed >> 16)) * _FIRST) & _LOW
+    mixed = ((mixed ^ (mixed >> 13)) * _SECOND) & _LOW
+    return mixed ^ (mixed >> 16)

@@ -189,10 +189,10 @@ def pair_log_shares(entries: WordEntries, labels: Ints, smoothing: float, most: 
     sums, features = np.zeros(entries.rows), 0
     parts = max(1, -(-int(per_row.sum()) // most))
     for part in range(parts):
-        found = [_only(part, parts, *block) for block in _pair_blocks(entries, lengths, most // 8)]
-        if not found:
+        blocks = [_only(part, parts, *block) for block in _pair_blocks(entries, lengths, most // 8)]
+        if not blocks:
             continue
-        row, pair = (np.concatenate(column) for column in zip(*found, strict=True))
+        row, pair = (np.concatenate(column) for column in zip(*blocks, strict=True))
         _, which, total = np.unique(pair, return_inverse=True, return_counts=True)
         first = np.bincount(which[labels[row] == 0], minlength=len(total))
         shares = np.log((first + smoothing) / (total + 2 * smoothing))
@@ -205,13 +205,13 @@ def _pair_blocks(entries: WordEntries, lengths: Ints, most: int) -> Iterator[tup
     """Row and number of every pair, some texts of equal length at a time."""
     starts = np.cumsum(lengths) - lengths
     for length in np.unique(lengths[lengths > 1]):
-        one, other = np.triu_indices(length, 1)
+        left, right = np.triu_indices(length, 1)
         rows = np.flatnonzero(lengths == length)
-        step = max(1, most // len(one))
+        step = max(1, most // len(left))
         for at in range(0, len(rows), step):
-            some = rows[at : at + step]
-            words = entries.feature[starts[some][:, None] + np.arange(length)]
-            yield np.repeat(some, len(one)), (words[:, one] * entries.features + words[:, other]).ravel()
+            chunk = rows[at : at + step]
+            words = entries.feature[starts[chunk][:, None] + np.arange(length)]
+            yield np.repeat(chunk, len(left)), (words[:, left] * entries.features + words[:, right]).ravel()
 
 
 def _only(part: int, parts: int, row: Ints, pair: Ints) -> tuple[Ints, Ints]:

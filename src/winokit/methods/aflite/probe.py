@@ -78,14 +78,14 @@ def _fit(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> t
     columns, share = x.shape[1], float(seen.mean())
 
     def gradient(theta: NDArray[Any]) -> NDArray[Any]:
-        found = np.zeros_like(theta)
-        found[:-1] = theta[:-1] / regularisation
+        total = np.zeros_like(theta)
+        total[:-1] = theta[:-1] / regularisation
         for at, part in zip(range(0, len(x), BLOCK), blocks_of(x, BLOCK), strict=True):
             rows, weights = slice(at, at + BLOCK), theta[:-1].astype(part.dtype)
             miss = (expit(part @ weights + theta[-1]) - labels[rows, None]) * seen[rows]
-            found[:-1] += part.T @ miss.astype(part.dtype)
-            found[-1] += miss.sum(axis=0)
-        return found
+            total[:-1] += part.T @ miss.astype(part.dtype)
+            total[-1] += miss.sum(axis=0)
+        return total
 
     curvature = np.zeros((columns + 1, columns + 1))
     for part in blocks_of(x, BLOCK):
@@ -98,5 +98,5 @@ def _fit(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> t
     factor = cho_factor(curvature)
     start = np.zeros((columns + 1, seen.shape[1]))
     size = share * len(x) / 4
-    found = minimise(gradient, lambda g: cho_solve(factor, g), start, tolerance=TOLERANCE, size=size)
-    return found.theta, float(found.error.max())
+    fit = minimise(gradient, lambda g: cho_solve(factor, g), start, tolerance=TOLERANCE, size=size)
+    return fit.theta, float(fit.error.max())

@@ -95,8 +95,8 @@ class RayRows(FeatureRows):
     def _all(self, name: str, *arguments: Any) -> list[Any]:
         """What every worker answers, arguments sent once."""
         sent = [self._ray.put(argument) for argument in arguments]
-        found: list[Any] = self._ray.get([getattr(worker, name).remote(*sent) for worker in self._workers])
-        return found
+        answers: list[Any] = self._ray.get([getattr(worker, name).remote(*sent) for worker in self._workers])
+        return answers
 
     def _split(self, rows: Any) -> list[Any]:
         return np.split(rows, np.cumsum([len(own) for own in self._numbers])[:-1])

@@ -133,13 +133,13 @@ class NumpyRows(FeatureRows):
         salt = self.plan.salts(phase)
 
         def limit(units: Keys, wanted: int, column: int) -> np.uint32:
-            found = keys(units, salt[:, column : column + 1])[:, 0]
-            return np.partition(found, wanted - 1)[wanted - 1] if wanted else np.uint32(0)
+            drawn = keys(units, salt[:, column : column + 1])[:, 0]
+            return np.partition(drawn, wanted - 1)[wanted - 1] if wanted else np.uint32(0)
 
         limits = []
         for stratum, wanted in enumerate(sizes):
-            one = partial(limit, self._units[self._strata == stratum], wanted)
-            limits.append(list(self._pool.map(one, range(self.plan.classifiers))))
+            of_column = partial(limit, self._units[self._strata == stratum], wanted)
+            limits.append(list(self._pool.map(of_column, range(self.plan.classifiers))))
         self.mark(phase, np.array(limits, dtype=np.uint32))
 
     def mark(self, phase: int, limits: Keys) -> None:
@@ -161,10 +161,10 @@ class NumpyRows(FeatureRows):
 
         Counts are by stratum, classifier and byte.
         """
-        found = keys(self._units, self.plan.salts(phase))
+        drawn = keys(self._units, self.plan.salts(phase))
         counts = np.zeros((self.plan.strata, self.plan.classifiers, 256), dtype=np.int64)
         for stratum, column in np.ndindex(counts.shape[:2]):
-            own = found[self._strata == stratum, column].astype(np.uint64)
+            own = drawn[self._strata == stratum, column].astype(np.uint64)
             own = own[own >> np.uint64(32 - bits) == prefix[stratum, column]]
             counts[stratum, column] = np.bincount((own >> np.uint64(24 - bits)) & np.uint64(255), minlength=256)
         return counts
@@ -275,8 +275,8 @@ def inverse(matrix: Floats, ridge: Floats) -> Floats:
     factor, failed = lapack.dpotrf(full, lower=True, overwrite_a=True)
     if failed:
         raise BadInput("the features are too large or too nearly dependent for logistic regression: scale them")
-    found, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    half: Floats = np.tril(found).astype(ridge.dtype)
+    lower, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
+    half: Floats = np.tril(lower).astype(ridge.dtype)
     return half + np.tril(half, -1).T
 
 
@@ -287,9 +287,9 @@ def logistic(odds: Floats) -> Floats:
     array([0.5, 1. , 0. ])
     """
     with np.errstate(over="ignore"):
-        found = np.exp(-odds)
-    found += 1
-    return np.reciprocal(found, out=found)
+        chances = np.exp(-odds)
+    chances += 1
+    return np.reciprocal(chances, out=chances)
 
 
 def weighted_gram(X: Floats, weights: Floats) -> Floats:

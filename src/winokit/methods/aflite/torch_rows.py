@@ -43,8 +43,8 @@ class TorchRows(FeatureRows):
 
     def from_numpy(self, array: Floats) -> torch.Tensor:
         # A file opened for reading only is not torch's to wrap, so it is copied.
-        found = torch.as_tensor(array if array.flags.writeable else np.array(array))
-        return found.to(self.device, self.dtype)
+        tensor = torch.as_tensor(array if array.flags.writeable else np.array(array))
+        return tensor.to(self.device, self.dtype)
 
     def inverse(self, matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
         full = matrix.to(torch.float64)
@@ -53,15 +53,15 @@ class TorchRows(FeatureRows):
 
     def draw(self, phase: int) -> None:
         salt = torch.as_tensor(self.plan.salts(phase).astype(np.int64))
-        found = torch_keys(self._units, salt.to(self.device))
+        drawn = torch_keys(self._units, salt.to(self.device))
         counts = torch.bincount(self._strata, minlength=self.plan.strata).tolist()
         limits = torch.stack(
             [
-                found[self._strata == stratum].kthvalue(wanted, dim=0).values if wanted else found[0] * 0
+                drawn[self._strata == stratum].kthvalue(wanted, dim=0).values if wanted else drawn[0] * 0
                 for stratum, wanted in enumerate(train_sizes(counts, self.plan.train_size))
             ]
         )
-        self._train = (found <= limits[self._strata]).to(self.dtype)
+        self._train = (drawn <= limits[self._strata]).to(self.dtype)
 
     def gradient(self, theta: torch.Tensor) -> torch.Tensor:
         with exact_products():

@@ -172,12 +172,12 @@ class DebiasMeasures:
         y, numbers = self.rows.y[arm.keep], np.unique(self.numbers[arm.keep], return_inverse=True)[1]
         assert how.bins is not None
         for name, estimate in estimators(how.bins, how.smoothing, how.neighbours).items():
-            found = divergence(values, y, estimate)
+            both_ways = divergence(values, y, estimate)
             chance = by_chance(values, y, estimate, numbers, draws=how.chance_draws, seed=how.seed)
             errors: Sequence[float | None] = (None, None)
             if name != "knn":
                 errors = standard_error(values, y, estimate, numbers, draws=how.draws, seed=how.seed)
-            for suffix, value, guess, error in zip(("", "_reverse"), found, chance, errors, strict=True):
+            for suffix, value, guess, error in zip(("", "_reverse"), both_ways, chance, errors, strict=True):
                 low = None if error is None else max(0.0, value - NORMAL * error)
                 high = None if error is None else value + NORMAL * error
                 yield self.row(subset, f"kl_{name}{suffix}", value, len(y), low, high, guess)

@@ -85,7 +85,7 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
         "majority": filtering.settings["majority"],
         "sure": 0 if null is None else int((null.q_values[~chosen.keep] <= SMALL).sum()),
         "traits": traits,
-        "scale": _scale([trait for *_, some in traits for trait in some]),
+        "scale": _scale([trait for *_, table in traits for trait in table]),
         "removed": tuple(_examples(filtering)),
         "settings": tuple(flat(filtering.settings)),
         "sources": (SAKAGUCHI_FIRST, SAKAGUCHI, GURURANGAN),

@@ -314,9 +314,9 @@ def _filtered(
     with work.timed("words"):
         overused = Overused()
         if not chosen.keep.all():
-            sides, best = Sides(~chosen.keep, groups), chosen.removal_order
+            sides = Sides(~chosen.keep, groups, chosen.removal_order)
             tables = (overused_words, overused_lengths, overused_polarity)
-            overused = Overused(*(find(rows.texts, sides, best) for find in tables))
+            overused = Overused(*(find(rows.texts, sides) for find in tables))
     settings = {
         "winokit": __version__,
         "python": platform.python_version(),

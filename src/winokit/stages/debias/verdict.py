@@ -154,7 +154,7 @@ def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
         WITHIN: ("That is no more than chance", BAD),
         UNDECIDED: ("So few runs cannot tell that from chance", PLAIN),
     }
-    said, tone = says[state["relabelled"]]
+    outcome, tone = says[state["relabelled"]]
     tone = tone if state["removed"] == SOME else PLAIN
     went, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} went", ""
     if filtering.settings["majority"]:
@@ -162,7 +162,7 @@ def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
         went, least = f"Each seed removes {min(each):,} to {max(each):,}", " of the least sure seed"
     yield VerdictPoint(
         f"{went}; from relabelled problems, where there is nothing to find, {by_chance.low:,.0f} to "
-        f"{by_chance.high:,.0f} go. {said} ({plural(row.n, 'run')}, p = {probability(row.value)}{least}).",
+        f"{by_chance.high:,.0f} go. {outcome} ({plural(row.n, 'run')}, p = {probability(row.value)}{least}).",
         tone,
         {"relabelled": state["relabelled"]},
     )
