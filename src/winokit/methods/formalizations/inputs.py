@@ -59,6 +59,10 @@ class InputRow:
     second: int
 
 
+Seen: TypeAlias = tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]
+"""The row of an option, the places in it by span, and the tokens hidden there."""
+
+
 @dataclass(frozen=True, slots=True)
 class InputOption:
     """Where the head looks for one option: a row, positions in it by span, and the tokens hidden there."""
@@ -119,10 +123,7 @@ class Input:
 
     texts: Callable[[Case, Switches], tuple[Marked, ...] | str]
     """One marked text an option, or why there is none."""
-    row: Callable[
-        [Marked, TextReading, InputReader, Switches], tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]
-    ]
-    """Row, places and hidden tokens of an option."""
+    row: Callable[[Marked, TextReading, InputReader, Switches], Seen]
 
 
 def encode(cases: Sequence[Case], formalization: Formalization, reader: InputReader) -> list[Encoded | str]:
@@ -171,9 +172,7 @@ def _filled_texts(case: Case, switches: Switches) -> tuple[Marked, ...]:
     return tuple(Marked(part.text, ((len(part.before), len(part.before) + len(part.candidate)),)) for part in parts)
 
 
-def _separated(
-    marked: Marked, reading: TextReading, reader: InputReader, switches: Switches
-) -> tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+def _separated(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
     option = reading.inside(*marked.spans[0])
     at = option[0] if switches["separator"] == "before" else option[-1] + 1
     between = reader.separators
@@ -184,9 +183,7 @@ def _separated(
     return InputRow((*reading.ids[:at], *between, *reading.ids[at:]), at + len(between)), (), ()
 
 
-def _masked(
-    marked: Marked, reading: TextReading, reader: InputReader, switches: Switches
-) -> tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+def _masked(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
     places = tuple(reading.inside(*marked.spans[0]))
     row = InputRow(reading.masked(places, reader.tokenizer.mask_token_id), len(reading.ids))
     return row, (places,), tuple(reading.ids[place] for place in places)
@@ -206,20 +203,17 @@ def _named_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
 
 def _named(problem: Problem, option: str, blank: Span, *, by_index: bool) -> Span | None:
     """Where an option is first named outside the blank; a query at or after the word the dataset says."""
-    text = problem.sentence
-    found = occurrences(text, option.strip()) or occurrences(text, core(option))
-    places = [place for place in found if place[1] <= blank[0] or place[0] >= blank[1]]
-    said = problem.labels.get("span1_index")
-    if by_index and said is not None:
-        words = [word.start() for word in re.finditer(r"\S+", text)]
-        start = words[min(int(said), len(words) - 1)]
+    text, word = problem.sentence, problem.labels.get("span1_index")
+    mentions = occurrences(text, option.strip()) or occurrences(text, core(option))
+    places = [place for place in mentions if place[1] <= blank[0] or place[0] >= blank[1]]
+    if by_index and word is not None:
+        starts = [match.start() for match in re.finditer(r"\S+", text)]
+        start = starts[min(int(word), len(starts) - 1)]
         places = [place for place in places if place[0] >= start] or places
     return places[0] if places else None
 
 
-def _pooled(
-    marked: Marked, reading: TextReading, reader: InputReader, switches: Switches
-) -> tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]:
+def _pooled(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
     places = tuple(tuple(reading.inside(*span)) for span in marked.spans)
     return InputRow(tuple(reading.ids), len(reading.ids)), places, ()
 

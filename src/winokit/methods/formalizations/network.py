@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import transformers
@@ -35,6 +35,7 @@ ABOUT, HEAD = "winokit.json", "winokit_head.safetensors"
 BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 32768
 """Padded tokens of a batch when nothing is trained."""
 TRAINABLE = ("builtin", "hf")
+T = TypeVar("T")
 
 
 class Network(nn.Module):
@@ -63,17 +64,24 @@ class Network(nn.Module):
 
     def numbers(self, examples: Sequence[Encoded], budget: int | None = None) -> Iterator[tuple[int, list[float]]]:
         """The index of each example and its numbers, the longest first, as they come; in float32, without dropout."""
+
+        def numbers(batch: Batch) -> Iterator[list[float]]:
+            values = iter(self(batch).tolist())
+            return ([next(values) for _ in range(count)] for count in torch.bincount(batch.case).tolist())
+
+        return self.each(numbers, examples, budget)
+
+    def each(
+        self, work: Callable[[Batch], Iterable[T]], examples: Sequence[Encoded], budget: int | None = None
+    ) -> Iterator[tuple[int, T]]:
+        """The index of each example and what `work` makes of it in a batch on the device, the longest first."""
         budget = budget or (BUDGET_ON_CPU if self.device.type == "cpu" else BUDGET_ELSEWHERE)
         self.eval()
-        sizes = [example.longest * len(example.rows) for example in examples]
-        for indices in packed(sizes, budget):
+        for indices in packed([example.longest * len(example.rows) for example in examples], budget):
             with torch.inference_mode():
-                found = halving(self._numbers, [examples[index] for index in indices])
-            yield from zip(indices, found, strict=True)
-
-    def _numbers(self, examples: Sequence[Encoded]) -> list[list[float]]:
-        values = iter(self(self.collated(examples).to(self.device)).tolist())
-        return [[next(values) for _ in example.options] for example in examples]
+                some = [examples[index] for index in indices]
+                results = halving(lambda part: list(work(self.collated(part).to(self.device))), some)
+            yield from zip(indices, results, strict=True)
 
 
 def load_network(spec: str, formalization: Formalization, *, seed: int = 0, device: str | None = None) -> Network:
@@ -105,7 +113,8 @@ def open_network(settings: HfSettings) -> Network:
         raise BadInput(f"{settings.place}: no {ABOUT}, so that it was not trained by winokit")
     formalization = Formalization.parse(str(about["formalization"]))
     # Its weights are the ones it was saved with, whatever they began as.
-    kept = Formalization(formalization.definition, {**formalization.switches, **_kept(formalization)})
+    pretrained = {"head": "pretrained"} if formalization.definition.guesses else {}
+    kept = Formalization(formalization.definition, {**formalization.switches, **pretrained})
     network = _of_hub(replace(settings, kind="masked"), kept)
     network.formalization = formalization
     _load_head(network, Path(settings.place))
@@ -146,21 +155,16 @@ def remembered(folder: Path | None) -> dict[str, Any] | None:
     if path is None or not path.exists():
         return None
     try:
-        about = json.loads(path.read_text("utf-8"))
+        about: dict[str, Any] = json.loads(path.read_text("utf-8"))
         Formalization.parse(about["formalization"])
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{path}: does not say which formalization it was trained under ({error})") from None
-    told: dict[str, Any] = about
-    return told
+    return about
 
 
 def same_head(one: Formalization, other: Formalization) -> bool:
     """Whether two formalizations have heads of one shape, for one purpose."""
     return (one.name, one.switches.get("head")) == (other.name, other.switches.get("head"))
-
-
-def _kept(formalization: Formalization) -> dict[str, str]:
-    return {"head": "pretrained"} if formalization.definition.guesses else {}
 
 
 def _builtin(spec: Spec, formalization: Formalization) -> Network:

@@ -14,20 +14,18 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.batch import Batch
 from winokit.methods.formalizations.cases import cases
 from winokit.methods.formalizations.inputs import SENTENCES, Encoded, InputOption, InputRow, encode
-from winokit.methods.formalizations.network import BUDGET_ELSEWHERE, BUDGET_ON_CPU, Network, open_network
+from winokit.methods.formalizations.network import Network, open_network
 from winokit.methods.scoring.features import FeatureKind
 from winokit.methods.training.data import TrainingData, hold_out
 from winokit.methods.training.finetune import TrainOutcome, finetune, folder_settings
 from winokit.methods.training.settings import TrainSettings
-from winokit.models.hf import halving
-from winokit.models.packing import packed
 from winokit.models.reading import read
 from winokit.problem import Dataset
 from winokit.progress import Progress
@@ -108,26 +106,20 @@ def embedded(
 
 
 def states(network: Network, examples: Sequence[Encoded], pooling: str, progress: Progress | None = None) -> Matrix:
-    """[example, option, width]: the first token's last state of each text, or the mean over its tokens."""
+    """Of shape (examples, options, width): the first token's last state of each text, or the mean over its tokens."""
     body: Any = network.encoder.base_model
-    budget = BUDGET_ON_CPU if network.device.type == "cpu" else BUDGET_ELSEWHERE
     options = len(examples[0].options)
     table = np.zeros((len(examples), options, network.encoder.config.hidden_size), np.float32)
 
-    def pooled(some: Sequence[Encoded]) -> list[Matrix]:
-        batch = network.collated(some).to(network.device)
+    def pooled(batch: Batch) -> Matrix:
         hidden = body(**batch.texts).last_hidden_state.float()
         weights = batch.attention.unsqueeze(-1)
         rows = hidden[:, 0] if pooling == "first" else (hidden * weights).sum(1) / weights.sum(1)
-        found: Matrix = rows[batch.row].cpu().numpy()
-        return list(found.reshape(len(some), options, -1))
+        states: Matrix = rows[batch.row].cpu().numpy()
+        return states.reshape(batch.cases, options, -1)
 
-    network.eval()
-    done = 0
-    for indices in packed([example.longest * len(example.rows) for example in examples], budget):
-        with torch.inference_mode():
-            table[indices] = halving(pooled, [examples[index] for index in indices])
-        done += len(indices)
+    for done, (index, state) in enumerate(network.each(pooled, examples), 1):
+        table[index] = state
         if progress:
             progress(done, len(examples))
     return table

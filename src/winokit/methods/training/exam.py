@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -69,35 +69,31 @@ class Exam:
         return Prediction(*whose, scores, prediction, problem.answer, why)
 
 
-@dataclass(frozen=True, slots=True)
-class ExamMark:
-    """How a network does on a dev set at some step. Undecided problems count 1/candidates."""
+def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> dict[str, Any]:
+    """How a network does on a dev set at some step, from predictions that all have an answer.
 
-    step: int
-    epoch: float
-    accuracy: float
-    low: float
-    high: float
-    """Where the accuracy plausibly lies, twins drawn together."""
-    group_accuracy: float | None
-    abstained: float
-    """Share of problems without a prediction."""
-    commonest: float
-    """Share of the commonest prediction, as a candidate's index, among those made."""
-
-
-def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> ExamMark:
-    """The mark of predictions that all have an answer."""
+    Returns
+    -------
+    `accuracy`, undecided problems counted 1/candidates, and its interval `low` to `high`, twins drawn together;
+    `group_accuracy`, None where there are no groups; `abstained`, the share of problems without a prediction; and
+    `commonest`, the share of the commonest prediction, as a candidate's index, among those made.
+    """
     columns = _columns(dataset, predictions)
     sizes = {name: len(members) for name, members in dataset.groups.items()}
     has_groups = bool(complete_groups(columns.groups, sizes))
-    together = group_accuracy(columns.correct, columns.groups, sizes) if has_groups else None
-    made = [choice for choice in columns.predictions if choice is not None]
-    commonest = majority_class(made) if made else 0.0
+    choices = [choice for choice in columns.predictions if choice is not None]
     settled = share(credit(columns.predictions, columns.answers, columns.candidates), columns.clusters)
     ends = settled.interval()
-    silent = abstained(columns.predictions)
-    return ExamMark(step, epoch, settled.value, ends.low, ends.high, together, silent, commonest)
+    return {
+        "step": step,
+        "epoch": epoch,
+        "accuracy": settled.value,
+        "low": ends.low,
+        "high": ends.high,
+        "group_accuracy": group_accuracy(columns.correct, columns.groups, sizes) if has_groups else None,
+        "abstained": abstained(columns.predictions),
+        "commonest": majority_class(choices) if choices else 0.0,
+    }
 
 
 def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> list[Metric]:

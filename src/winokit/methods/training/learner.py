@@ -183,7 +183,7 @@ class Learner:
 
     def _evaluate(self, exam: Exam) -> None:
         """Sit the exam; remember the weights where it is the best so far, stop where patience ends."""
-        marked = asdict(mark(exam.dataset, exam.sit(self.network), self.state.step, self.epoch))
+        marked = mark(exam.dataset, exam.sit(self.network), self.state.step, self.epoch)
         self.state.marks.append(marked)
         if self.state.kept is None or marked["accuracy"] > self.state.kept["accuracy"]:
             self.state.kept, self.state.since_kept = dict(marked), 0

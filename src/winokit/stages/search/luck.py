@@ -91,11 +91,6 @@ class SearchLuck:
     high: float | None
     """Where that score plausibly lies."""
 
-    @property
-    def optimism(self) -> float | None:
-        """How much of the best score is due to the choice."""
-        return None if self.corrected is None else self.best - self.corrected
-
 
 def luck(
     credits: FloatArray,
@@ -146,7 +141,10 @@ def _draws(credits: FloatArray, groups: Groups, seed: int, draws: int) -> tuple[
 
     Equals are the trials less what each has in all; ahead is their best score less their middle one.
     """
-    sums, sizes = _group_sums(credits, groups)
+    place = clusters(groups)
+    sizes = np.bincount(place).astype(np.float64)  # problems of each group
+    sums = np.zeros((len(sizes), len(credits)))  # of shape (groups, trials)
+    np.add.at(sums, place, credits.T)
     equals = sums - sizes[:, None] * credits.mean(axis=1)
     rng = np.random.default_rng(seed)
     units = len(sizes)
@@ -162,15 +160,6 @@ def _draws(credits: FloatArray, groups: Groups, seed: int, draws: int) -> tuple[
         right = (left @ sums)[np.arange(len(picked)), picked]
         chosen.append(right[over > 0] / over[over > 0])
     return np.concatenate(chosen), np.concatenate(ahead)
-
-
-def _group_sums(credits: FloatArray, groups: Groups) -> tuple[FloatArray, FloatArray]:
-    """For each group the credit of every trial, and how many problems it has."""
-    place = clusters(groups)
-    sizes = np.bincount(place).astype(np.float64)
-    sums = np.zeros((len(sizes), len(credits)))
-    np.add.at(sums, place, credits.T)
-    return sums, sizes
 
 
 def best_guesser(trials: int, problems: int, chance: float) -> float:

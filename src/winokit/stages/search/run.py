@@ -34,7 +34,6 @@ from winokit.stages.train.run import Holdout, TrainLimit, load_sets
 
 if TYPE_CHECKING:
     from winokit.stages.search.findings import SearchFindings
-    from winokit.stages.search.study import TrialBook
     from winokit.stages.search.trials import SearchTask
 
 TRIALS = 60
@@ -131,10 +130,19 @@ def search(
     identity = identity_of(checked.in_arm(), job, space, seed)
     with TrialBook(folder, identity, space, seed) as book:
         book.plan(names, trials)
-        bar = _Bar(progress, len(names) * trials, book)
-        for task, ended in run_trials(job, book.ask, crew, bar.moved):
+        total, under_way = len(names) * trials, dict[Path, float]()
+
+        def moved(task: SearchTask | None = None, share: float = 0.0) -> None:
+            """Tell how far the search has come, trials that are under way counted in part."""
+            if task is not None:
+                under_way[task.folder] = share
+            if progress is not None:
+                progress(total - book.left + sum(under_way.values()), total)
+
+        moved()
+        for task, ended in run_trials(job, book.ask, crew, moved):
             book.tell(task, ended)
-            bar.ended(task)
+            moved(task, 0.0)
         ended_trials = {name: book.trials(name, trials) for name in names}
     run = {"winokit": winokit.__version__, **identity, "formalizations": names, "trials": trials}
     run["dropped"] = checked.dropped
@@ -144,26 +152,3 @@ def search(
     write_search_page(findings, folder / "report")
     tell(findings.notes)
     return replace(findings, notes=(*checked.notes, *findings.notes))
-
-
-class _Bar:
-    """How far a search has come, trials that are under way counted in part."""
-
-    def __init__(self, progress: Progress | None, total: int, book: TrialBook) -> None:
-        self._progress, self._total, self._book = progress, total, book
-        self._under_way: dict[tuple[str, int], float] = {}
-        self._tell()
-
-    def moved(self, task: SearchTask, share: float) -> None:
-        """A trial has done a share of its steps."""
-        self._under_way[task.formalization, task.number] = share
-        self._tell()
-
-    def ended(self, task: SearchTask) -> None:
-        """A trial has ended."""
-        self._under_way.pop((task.formalization, task.number), None)
-        self._tell()
-
-    def _tell(self) -> None:
-        if self._progress is not None:
-            self._progress(self._total - self._book.left + sum(self._under_way.values()), self._total)
