@@ -23,11 +23,15 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """Lettered questions in both orders, or one open question."""
     if problem.query is not None:
-        return (Ask(_judgement(problem), ("no", "yes")),)
+        return (Ask(open_question(problem), ("no", "yes")),)
     if setting.kind not in ("chat", "any"):
         prompt = _examples(setting, lettered=False) + open_question(problem)
         return (Ask(prompt, problem.candidates),)
-    return tuple(_lettered(problem, order, setting) for order in _orders(len(problem.candidates)))
+    examples, count = _examples(setting, lettered=True), len(problem.candidates)
+    return tuple(
+        Ask(examples + lettered_question(problem, shown), tuple(LETTERS[:count]), tuple((option,) for option in shown))
+        for shown in ([problem.candidates[index] for index in order] for order in _orders(count))
+    )
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
@@ -60,13 +64,6 @@ def _orders(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(range(count)), tuple(reversed(range(count)))
 
 
-def _lettered(problem: Problem, order: Sequence[int], setting: Setting) -> Ask:
-    shown = [problem.candidates[index] for index in order]
-    letters = tuple(LETTERS[: len(shown)])
-    prompt = _examples(setting, lettered=True) + lettered_question(problem, shown)
-    return Ask(prompt, letters, tuple((candidate,) for candidate in shown))
-
-
 def lettered_question(problem: Problem, shown: Sequence[str]) -> str:
     """The question with lettered options."""
     options = "\n".join(f"{letter}. {candidate}" for letter, candidate in zip(LETTERS, shown, strict=False))
@@ -82,17 +79,11 @@ def open_question(problem: Problem) -> str:
 def _question(problem: Problem) -> str:
     if problem.pronoun is None:
         return f"Text: {problem.text.strip()}\nQuestion: Which of these fills the blank (_)?"
-    return f"Text: {_marked(problem)}\nQuestion: What does the marked word *{problem.pronoun}* refer to?"
-
-
-def _judgement(problem: Problem) -> str:
-    marked = _marked(problem)
-    return f"Text: {marked}\nQuestion: Does *{problem.pronoun}* refer to {problem.query!r}? Answer yes or no.\nAnswer:"
-
-
-def _marked(problem: Problem) -> str:
-    """The text with its pronoun between asterisks: a text may have the same pronoun twice."""
-    return f"{problem.before}*{problem.pronoun}*{problem.after}".strip()
+    # Asterisks around the pronoun: a text may have the same one twice.
+    marked = f"{problem.before}*{problem.pronoun}*{problem.after}".strip()
+    if problem.query is not None:
+        return f"Text: {marked}\nQuestion: Does *{problem.pronoun}* refer to {problem.query!r}? Answer yes or no."
+    return f"Text: {marked}\nQuestion: What does the marked word *{problem.pronoun}* refer to?"
 
 
 def _examples(setting: Setting, *, lettered: bool) -> str:
@@ -101,8 +92,8 @@ def _examples(setting: Setting, *, lettered: bool) -> str:
     for shot in setting.shots:
         right = shot.answer or 0
         question = lettered_question(shot, shot.candidates) if lettered else open_question(shot)
-        said = LETTERS[right] if lettered else substitute(shot, shot.candidates[right]).candidate
-        parts.append(f"{question} {said}\n\n")
+        answer = LETTERS[right] if lettered else substitute(shot, shot.candidates[right]).candidate
+        parts.append(f"{question} {answer}\n\n")
     return "".join(parts)
 
 

@@ -7,19 +7,25 @@ Forty thousand problems then cost nothing until somebody asks for them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import Scorer
+from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.scorer import Prediction
+from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset, Problem
 
-ORIGINAL = "original"
 RIGHT, WRONG, ABSTAINED, UNLABELLED, MISSING = "r", "w", "a", "u", "-"
 DIGITS = 5
+Key = tuple[str, str]
+"""Model and scoring."""
+Predictions = Mapping[Key, Mapping[str, Prediction]]
+"""By model and scoring, then by the id of the problem; a variant's row carries that of its original."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,79 +37,50 @@ class ProblemScript:
     n: int
 
 
-Predictions = Mapping[tuple[str, str], Mapping[str, Prediction]]
-"""By model and scoring, then by the id of the problem; a variant's row carries that of its original."""
-
-
 def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[ProblemScript, str]]:
     """A script for the original problems and one for each variant that was predicted, one at a time."""
-    predictions = _by_variant(run.predictions)
+    predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
+    for row in run.predictions:
+        predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})[row.id] = row
     variants = {ORIGINAL: run.dataset, **{name: run.variants[name] for name in run.variants if name in predictions}}
-    outcomes = {name: _outcomes(data, predictions.get(name, {})) for name, data in variants.items() if name != ORIGINAL}
+    outcomes = {name: _outcomes(data, predictions[name]) for name, data in variants.items() if name != ORIGINAL}
+    main = [(scorer.model, scorer.scoring) for scorer in known]
     for place, (name, dataset) in enumerate(variants.items()):
-        made = predictions.get(name, {})
-        keys = _ordered(made, known)
+        by_scorer = predictions[name]
+        # Scorers of the report first, then further scorings.
+        keys = [key for key in main if key in by_scorer] + [key for key in by_scorer if key not in main]
+        models = Counter(model for model, _ in keys)
+        names = [key[0] if models[key[0]] == 1 else " · ".join(key) for key in keys]
         others = outcomes if name == ORIGINAL else {}
-        rows = [_row(problem, [made[key] for key in keys], _trail(problem, keys, others)) for problem in dataset]
-        content = {"scorers": [_name(key, keys) for key in keys], "variants": list(others), "rows": rows}
+        rows = [
+            _row(problem, [by_scorer[key] for key in keys], _trail(problem.id, keys, others)) for problem in dataset
+        ]
+        content = {"scorers": names, "variants": list(others), "rows": rows}
         text = f"winokitProblems({place},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
         yield ProblemScript(name, f"problems/{place}.js", len(dataset)), text
 
 
-def _by_variant(predictions: Iterable[Prediction]) -> dict[str, dict[tuple[str, str], dict[str, Prediction]]]:
-    found: dict[str, dict[tuple[str, str], dict[str, Prediction]]] = {}
-    for prediction in predictions:
-        by_scorer = found.setdefault(prediction.variant, {})
-        by_scorer.setdefault((prediction.model, prediction.scoring), {})[prediction.id] = prediction
-    return found
-
-
-def _ordered(made: Predictions, known: Sequence[Scorer]) -> list[tuple[str, str]]:
-    """Scorers of the report first, then further scorings."""
-    main = [(scorer.model, scorer.scoring) for scorer in known]
-    return [key for key in main if key in made] + [key for key in made if key not in main]
-
-
-def _name(key: tuple[str, str], keys: Sequence[tuple[str, str]]) -> str:
-    return key[0] if sum(other[0] == key[0] for other in keys) == 1 else " · ".join(key)
-
-
-def _outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[tuple[str, str], dict[str, str]]:
+def _outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, str]]:
     """For each scorer the outcome of the rewritten problem, by the id of its original."""
-    there = {_origin(problem) for problem in dataset}
-    return {
-        key: {name: outcome(made) for name, made in predictions.items() if name in there}
-        for key, predictions in by_scorer.items()
-    }
+    there = {original_id(problem) for problem in dataset}
+    return {key: {name: outcome(row) for name, row in rows.items() if name in there} for key, rows in by_scorer.items()}
 
 
-def _origin(problem: Problem) -> str:
-    of = problem.provenance.get("of")
-    return problem.id if of is None else str(of)
-
-
-def _trail(
-    problem: Problem, keys: Sequence[tuple[str, str]], others: Mapping[str, Mapping[tuple[str, str], Mapping[str, str]]]
-) -> tuple[str, ...]:
+def _trail(name: str, keys: Sequence[Key], others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> tuple[str, ...]:
     """For each scorer a letter per variant; a variant scored in another way shows the same model's outcome."""
-    if not others:
-        return ()
-    name = problem.id
     trails = []
-    for model, scoring in keys:
+    for model, scoring in keys if others else ():
         letters = []
         for outcomes in others.values():
             same_model = next((key for key in outcomes if key[0] == model), None)
-            found = outcomes.get((model, scoring)) or (outcomes[same_model] if same_model else {})
-            letters.append(found.get(name, MISSING))
+            own = outcomes.get((model, scoring)) or (outcomes[same_model] if same_model else {})
+            letters.append(own.get(name, MISSING))
         trails.append("".join(letters))
     return tuple(trails)
 
 
-def outcome(prediction: Prediction | None) -> str:
+def outcome(prediction: Prediction) -> str:
     """One letter for what became of a problem."""
-    if prediction is None:
-        return MISSING
     if prediction.prediction is None:
         return ABSTAINED
     if prediction.answer is None:
@@ -111,19 +88,11 @@ def outcome(prediction: Prediction | None) -> str:
     return RIGHT if prediction.prediction == prediction.answer else WRONG
 
 
-def _row(problem: Problem, made: Sequence[Mapping[str, Prediction]], trail: Sequence[str]) -> tuple[Any, ...]:
-    origin = _origin(problem)
-    return (
-        problem.before,
-        problem.pronoun,
-        problem.after,
-        problem.candidates,
-        problem.answer,
-        problem.group,
-        origin,
-        tuple(_choice(predictions.get(origin)) for predictions in made),
-        trail,
-    )
+def _row(problem: Problem, by_scorer: Sequence[Mapping[str, Prediction]], trail: Sequence[str]) -> tuple[Any, ...]:
+    origin = original_id(problem)
+    choices = tuple(_choice(predictions.get(origin)) for predictions in by_scorer)
+    shown = problem.before, problem.pronoun, problem.after, problem.candidates, problem.answer, problem.group
+    return (*shown, origin, choices, trail)
 
 
 def _choice(prediction: Prediction | None) -> tuple[Any, ...]:

@@ -17,11 +17,10 @@ from winokit.errors import BadInput
 from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.compare import compare as paired_test
 from winokit.methods.metrics.groups import all_right_chance, complete_groups
+from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb
 from winokit.stages.compare.page import ScorerPair, paired, write_comparison
-
-ORIGINAL = "original"
 
 
 @dataclass(frozen=True)
