@@ -8,8 +8,7 @@ from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.loading import load
 from winokit.errors import BadInput, CannotWrite, UnknownName
 from winokit.problem import Dataset, Problem
-from winokit.stages.release.balance import balanced
-from winokit.stages.release.contents import TWIN_EVALUATED, fill, size_targets
+from winokit.stages.release.contents import TWIN_EVALUATED, balanced, fill, size_targets
 from winokit.stages.release.draws import Draws
 from winokit.stages.release.inputs import ReleaseInputs, read_inputs
 from winokit.stages.release.settings import FORMALIZATIONS, ReleaseSettings

@@ -11,11 +11,10 @@ from winokit.drawing.page import rendered
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.files import write_whole
 from winokit.results import Metric, stands
-from winokit.stages.evolve.evolution import Evolution
-from winokit.stages.evolve.fare import ACCURACY, GROUP_ACCURACY, RECORD, Fare, coarse_fare
+from winokit.stages.evolve.evolution import ACCURACY, GROUP_ACCURACY, RECORD, Evolution, Fare, coarse_fare
 from winokit.stages.release.hidden import hidden_folder, write_private
-from winokit.stages.release.lineage import STATUSES
 from winokit.stages.release.manifest import read_manifest, write_manifest
+from winokit.stages.release.rows import STATUSES
 
 PAGE = "evolution.html"
 TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}

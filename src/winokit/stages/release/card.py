@@ -1,16 +1,19 @@
 """The card: a datasheet in Markdown, with the front matter by which Hugging Face `datasets` finds the files.
 
 It says what training could tell about dev and test, and what they give away by themselves. Splits are drawn so that
-nothing crosses; here the finished files are looked at, by the checks that `winokit check` runs on anybody's.
+nothing crosses; here the finished files are looked at, by the checks that `winokit check` runs on anybody's. And it
+says how the problems came to be, in sums and shares only: who wrote or judged a problem, and how they voted, stays
+where it is (votes would give the hidden answers away).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log10
+from pathlib import Path
 from typing import Any
 
 from winokit.data.checks.duplicates import find_duplicates
@@ -18,14 +21,29 @@ from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.checks.statistics import statistics
 from winokit.data.checks.structure import structure
-from winokit.problem import Dataset
+from winokit.data.runs import Run
+from winokit.drawing.decision import Verdict
+from winokit.drawing.wording import percent, plural
+from winokit.errors import BadInput
+from winokit.files import read_object, read_text
+from winokit.problem import Dataset, Problem
+from winokit.results import Metric
+from winokit.stages.audit.verdict import verdict
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.harness import rendered, task_name
-from winokit.stages.release.manifest import DEBIASED, DEV, TEST
+from winokit.stages.release.inputs import ReleaseInputs
+from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
 from winokit.stages.release.parquet import COLUMNS, VALIDATION, parquet_path
-from winokit.stages.release.provenance import Audited
-from winokit.stages.release.settings import FORMALIZATIONS, NOT_STATED, SCORING, ReleaseSettings, hub_licence
+from winokit.stages.release.settings import (
+    FORMALIZATIONS,
+    NOT_STATED,
+    SCORING,
+    ReleaseExtras,
+    ReleaseSettings,
+    hub_licence,
+)
 
+STUDY = "study.json"
 SIZE_CATEGORIES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
 REPEATED = {
     "same": "the same problem",
@@ -50,6 +68,18 @@ class Crossing:
 
 
 @dataclass(frozen=True)
+class Audited:
+    """What an audit found about one scorer."""
+
+    model: str
+    scoring: str
+    problems: int
+    shared: dict[str, int]
+    """Problems it shares with each split of the release."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
 class CardFacts:
     """Everything a card says that is not counted from the problems themselves."""
 
@@ -70,7 +100,136 @@ class CardFacts:
     notes: Sequence[str] = ()
 
 
-def crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:
+def card_facts(
+    kept: str | Path | Dataset,
+    inputs: ReleaseInputs,
+    contents: ReleaseContents,
+    settings: ReleaseSettings,
+    extras: ReleaseExtras,
+    title: str,
+) -> CardFacts:
+    """What the card says: checks of the finished splits, and all that is known about where problems come from.
+
+    Of the test it sees what is public: whether a text nearly repeats another *with the other answer* is an answer.
+    """
+    collection = extras.collection
+    if collection is None and not isinstance(kept, Dataset) and (Path(kept).parent / STUDY).is_file():
+        collection = Path(kept).parent if Path(kept).is_file() else None  # an export lies beside what it exported
+    card, test = inputs.problems.card, contents.files.get(TEST)
+    sides = {TRAIN: contents.training, DEV: contents.files[DEV]}
+    if test is not None:
+        sides[TEST] = test.with_problems(problem.replace(answer=None) for problem in test)
+    ids = {name: frozenset(problem.id for problem in data) for name, data in sides.items()}
+    return CardFacts(
+        settings=settings,
+        licence=settings.licence or card.licence or NOT_STATED,
+        title=title or str(settings.name),
+        source=", ".join(part for part in (card.title or card.name, card.version, card.source) if part),
+        crossings=_crossings(sides),
+        leaks={name: _found_leaks(contents.files[name]) for name in (DEBIASED, DEV)},
+        test_leaks=_found_leaks(test) if test is not None else (),
+        collection=[*(_study_facts(collection) if collection else ()), *_problem_facts(inputs.problems.problems)],
+        debiasing=list(_debias_facts(inputs.debias)) if inputs.debias else (),
+        audits=[audit for run in extras.audit for audit in _audited(Run.load(run), ids)],
+        about=read_text(extras.about) if extras.about else "",
+        notes=extras.notes,
+    )
+
+
+def _study_facts(folder: Path) -> Iterator[str]:
+    """What an export of `winokit collect` says about its study, a sentence each."""
+    path = folder / STUDY if folder.is_dir() else folder.with_name(STUDY)
+    if not path.exists():
+        raise BadInput(f"{folder}: an export of winokit collect expected; there is no {STUDY}")
+    study = read_object(path)
+    settings, problems = _object(study, "settings"), _object(study, "problems")
+    tasks = ", ".join(map(str, _object(settings, "tasks").get("kinds", ())))
+    yield f"Collected with winokit collect in the study “{study.get('title', 'untitled')}”; tasks: {tasks or 'none'}."
+    if problems:
+        counts = ", ".join(f"{count:,} {name}" for name, count in problems.items() if isinstance(count, int))
+        yield f"Problems: {counts}."
+    workers = sum(count for count in _object(study, "workers").values() if isinstance(count, int))
+    if workers:
+        yield f"Workers: {workers:,}."
+    rule = _object(settings, "validity").get("rule")
+    if rule:
+        yield f"A problem is valid where its votes say so by the rule “{rule}”."
+    for row in study.get("agreement") or ():
+        if isinstance(row, dict) and row.get("problems"):
+            kappa = f"Fleiss' κ {row['kappa']:.2f}" if isinstance(row.get("kappa"), float) else "no κ"
+            yield (
+                f"Agreement, {row.get('kind')}, {row.get('question')}: all said the same on "
+                f"{row.get('unanimous', 0):,} of {row['problems']:,}; {kappa}."
+            )
+    pay = _object(settings, "pay")
+    if pay:
+        amounts = ", ".join(f"{kind} {pay[kind]}" for kind in ("write", "validate") if kind in pay)
+        yield f"Paid, in {pay.get('currency', '?')}: {amounts}."
+
+
+def _problem_facts(problems: Sequence[Problem]) -> Iterator[str]:
+    """What the provenance of the problems says in sum, where they came straight out of a study."""
+    studies = Counter(str(p.provenance["study"]) for p in problems if p.provenance.get("study"))
+    if not studies:
+        return
+    authors = {p.provenance["author"] for p in problems if p.provenance.get("author")}
+    votes = [len(p.provenance["votes"]) for p in problems if isinstance(p.provenance.get("votes"), list)]
+    agreement = Counter(str(p.provenance["agreement"]) for p in problems if p.provenance.get("agreement"))
+    for name, count in studies.most_common():
+        yield f"{count:,} problems come from the study “{name}”."
+    if authors:
+        yield f"They were written by {plural(len(authors), 'person', 'people')}."
+    if sum(votes):
+        yield f"{sum(votes):,} votes were cast on them, {sum(votes) / len(votes):.1f} a problem."
+    if agreement:
+        yield "Agreement: " + ", ".join(f"{name} {count:,}" for name, count in agreement.most_common()) + "."
+
+
+def _debias_facts(record: Mapping[str, Any]) -> Iterator[str]:
+    """What the record of a filtering says, a sentence each."""
+    method = str(record.get("method", "?"))
+    kept, problems = record.get("kept"), record.get("problems")
+    if isinstance(kept, int) and isinstance(problems, int):
+        yield f"Filtered by {method}: {kept:,} of {problems:,} problems kept, {problems - kept:,} removed."
+    parts = {"Settings": _object(_object(record, "methods"), method), "Features": _object(record, "features")}
+    for title, part in parts.items():
+        if part:
+            values = (f"{name} {value}" for name, value in part.items() if isinstance(value, (int, float, str)))
+            yield f"{title}: {', '.join(values)}."
+    rows = [row for row in record.get("metrics") or () if isinstance(row, dict)]
+    probes = {row.get("subset"): row.get("value") for row in reversed(rows) if row.get("metric") == "probe_accuracy"}
+    before, after = probes.get("all"), probes.get(method)
+    if isinstance(before, (int, float)) and isinstance(after, (int, float)):
+        yield (
+            f"A linear probe of the features is right on {percent(before)} of all problems and {percent(after)} of the "
+            "kept."
+        )
+    null = _object(record, "null")
+    if isinstance(null.get("removed"), int) and isinstance(null.get("expected"), (int, float)):
+        yield f"Relabelled at random, the same filter removes {plural(round(null['expected']), 'problem')} on average."
+    for warning in record.get("warnings") or ():
+        yield f"Warning of the run: {warning}."
+
+
+def _audited(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:
+    """What a run says of each of its scorers, and how many of the release's problems it is about."""
+    ids = {problem.id for problem in run.dataset}
+    shared = {name: len(ids & own) for name, own in splits.items()}
+    if not any(shared.values()):
+        raise BadInput(f"--audit {run.dataset.card.name}: the run is about none of the release's problems")
+    by_scorer: dict[tuple[str, str], list[Metric]] = {}
+    for row in run.metrics:
+        by_scorer.setdefault((row.model, row.scoring), []).append(row)
+    return [Audited(*scorer, len(ids), shared, verdict(rows)) for scorer, rows in by_scorer.items()]
+
+
+def _object(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A part of a file that is an object, empty where it is not."""
+    part = content.get(key)
+    return part if isinstance(part, dict) else {}
+
+
+def _crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:
     """Every two of train, dev and test, looked at together."""
     names = list(splits)
     repeated: dict[tuple[str, str], Counter[str]] = {both: Counter() for both in combinations(names, 2)}
@@ -90,7 +249,7 @@ def crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:
     ]
 
 
-def found_leaks(data: Dataset) -> list[Leak]:
+def _found_leaks(data: Dataset) -> list[Leak]:
     """What predicts the answers of a file without reading it."""
     return [leak for leak in find_leaks(data) if leak.found]
 

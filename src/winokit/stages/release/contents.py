@@ -3,18 +3,26 @@
 The training sizes xs … xl are each four times the one before and its beginning, groups whole. WinoGrande's are 160,
 640, 2,558, 10,234 and 40,398. Here the largest is all there is, the next a quarter of it, and so on down, as long as a
 size is worth training on; small data has fewer, and the largest is always called xl.
+
+The answer stands first and second equally often, and the order of candidates never tells it. Twins share an order of
+candidates and have opposite answers, so a whole pair is balanced whatever that order. In what is public, a pair keeps
+the order its author wrote; what remains (problems alone, pairs of which one member was removed, triplets) is shuffled,
+and the answer goes to the first and the second place in turn. In a hidden test a coin per group says whether its
+candidates stand in the order of the alphabet or against it, and answers are not looked at: an exact balance would be a
+sum of hidden answers, and with every version that balances anew another one. All members of a group are turned
+together, and a new twin of a problem that an earlier release had is turned to that one's side: the order in which an
+author wrote it may tell its answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from winokit.data.formats.base import lone_groups_dropped
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.release.balance import balanced, tossed
 from winokit.stages.release.draws import Draws
 from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.manifest import DEBIASED, DEV, SIZES, TEST, TRAIN
@@ -116,6 +124,53 @@ def fill(
         {reason: count for reason, count in left_out.items() if count},
         tuple(_notes(files, split.wanted, singles)),
     )
+
+
+def balanced(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:
+    """The units, in the same order, with candidates turned where the kept members' answers lean to one side.
+
+    Members with a settled id keep the order that an earlier release gave them, and the rest of their unit follows them.
+    """
+    sides = {unit.name: _settled_side(unit, settled) for unit in units}
+    leaning = [unit for unit in units if _surplus(unit) and sides[unit.name] is None]
+    in_turn = draws.ordered("sides", leaning, lambda unit: unit.name)
+    turned = {unit.name for turn, unit in enumerate(in_turn) if (_surplus(unit) > 0) != (turn % 2 == 0)}
+    units = [unit.map(lambda member: member.with_order((1, 0))) if unit.name in turned else unit for unit in units]
+    return [unit if (side := sides[unit.name]) is None else _sided(unit, side, settled) for unit in units]
+
+
+def tossed(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:
+    """The units, in the same order, with candidates by the alphabet or against it, as a coin says for each unit.
+
+    Members with a settled id keep the order that an earlier release gave them, and the rest of their unit follows them.
+    """
+    coins = [draws.number("sides of the test", unit.name) % 2 == 1 for unit in units]
+    sides = [_settled_side(unit, settled) for unit in units]
+    return [
+        _sided(unit, coin if side is None else side, settled)
+        for unit, coin, side in zip(units, coins, sides, strict=True)
+    ]
+
+
+def _settled_side(unit: ReleaseUnit, settled: Collection[str]) -> bool | None:
+    """Whether the first member whose order is public stands against the alphabet; None without one."""
+    first = next((member for member in unit.members if member.id in settled), None)
+    return None if first is None else first.candidates[0] > first.candidates[1]
+
+
+def _sided(unit: ReleaseUnit, backwards: bool, settled: Collection[str]) -> ReleaseUnit:
+    """The unit with the candidates of its members by the alphabet or against it, but those that are settled."""
+
+    def turned(member: Problem) -> Problem:
+        is_backwards = member.candidates[0] > member.candidates[1]
+        return member if member.id in settled or is_backwards == backwards else member.with_order((1, 0))
+
+    return unit.map(turned)
+
+
+def _surplus(unit: ReleaseUnit) -> int:
+    """How many more of the kept members have the first candidate as their answer than the second."""
+    return sum(1 if member.answer == 0 else -1 for member in unit.kept)
 
 
 def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str, int]:

@@ -5,11 +5,17 @@
 The qID names the group and ends in the public id, never in the answer. `pronoun`, `domain` and `labels` are written
 where they are known, `status` says kept or removed in training files. A row of the test has the text, the candidates
 and the pronoun and nothing else: no answer, no group, no labels, which might say more than anybody meant them to.
+
+`lineage.jsonl` says for each problem where it stands, since when, and why it came, stayed or went: `id`, `split`
+(train, dev, test, or null for one that is gone), `status`, `why`, `since` (the version it came with) and, for one that
+is gone, `until` (the version it is gone from). Rows are sorted by id. They name no answers and no groups: twins have
+opposite answers, so that a group tells half of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +23,16 @@ from winokit.data.formats import fields, winogrande
 from winokit.data.formats.base import WriteOptions, lone_groups_dropped
 from winokit.data.formats.source import Source
 from winokit.errors import BadInput, Malformed
+from winokit.files import write_whole
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.release.manifest import FILES, problems_path
+from winokit.stages.release.manifest import DEV, FILES, TEST, TRAIN, problems_path
 
-KEPT, REMOVED = "kept", "removed"
+LINEAGE = "lineage.jsonl"
+ADDED, KEPT, REMOVED, RETIRED = "added", "kept", "removed", "retired"
+"""New in this version; here before; filtered out of the evaluation and left for training; gone for good."""
+STATUSES = (ADDED, KEPT, REMOVED, RETIRED)
+SPLITS = (TRAIN, DEV, TEST)
+Row = dict[str, Any]
 
 
 def row_of(problem: Problem, status: str | None = None) -> dict[str, Any]:
@@ -71,3 +83,30 @@ def read_statuses(folder: Path, name: str) -> dict[str, str]:
     """Kept or removed, by public id, as a training file says that `read_release` could read."""
     rows = Source(folder / problems_path(name)).json_lines()
     return {problem_of(row).id: str(row.get("status") or "") for _, row in rows}
+
+
+def lineage_row(name: str, split: str | None, status: str, why: str, since: str, until: str | None = None) -> Row:
+    """A row of a lineage."""
+    row: Row = {"id": name, "split": split, "status": status, "why": why, "since": since}
+    return row if until is None else {**row, "until": until}
+
+
+def write_lineage(path: Path, rows: Iterable[Row]) -> None:
+    """Write the rows of a lineage, sorted by id."""
+    lines = (json.dumps(row, ensure_ascii=False) for row in sorted(rows, key=lambda row: str(row["id"])))
+    write_whole(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def read_lineage(path: Path) -> list[Row]:
+    """The rows of a lineage; a missing `since` is left for the caller to fill."""
+    return [_checked(row, str(path), line) for line, row in Source(path).json_lines()]
+
+
+def _checked(row: Row, file: str, line: int) -> Row:
+    if not isinstance(row.get("id"), str):
+        raise Malformed("an object with an id expected", file=file, line=line)
+    if row.get("split") not in (None, *SPLITS):
+        raise Malformed(f"{', '.join(SPLITS)} or null expected", field="split", file=file, line=line)
+    if not isinstance(row.get("status"), str):
+        raise Malformed("a word expected", field="status", file=file, line=line)
+    return {"why": "", "split": None, **row}

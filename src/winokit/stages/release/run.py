@@ -11,12 +11,11 @@ from typing import Any
 
 import winokit
 from winokit.data.formats.base import json_rows
-from winokit.data.runs import Run
 from winokit.errors import BadInput
-from winokit.files import read_text, write_whole
+from winokit.files import write_whole
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress
-from winokit.stages.release.card import CardFacts, card_bytes, crossings, first_answers, found_leaks
+from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
 from winokit.stages.release.contents import ReleaseContents, fill
 from winokit.stages.release.draws import Draws, read_secret
 from winokit.stages.release.harness import inspect_files, lm_eval_files
@@ -29,10 +28,7 @@ from winokit.stages.release.hidden import (
     write_hidden,
 )
 from winokit.stages.release.inputs import ReleaseInputs, read_inputs
-from winokit.stages.release.lineage import ADDED, LINEAGE, Row, lineage_row, write_lineage
 from winokit.stages.release.manifest import (
-    DEBIASED,
-    DEV,
     MANIFEST,
     TEST,
     TRAIN,
@@ -41,9 +37,8 @@ from winokit.stages.release.manifest import (
     write_manifest,
 )
 from winokit.stages.release.parquet import croissant_bytes, parquet_bytes, parquet_path
-from winokit.stages.release.provenance import STUDY, audited, debias_facts, problem_facts, study_facts
-from winokit.stages.release.rows import hidden_row_of, row_of
-from winokit.stages.release.settings import NAME, NOT_STATED, SCORING, ReleaseExtras, ReleaseSettings
+from winokit.stages.release.rows import ADDED, LINEAGE, Row, hidden_row_of, lineage_row, row_of, write_lineage
+from winokit.stages.release.settings import NAME, SCORING, ReleaseExtras, ReleaseSettings
 
 Lineage = Callable[[Mapping[str, str]], list[Row]]
 """From the split of each id to the rows of a lineage."""
@@ -116,7 +111,7 @@ def write_release(
     step(1, STEPS)
     contents = fill(inputs, settings, fixed, secret)
     step(2, STEPS)
-    facts = _facts(_collection(kept, extras.collection), inputs, contents, settings, extras, title)
+    facts = card_facts(kept, inputs, contents, settings, extras, title)
     step(3, STEPS)
     files = _files(contents, facts)
     about = _about(contents, facts, files)
@@ -189,47 +184,6 @@ def _name_of(settings: ReleaseSettings, inputs: ReleaseInputs) -> str:
     if not NAME.fullmatch(name):
         raise BadInput(f"the problems are called {inputs.problems.card.name!r}; give the release a --name")
     return name
-
-
-def _facts(
-    collection: Path | None,
-    inputs: ReleaseInputs,
-    contents: ReleaseContents,
-    settings: ReleaseSettings,
-    extras: ReleaseExtras,
-    title: str,
-) -> CardFacts:
-    """What the card says: checks of the finished splits, and all that is known about where problems come from.
-
-    Of the test it sees what is public: whether a text nearly repeats another *with the other answer* is an answer.
-    """
-    card, test = inputs.problems.card, contents.files.get(TEST)
-    sides = {TRAIN: contents.training, DEV: contents.files[DEV]}
-    if test is not None:
-        sides[TEST] = test.with_problems(problem.replace(answer=None) for problem in test)
-    ids = {name: frozenset(problem.id for problem in data) for name, data in sides.items()}
-    return CardFacts(
-        settings=settings,
-        licence=settings.licence or card.licence or NOT_STATED,
-        title=title or str(settings.name),
-        source=", ".join(part for part in (card.title or card.name, card.version, card.source) if part),
-        crossings=crossings(sides),
-        leaks={name: found_leaks(contents.files[name]) for name in (DEBIASED, DEV)},
-        test_leaks=found_leaks(test) if test is not None else (),
-        collection=[*(study_facts(collection) if collection else ()), *problem_facts(inputs.problems.problems)],
-        debiasing=list(debias_facts(inputs.debias)) if inputs.debias else (),
-        audits=[audit for run in extras.audit for audit in audited(Run.load(run), ids)],
-        about=read_text(extras.about) if extras.about else "",
-        notes=extras.notes,
-    )
-
-
-def _collection(kept: str | Path | Dataset, asked: Path | None) -> Path | None:
-    """Where it is said how the problems were collected: the place named, else beside them."""
-    if asked is None and not isinstance(kept, Dataset) and Path(kept).is_file():
-        beside = Path(kept).parent
-        return beside if (beside / STUDY).is_file() else None
-    return asked
 
 
 def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:

@@ -23,7 +23,6 @@ from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb
 from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, read_hidden
-from winokit.stages.release.lineage import LINEAGE, RETIRED, SPLITS, read_lineage
 from winokit.stages.release.manifest import (
     DEV,
     MANIFEST,
@@ -35,7 +34,7 @@ from winokit.stages.release.manifest import (
     problems_path,
     read_manifest,
 )
-from winokit.stages.release.rows import problem_of
+from winokit.stages.release.rows import LINEAGE, RETIRED, SPLITS, problem_of, read_lineage
 
 ANSWERS = frozenset({"answer", "answers", "label", "labels", "target", "gold", "right"})
 """Names under which a file may give an answer away."""
