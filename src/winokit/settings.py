@@ -27,6 +27,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache, wraps
+from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -75,7 +76,29 @@ class Settings:
     def __post_init__(self) -> None:
         hints: Mapping[str, Any] = _hints(type(self))  # type: ignore[arg-type]
         for name, hint in hints.items():
-            check(name, getattr(self, name), hint)
+            value = fitted(getattr(self, name), hint)
+            object.__setattr__(self, name, value)
+            check(name, value, hint)
+
+
+def fitted(value: Any, hint: Any) -> Any:
+    """The value as its annotation wants it: one name where several may be given, a text where a path is taken.
+
+    >>> fitted("run", Path | None), fitted("random", tuple[str, ...]), fitted("open", str | Path)
+    (PosixPath('run'), ('random',), 'open')
+    """
+    kinds = _kinds(hint)
+    if isinstance(value, (str, Path)) and get_origin(_bare(hint)) is tuple and (str in kinds or Path in kinds):
+        value = (value,)
+    if Path not in kinds or str in kinds or not isinstance(value, (str, list, tuple)):
+        return value
+    return Path(value) if isinstance(value, str) else tuple(map(Path, value))
+
+
+def _kinds(hint: Any) -> list[Any]:
+    """The types that an annotation is made of."""
+    inner = get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)
+    return [kind for part in inner for kind in _kinds(part)] if inner else [hint]
 
 
 def check(name: str, value: Any, hint: Any) -> None:
@@ -145,7 +168,8 @@ def verb(function: F) -> F:
             own[name] = kind(**given) if whole is inspect.Parameter.empty else replace(whole, **given)
         bound = plain.bind(*args, **own)
         for name, value in bound.arguments.items():
-            check(name, value, hints.get(name))
+            bound.arguments[name] = fitted(value, hints.get(name))
+            check(name, bound.arguments[name], hints.get(name))
         return function(*bound.args, **bound.kwargs)
 
     called.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]

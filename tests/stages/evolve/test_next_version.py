@@ -17,7 +17,8 @@ def two_versions(tmp_path_factory):
     early = set(list(data.groups)[:150])
     first = release(data.filter(lambda p: p.group in early), out=folder / "v1", name="open-wino")
     more = data.filter(lambda p: p.group not in early)
-    return first, release(more, out=folder / "v2", previous=first.folder, against=["random"], version="2.0", seed=4)
+    following = {"previous": str(first.folder), "against": "random", "version": "2.0"}
+    return first, release(more, out=str(folder / "v2"), **following, seed=4)
 
 
 def test_what_was_in_a_split_stays_there_and_new_problems_join(two_versions):

@@ -82,11 +82,14 @@ def pool_of(
     if bring_back:
         where |= dict.fromkeys(back, TRAIN)
     joined = _grouped([*old.values(), *new], given)
+    # A new twin goes where its group stands.
+    by_group = {p.group: where[p.id] for p in joined if p.group is not None and p.id in where}
+    twins = {p.id: by_group[p.group] for p in joined if p.group in by_group}
     gone |= {problem.id for problem in (removed or ()) if problem.id not in old}
     return EvolvePool(
         version=version,
         problems=Dataset(joined, offered.card),
-        where=_with_twins(joined, where),
+        where=twins | where,
         removed=frozenset(gone),
         before=frozenset(old),
         lineage=lineage,
@@ -147,13 +150,3 @@ def _grouped(problems: list[Problem], given: Mapping[str, Problem]) -> list[Prob
             for row in rows:
                 joined[row] = joined[row].replace(group=name)
     return joined
-
-
-def _with_twins(problems: list[Problem], where: Mapping[str, str]) -> dict[str, str]:
-    """Places of all that have one: a new twin goes where its group stands."""
-    placed = dict(where)
-    by_group = {p.group: where[p.id] for p in problems if p.group is not None and p.id in where}
-    for problem in problems:
-        if problem.id not in placed and problem.group in by_group:
-            placed[problem.id] = by_group[problem.group]
-    return placed

@@ -23,11 +23,11 @@ from winokit.stages.evolve.evolution import Evolution, EvolveSettings, evolve
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
-from winokit.stages.release.draws import SECRET, Draws, read_secret
+from winokit.stages.release.draws import SECRET, Draws
 from winokit.stages.release.hidden import COMMITMENT, hidden_folder, release_secret
 from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import TEST, problems_path, read_manifest
-from winokit.stages.release.run import Release, read_given, write_release
+from winokit.stages.release.run import Release, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
 from winokit.stages.release.table import warnings
 
@@ -75,7 +75,7 @@ def release(
     reading: dict[str, Any] = {"as_": as_, "lenient": lenient}
     if evolving.previous is not None:
         with open_cache(cache) as opened:
-            made = _release_next(
+            released = _release_next(
                 evolving.previous, kept, removed, Path(out), settings, extras, evolving, reading, opened, progress
             )
     else:
@@ -83,9 +83,11 @@ def release(
             raise BadInput("name the problems to release, or the release to follow: --previous DIR")
         own = {each.name: getattr(evolving, each.name) for each in parameters_of(EvolveSettings)}
         refuse_unused(release, "an option of the next version of a release: --previous DIR", **own, cache=cache)
-        made = write_release(kept, out, removed=removed, settings=settings, extras=extras, **reading, progress=progress)
-    tell((*made.notes, *warnings(made)))
-    return made
+        released = write_release(
+            kept, out, removed=removed, settings=settings, extras=extras, **reading, progress=progress
+        )
+    tell((*released.notes, *warnings(released)))
+    return released
 
 
 def _release_next(
@@ -116,7 +118,7 @@ def _release_next(
     extras, secret = _with_secret(evolving, manifest, extras, out)
     evolving = replace(evolving, version=settings.version, secret=Draws(secret))
     evolution = evolved(offered, evolving, removed=gone, cache=cache, progress=progress)
-    made = write_release(
+    released = write_release(
         evolution.kept,
         out,
         removed=evolution.removed if len(evolution.removed) else None,
@@ -125,8 +127,8 @@ def _release_next(
         fixed=evolution.fixed,
         lineage=evolution.placed,
     )
-    page = write_evolution(evolution, made.folder, made.hidden)
-    return replace(made, page=page, notes=(*evolution.notes, *evolution.findings, *made.notes))
+    page = write_evolution(evolution, released.folder, released.hidden)
+    return replace(released, page=page, notes=(*evolution.notes, *evolution.findings, *released.notes))
 
 
 def _with_secret(
@@ -137,9 +139,9 @@ def _with_secret(
     With the same secret what two versions share stands in the same order, so that their difference tells nothing.
     """
     assert evolving.previous is not None
-    given, notes = read_given(extras.secret), extras.notes
+    given, notes = extras.secret, extras.notes
     if given is None and COMMITMENT in manifest:
-        given = read_secret((evolving.previous_hidden or hidden_folder(evolving.previous)) / SECRET)
+        given = (evolving.previous_hidden or hidden_folder(evolving.previous)) / SECRET
     elif COMMITMENT not in manifest and (evolving.previous / problems_path(TEST)).is_file():
         notes = (*notes, BEFORE_SECRETS.format(version=manifest.get("version")))
     secret = release_secret(extras.hidden or hidden_folder(out), given)

@@ -70,11 +70,11 @@ def answers_of(
         model, plan, asked = load_model(str(against)), ScoringPlan(scoring), {ORIGINAL: problems} | variants
         rows[str(against), ""] += score_variants(asked, model, plan, cache=cache, progress=progress)
     answers = [EvolveAnswers(name, _right(own, ORIGINAL), _right(own, SWITCHED)) for (name, _), own in rows.items()]
-    for one in answers:
-        missing = sum(problem.id not in one.right for problem in problems)
+    for model_answers in answers:
+        missing = sum(problem.id not in model_answers.right for problem in problems)
         if missing:
             total = f"{missing:,} of the {len(problems):,} problems to filter"
-            raise BadInput(f"{against}: no prediction of {one.model} for {total}")
+            raise BadInput(f"{against}: no prediction of {model_answers.model} for {total}")
     return answers
 
 
@@ -110,8 +110,8 @@ class Stratum:
             name = f"new {name}" if self.split == NEW else f"{name} of {self.split}"
         if not self.switched:
             return name
-        some = "" if self.switched == self.members else f"{self.switched} of {self.members} "
-        return f"{name} ({some}switched too)"
+        share = "" if self.switched == self.members else f"{self.switched} of {self.members} "
+        return f"{name} ({share}switched too)"
 
 
 @dataclass(frozen=True)
@@ -169,4 +169,4 @@ def solved_beyond_chance(
 
 def is_solved(unit: Unit, answers: Sequence[EvolveAnswers], needed: int, *, turned: bool = False) -> bool:
     """Whether enough models get everything right, or would if all answers were turned round."""
-    return sum(all(right != turned for p in unit for right in one.outcomes(p.id)) for one in answers) >= needed
+    return sum(all(right != turned for p in unit for right in model.outcomes(p.id)) for model in answers) >= needed

@@ -24,7 +24,7 @@ from winokit.files import refuse_overwriting
 from winokit.methods.metrics.arrays import FloatArray, IntArray, clusters
 from winokit.methods.metrics.curve import leaderboard_auc
 from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
-from winokit.methods.metrics.intervals import Interval, share_interval
+from winokit.methods.metrics.intervals import share_interval
 from winokit.methods.metrics.luck import p_best_of, p_chance
 from winokit.progress import tell
 from winokit.settings import Help, refuse_unused, verb
@@ -220,17 +220,13 @@ def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units:
     score, steps = owner.main, owner.rules.steps
     assert score is not None
     value = to_step(score.value, steps, labels.draws.share(f"rounding {score.metric}", submission.sha256))
-    low, high = (_share_of_units(end, units) for end in (max(0.0, value - 1 / steps), min(1.0, value + 1 / steps)))
+    ends, places = (max(0.0, value - 1 / steps), min(1.0, value + 1 / steps)), np.arange(units)
+    low, high = (share_interval(places < round(end * units), places) for end in ends)
     corrected = None
     if owner.statement is not None:
         spread = math.sqrt(value * (1 - value) / units)
         corrected = rounded(luck_corrected(value, spread, owner.statement.trials, score.chance))
     return replace(score, value=value, low=rounded(low.low), high=rounded(high.high), luck_corrected=corrected)
-
-
-def _share_of_units(share: float, units: int) -> Interval:
-    """The interval of so many right of so many units."""
-    return share_interval(np.arange(units) < round(share * units), np.arange(units))
 
 
 def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | None:

@@ -52,8 +52,7 @@ class SubmittedFile:
 
         A hash of the files alone would take columns that changed places for the same question, and answer it anew.
         """
-        said = json.dumps([self.columns, self.predictions.tolist()])
-        return hashlib.sha256(said.encode()).hexdigest()
+        return hashlib.sha256(json.dumps([self.columns, self.predictions.tolist()]).encode()).hexdigest()
 
 
 def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[str] = SIZES) -> SubmittedFile:
@@ -137,8 +136,8 @@ def _text(path: Path, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
-        found = f"found byte 0x{data[error.start]:02x}"
-        raise Malformed(f"UTF-8 text expected, {found}", file=str(path), line=line) from None
+        message = f"UTF-8 text expected, found byte 0x{data[error.start]:02x}"
+        raise Malformed(message, file=str(path), line=line) from None
 
 
 def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str]) -> NDArray[np.int64]:

@@ -107,7 +107,7 @@ def fill(
     dev = balanced(split.units_in(DEV), public, fixed)
     test = tossed(split.units_in(TEST), secret, fixed)
     trained, singles = _training_order(balanced(split.units_in(TRAIN), public, fixed), settings.singles, public)
-    files = {f"train_{name}": _members(some) for name, some in cut_sizes(trained, settings.sizes).items()}
+    files = {f"train_{name}": _members(own) for name, own in cut_sizes(trained, settings.sizes).items()}
     files[DEBIASED] = [p for p in _members([*trained, *singles]) if p.id in inputs.kept]
     # Twins side by side in dev, so that a part of the file has whole groups too; in the test they are no neighbours.
     files[DEV] = [p for unit in _drawn_units(dev, public) for p in _drawn(_kept(unit), public)]

@@ -59,8 +59,8 @@ def task_name(settings: ReleaseSettings) -> str:
     return re.sub(r"[^a-z0-9]+", "_", (settings.name or "").casefold()).strip("_")
 
 
-def lm_eval_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:
-    """The files of the harness's task, by path inside the release."""
+def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:
+    """The files of both tasks, by path inside the release."""
     name = task_name(settings)
     pool = next(iter(contents.sizes.values()), contents.files[DEBIASED])
     return {
@@ -70,13 +70,8 @@ def lm_eval_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[
         "lm_eval/utils.py": rendered("lm_eval_utils.py.j2", title=settings.name),
         "lm_eval/dev.jsonl": json_rows(harness_rows(contents.files[DEV])).encode(),
         "lm_eval/train.jsonl": json_rows(harness_rows(pool[:MOST_SHOTS])).encode(),
+        f"inspect/{name}.py": rendered("inspect_task.py.j2", name=name, settings=settings),
     }
-
-
-def inspect_files(settings: ReleaseSettings) -> dict[str, bytes]:
-    """The file of Inspect's task."""
-    name = task_name(settings)
-    return {f"inspect/{name}.py": rendered("inspect_task.py.j2", name=name, settings=settings)}
 
 
 def harness_rows(problems: Sequence[Problem]) -> list[dict[str, Any]]:

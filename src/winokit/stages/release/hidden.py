@@ -122,12 +122,13 @@ def labels_of(folder: Path) -> dict[str, Any]:
     return read_object(folder / RELEASE)
 
 
-def release_secret(folder: Path, given: bytes | None) -> bytes:
-    """The secret that is given, or that the hidden labels in a folder have already, or a new one.
+def release_secret(folder: Path, given: Path | bytes | None) -> bytes:
+    """The secret that is given, itself or in a file, or that the hidden labels in a folder have already, or a new one.
 
     A secret that is there is never replaced by another: what was drawn from it may be public. Where the labels say
     that they have one and it is lost, another must be given.
     """
+    given = read_secret(given) if isinstance(given, Path) else given
     here = folder / SECRET
     lost = given is None and (folder / LABELS).is_file() and COMMITMENT in labels_of(folder)
     known = read_secret(here) if here.exists() or lost else None

@@ -67,10 +67,10 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
 def read_release(folder: Path) -> dict[str, Dataset]:
     """The problems of each file that a release has, by name: train_xs, …, train_debiased, dev, test."""
     files = {name: folder / problems_path(name) for name in FILES}
-    found = {name: _read_file(path, folder.name) for name, path in files.items() if path.is_file()}
-    if not found:
+    datasets = {name: _read_file(path, folder.name) for name, path in files.items() if path.is_file()}
+    if not datasets:
         raise BadInput(f"{folder}: no release there ({problems_path('*')} is missing)")
-    return found
+    return datasets
 
 
 def _read_file(path: Path, release: str) -> Dataset:

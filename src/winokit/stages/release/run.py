@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,12 @@ import winokit
 from winokit.data.formats.base import json_rows
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.problem import Dataset, collector_off
+from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import Progress
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
 from winokit.stages.release.contents import ReleaseContents, fill
-from winokit.stages.release.draws import Draws, read_secret
-from winokit.stages.release.harness import inspect_files, lm_eval_files
+from winokit.stages.release.draws import Draws
+from winokit.stages.release.harness import task_files
 from winokit.stages.release.hidden import (
     COMMITMENT,
     hidden_folder,
@@ -27,7 +27,7 @@ from winokit.stages.release.hidden import (
     release_secret,
     write_hidden,
 )
-from winokit.stages.release.inputs import ReleaseInputs, read_inputs
+from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import (
     MANIFEST,
     TEST,
@@ -44,6 +44,8 @@ Lineage = Callable[[Mapping[str, str]], list[Row]]
 """From the split of each id to the rows of a lineage."""
 BELONGS = ("name", "version", "content_hash", COMMITMENT)
 """What hidden answers say about the release they belong to."""
+FIRST = "in the first release"
+"""Why a problem was added."""
 STEPS = 4
 """Reading, splitting, checking, writing."""
 
@@ -105,9 +107,10 @@ def write_release(
     stale = _earlier_files(folder)
     step(0, STEPS)
     inputs = read_inputs(kept, removed, as_=as_, lenient=lenient)
-    title, settings = settings.name or inputs.problems.card.title, replace(settings, name=_name_of(settings, inputs))
+    card = inputs.problems.card
+    title, settings = settings.name or card.title, replace(settings, name=settings.name or _name_of(card))
     hides = bool(settings.test) or TEST in (fixed or {}).values()
-    secret = Draws(release_secret(hidden, read_given(extras.secret))) if hides else None
+    secret = Draws(release_secret(hidden, extras.secret)) if hides else None
     step(1, STEPS)
     contents = fill(inputs, settings, fixed, secret)
     step(2, STEPS)
@@ -123,7 +126,8 @@ def write_release(
         _check_hidden(hidden, belongs, folder)
     for name, data in files.items():
         write_whole(folder / name, data)
-    write_lineage(folder / LINEAGE, (lineage or _first_lineage(settings.version))(contents.where))
+    added = (lineage_row(name, split, ADDED, FIRST, settings.version) for name, split in contents.where.items())
+    write_lineage(folder / LINEAGE, lineage(contents.where) if lineage else added)
     for name in stale - {*files, LINEAGE, MANIFEST}:
         (folder / name).unlink(missing_ok=True)
     if test is not None and secret is not None:
@@ -136,11 +140,6 @@ def write_release(
     write_manifest(folder, about)
     notes = (*inputs.problems.notes, *contents.notes)
     return Release(folder, hidden if test is not None else None, contents, facts, notes)
-
-
-def read_given(secret: Path | bytes | None) -> bytes | None:
-    """The secret that a user gave: in a file, or itself."""
-    return read_secret(secret) if isinstance(secret, Path) else secret
 
 
 def _hidden_place(folder: Path, asked: Path | None) -> Path:
@@ -179,11 +178,10 @@ def _earlier_files(folder: Path) -> set[str]:
         raise BadInput(f"{folder}: not empty, and no release of winokit; choose another --out") from None
 
 
-def _name_of(settings: ReleaseSettings, inputs: ReleaseInputs) -> str:
-    name = settings.name or inputs.problems.card.file_name
-    if not NAME.fullmatch(name):
-        raise BadInput(f"the problems are called {inputs.problems.card.name!r}; give the release a --name")
-    return name
+def _name_of(card: Card) -> str:
+    if not NAME.fullmatch(card.file_name):
+        raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
+    return card.file_name
 
 
 def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:
@@ -191,7 +189,8 @@ def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     tables: dict[str, bytes] = {}
     for name, data in contents.files.items():
-        rows = list(_rows(contents, name))
+        statuses = [contents.status(problem) if name.startswith(TRAIN) else None for problem in data]
+        rows = list(map(hidden_row_of, data)) if name == TEST else list(map(row_of, data, statuses))
         files[problems_path(name)] = json_rows(rows).encode()
         if name != TEST:
             files[f"winogrande/{name}-labels.lst"] = "".join(f"{row['answer']}\n" for row in rows).encode()
@@ -199,17 +198,9 @@ def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:
         files[str(parquet_path(name))] = tables[name]
     description = f"{facts.title}: texts with one blank and two candidates, in twins that differ in a word or two."
     files["croissant.json"] = croissant_bytes(tables, facts.settings, facts.licence, description)
-    files |= lm_eval_files(contents, facts.settings)
-    files |= inspect_files(facts.settings)
+    files |= task_files(contents, facts.settings)
     files["README.md"] = card_bytes(contents, facts)
     return files
-
-
-def _rows(contents: ReleaseContents, name: str) -> Iterator[dict[str, Any]]:
-    """The rows of a file under winogrande/."""
-    for problem in contents.files[name]:
-        status = contents.status(problem) if name.startswith(TRAIN) else None
-        yield hidden_row_of(problem) if name == TEST else row_of(problem, status)
 
 
 def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -236,9 +227,3 @@ def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, byte
         "content_hashes": hashes,
         "content_hash": hashlib.sha256(json.dumps(hashes).encode()).hexdigest(),
     }
-
-
-def _first_lineage(version: str) -> Lineage:
-    """The lineage of a first release: every problem is added."""
-    why = "in the first release"
-    return lambda where: [lineage_row(name, split, ADDED, why, version) for name, split in where.items()]

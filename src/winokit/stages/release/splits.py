@@ -78,7 +78,7 @@ def units_of(problems: Dataset, kept: frozenset[str]) -> list[ReleaseUnit]:
     members: dict[str, list[Problem]] = defaultdict(list)
     for row, problem in enumerate(problems):
         members[f"row {row}" if problem.group is None else f"group {problem.group}"].append(problem)
-    return [ReleaseUnit(tuple(some), frozenset(p.id for p in some if p.id in kept)) for some in members.values()]
+    return [ReleaseUnit(tuple(own), frozenset(p.id for p in own if p.id in kept)) for own in members.values()]
 
 
 def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Key]]:
