@@ -3,13 +3,9 @@
 A six-layer BERT with 8-bit weights, run by onnxruntime. Its card (`assets/minilm-mlm/MODEL_CARD.md`) tells how it was
 trained and that it is near chance on Winograd schemas: an honest default, not a strong one.
 
-- `Fill` masks every word piece of the text at once (Kocijan et al., 2019; Abdou et al., 2020). The pieces are those the
-  text gets in its place: the filled text is tokenised as a whole and the tokens that overlap the span are masked, so
-  that a text glued to letters ("un" + "happy") takes the whole token with it.
-- `PseudoLikelihood` masks one token at a time (Salazar et al., 2020, https://arxiv.org/abs/1910.14659); `within_word`
-  also masks the later pieces of its word (Kauf and Ivanova, 2023, https://arxiv.org/abs/2305.10588). A word is a first
-  piece and the `##` pieces that continue it.
-- `Embed` pools the last hidden states; the mean is over all tokens, [CLS] and [SEP] included, as sentence encoders do.
+It answers `Fill`, `PseudoLikelihood` and `Embed` as the masked models of transformers do (`hf_masked`). The pieces of a
+`Fill` are those the text gets in its place: the filled text is tokenised as a whole and the tokens that overlap the
+span are masked, so that a text glued to letters ("un" + "happy") takes the whole token with it.
 
 Many requests leave the same masked text behind (two candidates of two pieces each), and it is read once. Logits are
 computed only where a token is to be guessed.

@@ -76,19 +76,11 @@ class ServerManners:
 
 
 class _Failed(Exception):
-    """A try that may succeed later."""
+    """A try that came to nothing; unless it was `refused`, another may succeed later."""
 
-    def __init__(self, reason: str, status: int = 0, pause: float = 0.0) -> None:
-        super().__init__(reason)
-        self.status, self.pause = status, pause
-
-
-class _Refused(Exception):
-    """A request that will never succeed as it is."""
-
-    def __init__(self, status: int, complaint: str) -> None:
-        super().__init__(f"status {status}: {complaint}")
-        self.status, self.complaint = status, complaint
+    def __init__(self, reason: str, status: int = 0, pause: float = 0.0, *, refused: bool = False) -> None:
+        super().__init__(f"status {status}: {reason}" if status and status != 200 else reason)
+        self.complaint, self.status, self.pause, self.refused = reason, status, pause, refused
 
 
 class ChatClient:
@@ -160,15 +152,14 @@ class ChatClient:
             settings = self.settings
             try:
                 completion = await self._try(http, {**settings, "messages": messages})
-            except _Refused as refused:
-                if TOO_LONG.search(refused.complaint):
-                    return Completion(str(self._error(refused.complaint, "")), too_long=True)
-                # Another request may have found out meanwhile what the server does not accept.
-                if settings is self.settings:
-                    self._do_without(refused)
             except _Failed as failed:
-                tries += 1
-                await asyncio.sleep(self._pause(failed, tries))
+                if not failed.refused:
+                    tries += 1
+                    await asyncio.sleep(self._pause(failed, tries))
+                elif TOO_LONG.search(failed.complaint):
+                    return Completion(str(self._error(failed.complaint, "")), too_long=True)
+                elif settings is self.settings:  # else another request has found out what the server does not accept
+                    self._do_without(failed)
             else:
                 self._settle(completion)
                 return completion
@@ -186,9 +177,9 @@ class ChatClient:
         lasting = "logprob" in complaint or TOO_LONG.search(complaint)
         may_pass = (status in (408, 409, 429) or status >= 500) and not lasting
         if may_pass:
-            raise _Failed(f"status {status}: {complaint}", status, _requested_pause(response))
+            raise _Failed(complaint, status, _requested_pause(response))
         if status != 200:
-            raise _Refused(status, complaint)
+            raise _Failed(complaint, status, refused=True)
         try:
             return read_completion(response.json())
         except (ValueError, TypeError, LookupError, AttributeError):
@@ -204,7 +195,7 @@ class ChatClient:
         pause = min(self._manners.delay * 2.0 ** (tries - 1), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
         return max(pause, failed.pause + random.uniform(0, self._manners.delay) if failed.pause else 0.0)
 
-    def _do_without(self, refused: _Refused) -> None:
+    def _do_without(self, refused: _Failed) -> None:
         """Change what the server complains about, or fail."""
         guess = not self._settled and refused.status in (400, 422)
         changed = without_refused(self.settings, refused.complaint, guess=guess)

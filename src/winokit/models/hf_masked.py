@@ -20,6 +20,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -39,7 +40,7 @@ from winokit.models.hf import (
     out_of_memory,
 )
 from winokit.models.packing import packed
-from winokit.models.reading import WINDOW, Gaze, Guess, Ids, TextReading, assembled, lookups, planned, read, windows
+from winokit.models.reading import WINDOW, Gaze, Guess, Ids, assembled, lookups, planned, read, windows
 from winokit.models.registry import Spec
 
 ATTENTION_BUDGET = 1 << 17
@@ -84,15 +85,13 @@ class MaskedModel(HfModel):
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
+        readings = partial(read, self.tokenizer, most=self.longest)
         for window in windows(requests, WINDOW):
-            plan = planned(self, window, self._readings, self.tokenizer.mask_token_id)
+            plan = planned(self, window, readings, self.tokenizer.mask_token_id)
             yield from plan.refused.items()
             yield from assembled(plan.guesses, self._run(self._logprobs, plan.guesses, self.budget))
             yield from self._run(self._attention, plan.gazes, ATTENTION_BUDGET, power=2)
             yield from self._run(self._vectors, plan.pools, self.budget)
-
-    def _readings(self, texts: list[str]) -> list[TextReading]:
-        return read(self.tokenizer, texts, self.longest)
 
     def _run(
         self,

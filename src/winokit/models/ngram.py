@@ -109,7 +109,8 @@ def arpa_fault(path: Path) -> str | None:
             if not line or not began:
                 began = began or line == "\\data\\"
             elif line == "\\end\\":
-                return _count_fault(announced, counted) or _weight_fault(weighted, order)
+                surplus = f"line {weighted.get(order)}: a back-off weight, which the longest n-grams do not have"
+                return _count_fault(announced, counted) or (surplus if order in weighted else None)
             elif section := SECTION.fullmatch(line):
                 order = int(section[1])
                 counted[order] = 0
@@ -135,12 +136,6 @@ def _is_entry(line: str, order: int) -> bool:
     except ValueError:
         return False
     return len(parts) in (order + 1, order + 2) and numbers[0] <= 0
-
-
-def _weight_fault(weighted: dict[int, int], last: int) -> str | None:
-    if last not in weighted:
-        return None
-    return f"line {weighted[last]}: a back-off weight, which the longest n-grams do not have"
 
 
 def _count_fault(announced: dict[int, int], counted: dict[int, int]) -> str | None:

@@ -104,13 +104,8 @@ class TextPart:
     file: int
     number: int
     block: CorpusBlock | None
-    before: int
-    """Bytes of the files before this one."""
-
-    @property
-    def read(self) -> int:
-        """Bytes of this file read so far."""
-        return 0 if self.block is None else self.block.read
+    done: int
+    """Bytes of the corpus read so far."""
 
 
 class _Writer:
@@ -158,15 +153,14 @@ class _Writer:
         self, files: Sequence[Path], sizes: dict[Path, int], workers: int | None, progress: Progress | None
     ) -> None:
         """Read the files that are new, changed or unfinished, and write their sentences."""
-        total, done = sum(sizes.values()), 0
+        total = sum(sizes.values())
         workers = 0 if total < SMALL else workers
         with reading(self.out):
             self._db.execute("BEGIN IMMEDIATE")
             for part, split in split_in_order(self._parts(files, sizes), self.layout, workers):
                 self._keep(part, split)
-                done = max(done, part.before + part.read)
                 if progress:
-                    progress(done, total)
+                    progress(part.done, total)
             self._db.execute("COMMIT")
             if progress:
                 progress(total, total)
@@ -175,7 +169,7 @@ class _Writer:
 
     def _parts(self, files: Sequence[Path], sizes: dict[Path, int]) -> Iterator[TextPart]:
         """What is to be split: each block of each file that is not in the index yet."""
-        before = 0
+        done = 0
         for path in files:
             known = self._file(path)
             if known is None:
@@ -185,10 +179,10 @@ class _Writer:
                 number = -1
                 for number, block in enumerate(blocks(path, self.layout)):
                     if number >= start:
-                        yield TextPart(path, file, number, block, before)
-                yield TextPart(path, file, number + 1, None, before)
+                        yield TextPart(path, file, number, block, done + block.read)
+                yield TextPart(path, file, number + 1, None, done + sizes[path])
                 self.built.bytes_read += sizes[path]
-            before += sizes[path]
+            done += sizes[path]
 
     def _file(self, path: Path) -> tuple[int, int] | None:
         """The number of a file in the index and of its first block that is not there; None if it is all there."""

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeAlias
 from urllib.parse import quote
 from weakref import finalize
@@ -77,9 +76,7 @@ class SentenceIndex:
     def __enter__(self) -> SentenceIndex:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._db.close()
 
     def search(self, query: Query, limit: int) -> list[Hit]:

@@ -103,7 +103,7 @@ def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Iterable[str] 
     context, query = reading.context, reading.query
     by_set = {
         "whole": [QueryPair("whole", _whole(context), _whole(query))],
-        "heads": [QueryPair("heads", _head(context.head), _special(query))],
+        "heads": [QueryPair("heads", _head(context.head), _special(query, (), ()))],
         "synonyms": _with_synonyms(context, query, synonyms),
         "without": [QueryPair("without", _head(context.head), _head(query.head))]
         if query.head != query.special
@@ -121,11 +121,12 @@ def _head(*heads: str) -> Sought:
     return Sought(heads[0], heads=heads)
 
 
-def _special(predicate: Predicate) -> Sought:
-    """A predicate's head with its special word beside it, or alone where they are one."""
+def _special(predicate: Predicate, of_head: Sequence[str], of_special: Sequence[str]) -> Sought:
+    """A predicate's head with its special word beside it, or alone where they are one, each with its synonyms."""
+    heads = (predicate.head, *of_head)
     if predicate.head == predicate.special:
-        return _head(predicate.head)
-    return Sought(f"{predicate.head} {predicate.special}", heads=(predicate.head,), beside=(predicate.special,))
+        return _head(*heads)
+    return Sought(f"{predicate.head} {predicate.special}", heads=heads, beside=(predicate.special, *of_special))
 
 
 def _with_synonyms(context: Predicate, query: Predicate, synonyms: Synonyms) -> list[QueryPair]:
@@ -133,12 +134,7 @@ def _with_synonyms(context: Predicate, query: Predicate, synonyms: Synonyms) -> 
     of_context, of_head, of_special = (_synonyms(word, synonyms) for word in (context.head, query.head, query.special))
     if not (of_context or of_head or of_special):
         return []
-    sought = Sought(
-        query.head if query.head == query.special else f"{query.head} {query.special}",
-        heads=(query.head, *of_head),
-        beside=() if query.head == query.special else (query.special, *of_special),
-    )
-    return [QueryPair("synonyms", _head(context.head, *of_context), sought)]
+    return [QueryPair("synonyms", _head(context.head, *of_context), _special(query, of_head, of_special))]
 
 
 def _synonyms(word: str, synonyms: Synonyms) -> list[str]:
