@@ -209,12 +209,10 @@ def out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message
 
 
-def padded(texts: Sequence[Sequence[int]], pad: int, device: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids padded on the right, and where they are not padding, both of shape (texts, longest)."""
-    length = max(map(len, texts))
-    ids = torch.tensor([[*text, *[pad] * (length - len(text))] for text in texts], device=device)
-    attended = torch.tensor([[1] * len(text) + [0] * (length - len(text)) for text in texts], device=device)
-    return ids, attended
+def padded(rows: Sequence[Sequence[int]], pad: int, device: Any) -> torch.Tensor:
+    """Rows of numbers as one tensor of shape (rows, longest), padded on the right."""
+    length = max(map(len, rows))
+    return torch.tensor([[*row, *[pad] * (length - len(row))] for row in rows], device=device)
 
 
 class HfModel:
@@ -230,7 +228,9 @@ class HfModel:
         return fingerprint(self.settings)
 
     def _padded(self, texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        return padded(texts, self.tokenizer.pad_token_id or 0, self.model.device)
+        """Token ids, and where they are not padding, both of shape (texts, longest)."""
+        ids = padded(texts, self.tokenizer.pad_token_id or 0, self.model.device)
+        return ids, padded([[1] * len(text) for text in texts], 0, self.model.device)
 
 
 def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:

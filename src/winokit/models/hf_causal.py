@@ -204,7 +204,7 @@ class CausalReader:
 
     def _rows(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
         """Token ids padded on the right, where no causal model looks."""
-        return padded(tokens, 0, self.device)[0]
+        return padded(tokens, 0, self.device)
 
     def _as_trees(self, trees: Sequence[Tree], length: int) -> dict[str, Any]:
         """Positions and mask that make rows trees; padding sees itself, since it must see something."""
