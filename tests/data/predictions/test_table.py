@@ -48,6 +48,18 @@ def test_a_number_counts_the_options_of_its_own_row(twins, written):
         assert read.predictions[0].prediction == 1
 
 
+def test_what_follows_a_broken_row_is_read_when_lenient(twins, written):
+    path = written(*((problem.text, *problem.candidates, "1") for problem in twins))
+    lines = path.read_text().splitlines()
+    lines[2] = '"broken"row,the jug,the cup,1'
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(Malformed, match=r"table\.csv:3: a well-formed row expected"):
+        read_predictions(path, twins)
+    (read,) = read_predictions(path, twins, lenient=True)
+    assert (len(read.predictions), read.missing) == (len(twins) - 1, 1)
+    assert "skipped 1 malformed rows" in read.notes[0]
+
+
 def test_a_prediction_may_be_the_candidate_itself(twins, written):
     (read,) = read_predictions(written((twins[1].text, "the jug", "the cup", "Cup")), twins)
     assert read.predictions[0].prediction == 1
