@@ -11,7 +11,7 @@ import json
 import tomllib
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -21,12 +21,16 @@ from winokit.data.checks.rules import Limits
 from winokit.errors import BadInput, Malformed
 
 FILE = "study.toml"
-VARIANTS = ("original", "switched", "no-cands", "part-sent", "local-context")
 Kind = Literal["write", "validate", "switchable", "associative", "evaluate"]
 Variant = Literal["original", "switched", "no-cands", "part-sent", "local-context"]
 Money = Annotated[Decimal, Field(ge=0, le=1000, max_digits=6, decimal_places=2)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Minutes = Annotated[float, Field(gt=0, le=7 * 24 * 60)]
+
+
+def _key(default: Any, about: str, **bounds: Any) -> Any:
+    """A key of the file: every one has a default and a comment that explains it."""
+    return Field(default=default, description=about, **bounds)
 
 
 class ConfigSection(BaseModel):
@@ -38,33 +42,26 @@ class ConfigSection(BaseModel):
 class TasksConfig(ConfigSection):
     """What is collected, and how much of it."""
 
-    kinds: list[Kind] = Field(
-        default=["write", "validate"],
-        description="Of write, validate, switchable, associative (judgements after Trichelair et al.) and evaluate.",
+    kinds: list[Kind] = _key(
+        ["write", "validate"],
+        "Of write, validate, switchable, associative (judgements after Trichelair et al.) and evaluate.",
     )
-    twins: int = Field(default=100, ge=0, le=1_000_000, description="How many pairs of twins are asked for.")
-    votes: int = Field(default=3, ge=1, le=99, description="How many workers judge each problem that comes in.")
-    social_share: Share = Field(
-        default=0.5, description="Share of the twins that are about people; the others: things."
+    twins: int = _key(100, "How many pairs of twins are asked for.", ge=0, le=1_000_000)
+    votes: int = _key(3, "How many workers judge each problem that comes in.", ge=1, le=99)
+    social_share: Share = _key(0.5, "Share of the twins that are about people; the others: things.")
+    twins_apart: Literal["prefer", "always"] = _key(
+        "prefer", "One worker judges one problem of a pair: always, or as long as there is anything else to do."
     )
-    twins_apart: Literal["prefer", "always"] = Field(
-        default="prefer",
-        description="One worker judges one problem of a pair: always, or as long as there is anything else to do.",
-    )
-    most_per_worker: int = Field(
-        default=0, ge=0, description="Most submissions of each kind by one worker; 0: no limit."
-    )
+    most_per_worker: int = _key(0, "Most submissions of each kind by one worker; 0: no limit.", ge=0)
 
 
 class RulesConfig(ConfigSection):
     """The rules of writing, shown as the worker types; a submission that breaks one is not taken."""
 
-    fewest_words: int = Field(default=15, ge=1, description="Words between spaces, the blank among them.")
-    most_words: int = Field(default=30, ge=1, description="See fewest_words.")
-    least_overlap: Share = Field(default=0.7, description="Share of words that twins have in common.")
-    most_similar: Share = Field(
-        default=0.8, description="From this similarity to an earlier submission on, a text is too similar."
-    )
+    fewest_words: int = _key(15, "Words between spaces, the blank among them.", ge=1)
+    most_words: int = _key(30, "See fewest_words.", ge=1)
+    least_overlap: Share = _key(0.7, "Share of words that twins have in common.")
+    most_similar: Share = _key(0.8, "From this similarity to an earlier submission on, a text is too similar.")
 
     @property
     def limits(self) -> Limits:
@@ -75,9 +72,9 @@ class RulesConfig(ConfigSection):
 class ValidityConfig(ConfigSection):
     """When a problem is valid, from its votes."""
 
-    rule: Literal["unanimous", "majority"] = Field(
-        default="unanimous",
-        description="Of the paper's three rules (right answer, not equally plausible, not decided by the clause alone) "
+    rule: Literal["unanimous", "majority"] = _key(
+        "unanimous",
+        "Of the paper's three rules (right answer, not equally plausible, not decided by the clause alone) "
         "each must hold for all votes, or for more than half of them.",
     )
 
@@ -85,43 +82,35 @@ class ValidityConfig(ConfigSection):
 class LeasesConfig(ConfigSection):
     """How long a place is kept for a worker, in minutes."""
 
-    write_minutes: Minutes = Field(default=45, description="For a pair of twins; saving a draft starts the time again.")
-    vote_minutes: Minutes = Field(default=10, description="For a judgement.")
+    write_minutes: Minutes = _key(45, "For a pair of twins; saving a draft starts the time again.")
+    vote_minutes: Minutes = _key(10, "For a judgement.")
 
 
 class QualityConfig(ConfigSection):
     """Who may work, and how that is watched."""
 
-    native_speaker: bool = Field(default=True, description="Ask for native speakers of English.")
-    never_seen_wsc: bool = Field(
-        default=True, description="Ask for people who do not know the Winograd Schema Challenge."
-    )
-    quiz_pass_mark: Share = Field(default=0.8, description="Share of the quiz that must be right; 0: no quiz.")
-    quiz_attempts: int = Field(default=2, ge=1, le=10, description="How often the quiz may be tried.")
-    gold_share: Share = Field(
-        default=0.1, description="Share of judgements that are gold questions with a known answer."
-    )
-    gold_least_accuracy: Share = Field(
-        default=0.7, description="Below this accuracy on gold questions a worker is blocked …"
-    )
-    gold_least_seen: int = Field(default=5, ge=1, description="… once they have answered this many.")
-    block_by_gold: bool = Field(default=True, description="Block by itself; otherwise only mark the worker for a look.")
-    fast_vote_seconds: float = Field(default=3, ge=0, description="Judgements faster than this are marked.")
-    fast_write_seconds: float = Field(default=60, ge=0, description="Twins written faster than this are marked.")
+    native_speaker: bool = _key(True, "Ask for native speakers of English.")
+    never_seen_wsc: bool = _key(True, "Ask for people who do not know the Winograd Schema Challenge.")
+    quiz_pass_mark: Share = _key(0.8, "Share of the quiz that must be right; 0: no quiz.")
+    quiz_attempts: int = _key(2, "How often the quiz may be tried.", ge=1, le=10)
+    gold_share: Share = _key(0.1, "Share of judgements that are gold questions with a known answer.")
+    gold_least_accuracy: Share = _key(0.7, "Below this accuracy on gold questions a worker is blocked …")
+    gold_least_seen: int = _key(5, "… once they have answered this many.", ge=1)
+    block_by_gold: bool = _key(True, "Block by itself; otherwise only mark the worker for a look.")
+    fast_vote_seconds: float = _key(3, "Judgements faster than this are marked.", ge=0)
+    fast_write_seconds: float = _key(60, "Twins written faster than this are marked.", ge=0)
 
 
 class PayConfig(ConfigSection):
     """What a submission is worth."""
 
-    currency: str = Field(default="USD", min_length=3, max_length=3, description="Shown beside every amount.")
-    write: Money = Field(default=Decimal("0.40"), description="A pair of twins.")
-    validate_: Money = Field(default=Decimal("0.03"), alias="validate", description="One problem validated.")
-    switchable: Money = Field(
-        default=Decimal("0.03"), description="One judgement whether the candidates can change places."
-    )
-    associative: Money = Field(default=Decimal("0.03"), description="One judgement of association.")
-    evaluate: Money = Field(default=Decimal("0.03"), description="One problem answered.")
-    late: bool = Field(default=True, description="Pay for work that came too late to count.")
+    currency: str = _key("USD", "Shown beside every amount.", min_length=3, max_length=3)
+    write: Money = _key(Decimal("0.40"), "A pair of twins.")
+    validate_: Money = _key(Decimal("0.03"), "One problem validated.", alias="validate")
+    switchable: Money = _key(Decimal("0.03"), "One judgement whether the candidates can change places.")
+    associative: Money = _key(Decimal("0.03"), "One judgement of association.")
+    evaluate: Money = _key(Decimal("0.03"), "One problem answered.")
+    late: bool = _key(True, "Pay for work that came too late to count.")
 
     def cents(self, kind: str) -> int:
         """What one submission of a kind is worth, in hundredths."""
@@ -132,46 +121,37 @@ class PayConfig(ConfigSection):
 class AdversaryConfig(ConfigSection):
     """A model that twins should fool; its answer is shown to the writer and stored."""
 
-    model: str = Field(default="", description="Any model SPEC, e.g. builtin or hf:roberta-large; empty: none.")
-    scoring: str = Field(default="", description="How it is scored; empty: the default of its kind.")
+    model: str = _key("", "Any model SPEC, e.g. builtin or hf:roberta-large; empty: none.")
+    scoring: str = _key("", "How it is scored; empty: the default of its kind.")
 
 
 class EvaluateConfig(ConfigSection):
     """People as if they were a model, on an existing dataset."""
 
-    data: str = Field(
-        default="", description="A file in this folder, or any DATA; `collect init --evaluate` fills it in."
+    data: str = _key("", "A file in this folder, or any DATA; `collect init --evaluate` fills it in.")
+    variants: list[Variant] = _key(
+        ["original"], f"Of {', '.join(get_args(Variant))}; nobody sees a problem in two of them.", min_length=1
     )
-    variants: list[Variant] = Field(
-        default=["original"],
-        min_length=1,
-        description=f"Of {', '.join(VARIANTS)}; nobody sees a problem in two of them.",
-    )
-    limit: int = Field(default=0, ge=0, description="Only the first so many problems; 0: all.")
-    abstain: bool = Field(default=False, description="Let people say that they cannot tell.")
+    limit: int = _key(0, "Only the first so many problems; 0: all.", ge=0)
+    abstain: bool = _key(False, "Let people say that they cannot tell.")
 
 
 class PlatformConfig(ConfigSection):
     """Where workers come from."""
 
-    name: str = Field(default="links", max_length=16, description="links, prolific or mturk (legacy).")
-    invite_days: float = Field(default=14, gt=0, le=3650, description="How long an invite link stays good.")
-    completion_code: str = Field(default="", description="Prolific: the code for work done.")
-    screened_out_code: str = Field(default="", description="Prolific: the code for people the study is not for.")
-    study_id: str = Field(default="", description="Prolific's id of the study; arrivals from another one are refused.")
-    base_reward: Money = Field(
-        default=Decimal("0.00"),
-        description="What the platform pays for a visit by itself; the rest of what is owed is a bonus.",
+    name: str = _key("links", "links, prolific or mturk (legacy).", max_length=16)
+    invite_days: float = _key(14, "How long an invite link stays good.", gt=0, le=3650)
+    completion_code: str = _key("", "Prolific: the code for work done.")
+    screened_out_code: str = _key("", "Prolific: the code for people the study is not for.")
+    study_id: str = _key("", "Prolific's id of the study; arrivals from another one are refused.")
+    base_reward: Money = _key(
+        Decimal("0.00"), "What the platform pays for a visit by itself; the rest of what is owed is a bonus."
     )
-    api: str = Field(default="", description="Another address of the platform's API: a sandbox, a stub.")
-    tasks_per_visit: int = Field(
-        default=20, ge=1, description="Submissions after which a visit is complete and is paid."
-    )
-    least_approval: int = Field(
-        default=99, ge=0, le=100, description="MTurk: percent of a worker's work that was approved."
-    )
-    least_approved: int = Field(default=5000, ge=0, description="MTurk: how much of it.")
-    countries: list[str] = Field(default=["US", "CA", "GB", "AU", "NZ"], description="MTurk: where workers live.")
+    api: str = _key("", "Another address of the platform's API: a sandbox, a stub.")
+    tasks_per_visit: int = _key(20, "Submissions after which a visit is complete and is paid.", ge=1)
+    least_approval: int = _key(99, "MTurk: percent of a worker's work that was approved.", ge=0, le=100)
+    least_approved: int = _key(5000, "MTurk: how much of it.", ge=0)
+    countries: list[str] = _key(["US", "CA", "GB", "AU", "NZ"], "MTurk: where workers live.")
 
     @field_validator("name")
     @classmethod
@@ -184,15 +164,15 @@ class PlatformConfig(ConfigSection):
 class StudyConfig(ConfigSection):
     """One study."""
 
-    title: str = Field(default="Twins", min_length=1, max_length=200, description="Shown on every page.")
-    contact: str = Field(default="", max_length=200, description="Where workers can write to; shown on every page.")
-    guidelines: str = Field(default="guidelines.md", description="A file in this folder, in Markdown.")
-    consent: str = Field(default="consent.md", description="A file in this folder, in Markdown.")
-    topics: str = Field(default="", description="A file of topics, one JSON object a line; empty: the bundled list.")
-    quiz: str = Field(default="", description="A file of quiz questions (TOML); empty: the bundled ones.")
-    gold: str = Field(default="", description="A file of problems with known answers; empty: the bundled ones.")
-    database: str = Field(default="", description="postgresql://…; empty: study.db in this folder.")
-    seed: int = Field(default=0, description="Of every random choice.")
+    title: str = _key("Twins", "Shown on every page.", min_length=1, max_length=200)
+    contact: str = _key("", "Where workers can write to; shown on every page.", max_length=200)
+    guidelines: str = _key("guidelines.md", "A file in this folder, in Markdown.")
+    consent: str = _key("consent.md", "A file in this folder, in Markdown.")
+    topics: str = _key("", "A file of topics, one JSON object a line; empty: the bundled list.")
+    quiz: str = _key("", "A file of quiz questions (TOML); empty: the bundled ones.")
+    gold: str = _key("", "A file of problems with known answers; empty: the bundled ones.")
+    database: str = _key("", "postgresql://…; empty: study.db in this folder.")
+    seed: int = _key(0, "Of every random choice.")
     tasks: TasksConfig = TasksConfig()
     rules: RulesConfig = RulesConfig()
     validity: ValidityConfig = ValidityConfig()
@@ -256,22 +236,21 @@ def render_config(config: StudyConfig) -> str:
     >>> render_config(StudyConfig(title="Gates")).splitlines()[:2]
     ['# Shown on every page.', 'title = "Gates"']
     """
-    top = [name for name in StudyConfig.model_fields if not isinstance(getattr(config, name), ConfigSection)]
-    parts = [_keys(config, top)]
+    parts = [_keys(config)]
     for name in StudyConfig.model_fields:
         section = getattr(config, name)
         if isinstance(section, ConfigSection):
             about = (type(section).__doc__ or "").strip().splitlines()[0]
-            parts.append(f"# {about}\n[{name}]\n\n" + _keys(section, list(type(section).model_fields)))
+            parts.append(f"# {about}\n[{name}]\n\n{_keys(section)}")
     return "\n".join(parts)
 
 
-def _keys(section: ConfigSection, names: list[str]) -> str:
-    lines = []
-    for name in names:
-        field = type(section).model_fields[name]
-        lines.append(f"# {field.description}\n{field.alias or name} = {_toml(getattr(section, name))}\n")
-    return "\n".join(lines)
+def _keys(section: ConfigSection) -> str:
+    return "\n".join(
+        f"# {field.description}\n{field.alias or name} = {_toml(getattr(section, name))}\n"
+        for name, field in type(section).model_fields.items()
+        if not isinstance(getattr(section, name), ConfigSection)
+    )
 
 
 def _toml(value: object) -> str:
