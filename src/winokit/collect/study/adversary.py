@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from winokit.collect.study.writing import read_twins
 from winokit.data.checks.rules import one_blank
 from winokit.errors import WinokitError
-from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
+from winokit.methods.scoring.scorer import ScoringPlan, score_variants
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.models.base import Model
 from winokit.models.registry import load_model
@@ -53,8 +53,9 @@ class AdversaryVerdict:
 
     def to_json(self) -> dict[str, Any]:
         """What is stored with the submission."""
-        told = {name: value for name, value in asdict(self).items() if name != "message"}
-        return {**told, "right": list(self.right)}
+        stored = asdict(self) | {"right": list(self.right)}
+        del stored["message"]
+        return stored
 
 
 class Adversary:
@@ -82,21 +83,14 @@ class Adversary:
             asked["part-sent"] = Dataset([p.replace(group="twins") for p in clauses])
         with self._lock:
             self._model = self._model or load_model(self.spec)
-            made = score_variants(asked, self._model, ScoringPlan(self.scoring or None))
-            return _verdict(self.spec, self._model.fingerprint, made)
-
-
-def _verdict(spec: str, revision: str, made: list[Prediction]) -> AdversaryVerdict:
-    whole = [_is_right(p) for p in made if p.variant == "original"]
-    clause = [_is_right(p) for p in made if p.variant == "part-sent"]
-    fooled, gives_away = not all(whole), len(clause) == 2 and all(clause)
-    return AdversaryVerdict(
-        spec, revision, made[0].scoring, (whole[0], whole[1]), fooled, gives_away, MESSAGES[fooled, gives_away]
-    )
-
-
-def _is_right(prediction: Prediction) -> bool | None:
-    return None if prediction.prediction is None else prediction.prediction == prediction.answer
+            predictions = score_variants(asked, self._model, ScoringPlan(self.scoring or None))
+        right: dict[str, list[bool | None]] = {"original": [], "part-sent": []}
+        for row in predictions:
+            right[row.variant].append(None if row.prediction is None else row.prediction == row.answer)
+        whole, clause = right["original"], right["part-sent"]
+        fooled, gives_away = not all(whole), len(clause) == 2 and all(clause)
+        known = (self.spec, self._model.fingerprint, predictions[0].scoring)
+        return AdversaryVerdict(*known, (whole[0], whole[1]), fooled, gives_away, MESSAGES[fooled, gives_away])
 
 
 def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:

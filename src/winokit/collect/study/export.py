@@ -100,7 +100,9 @@ def export(study: Study, folder: Path) -> Exported:
     people = [asdict(worker) for worker in quality.workers(study) if worker.state != WITHDRAWN]
     _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
-    about = {"winokit": winokit.__version__, "settings": _settings(study), **progress.snapshot(study).to_json()}
+    # Without what is nobody's business: the database, codes and addresses of a platform.
+    settings = study.config.model_dump(mode="json", by_alias=True, exclude={"database", "platform", "contact"})
+    about = {"winokit": winokit.__version__, "settings": settings, **progress.snapshot(study).to_json()}
     write_whole(folder / "study.json", json.dumps(about, ensure_ascii=False, indent=2, default=str).encode())
     done.files["study.json"] = 1
     return done
@@ -185,11 +187,6 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
         table.writerow([*row, moment(entry.at), settled])
     write_whole(path, out.getvalue().encode())
     done.files[path.name] = len(entries)
-
-
-def _settings(study: Study) -> dict[str, Any]:
-    """The config without what is nobody's business: the database, codes and addresses of a platform."""
-    return study.config.model_dump(mode="json", by_alias=True, exclude={"database", "platform", "contact"})
 
 
 def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:

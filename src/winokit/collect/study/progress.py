@@ -132,30 +132,25 @@ def snapshot(study: Study) -> StudySnapshot:
 
 
 def _kinds(study: Study, session: Session) -> tuple[KindProgress, ...]:
-    tasks = {
-        kind: (int(asked or 0), int(accepted), int(held))
-        for kind, asked, accepted, held in session.execute(
-            select(Task.kind, func.sum(Task.asked), func.sum(Task.accepted), func.sum(Task.held))
-            .where(Task.asked.is_not(None))
-            .group_by(Task.kind)
-        )
-    }
-    not_counted = func.count().filter(~Submission.counted)
-    people = func.count(Submission.worker_id.distinct())
-    query = select(Submission.kind, func.count(), not_counted, people).group_by(Submission.kind)
-    submissions = {kind: (total, not_, workers) for kind, total, not_, workers in session.execute(query)}
-    sums = session.execute(select(Payment.reason, func.sum(Payment.cents)).group_by(Payment.reason))
-    paid = {reason: int(cents) for reason, cents in sums}
-    return tuple(
-        KindProgress(
-            kind,
-            *tasks.get(kind, (0, 0, 0)),
-            *submissions.get(kind, (0, 0, 0)),
-            _usual_seconds(session, kind),
-            paid.get(kind, 0),
-        )
-        for kind in study.config.tasks.kinds
-    )
+    sums = (func.sum(Task.asked), func.sum(Task.accepted), func.sum(Task.held))
+    tasks = _grouped(session, Task.kind, *sums, where=[Task.asked.is_not(None)])
+    workers = func.count(Submission.worker_id.distinct())
+    counts = (func.count(), func.count().filter(~Submission.counted), workers)
+    submissions = _grouped(session, Submission.kind, *counts)
+    paid = _grouped(session, Payment.reason, func.sum(Payment.cents))
+    rows = []
+    for kind in study.config.tasks.kinds:
+        asked, accepted, held = tasks.get(kind, (0, 0, 0))
+        total, not_counted, people = submissions.get(kind, (0, 0, 0))
+        (cents,), seconds = paid.get(kind, (0,)), _usual_seconds(session, kind)
+        rows.append(KindProgress(kind, asked, accepted, held, total, not_counted, people, seconds, cents))
+    return tuple(rows)
+
+
+def _grouped(session: Session, by: Any, *sums: Any, where: Sequence[ColumnElement[bool]] = ()) -> dict[str, Any]:
+    """Tuples of sums over the rows of each value of a column, those without a value left out."""
+    rows = session.execute(select(by, *sums).where(*where).group_by(by).order_by(by))
+    return {str(key): tuple(values) for key, *values in rows if key is not None}
 
 
 def _usual_seconds(session: Session, kind: str) -> float | None:
@@ -165,8 +160,7 @@ def _usual_seconds(session: Session, kind: str) -> float | None:
 
 
 def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
-    query = select(column, func.count()).where(*where).group_by(column).order_by(column)
-    return {str(name): int(count) for name, count in session.execute(query) if name is not None}
+    return {name: count for name, (count,) in _grouped(session, column, func.count(), where=where).items()}
 
 
 def _problems(session: Session) -> dict[str, int]:
@@ -206,10 +200,8 @@ def _days(session: Session) -> tuple[StudyDay, ...]:
     at = day(Submission.submitted_at)
     for date, kind, count in session.execute(select(at, Submission.kind, func.count()).group_by(at, Submission.kind)):
         counts[str(date)][kind] = int(count)
-    paid_at = day(Payment.at)
-    sums = session.execute(select(paid_at, func.sum(Payment.cents)).group_by(paid_at))
-    paid = {str(date): int(cents) for date, cents in sums}
-    return tuple(StudyDay(date, counts.get(date, {}), paid.get(date, 0)) for date in sorted({*counts, *paid}))
+    paid = _grouped(session, day(Payment.at), func.sum(Payment.cents))
+    return tuple(StudyDay(date, counts.get(date, {}), *paid.get(date, (0,))) for date in sorted({*counts, *paid}))
 
 
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Iterator[str | Table]:

@@ -168,14 +168,12 @@ def agreement_by_question(study: Study) -> list[QuestionAgreement]:
 
 def _agreement(kind: str, question: str, ratings: Sequence[Sequence[Hashable]]) -> QuestionAgreement:
     asked = [votes for votes in ratings if None not in votes]
-    unanimous = sum(len(set(votes)) == 1 for votes in asked)
-    if not asked:
-        return QuestionAgreement(kind, question, 0, 0, None, "no problem has all its votes yet")
+    kappa, why_not = None, None if asked else "no problem has all its votes yet"
     try:
-        kappa = fleiss_kappa(rating_table(asked))
+        kappa = fleiss_kappa(rating_table(asked)) if asked else None
     except BadInput as error:
-        return QuestionAgreement(kind, question, len(asked), unanimous, None, str(error))
-    return QuestionAgreement(kind, question, len(asked), unanimous, kappa)
+        why_not = str(error)
+    return QuestionAgreement(kind, question, len(asked), sum(len(set(votes)) == 1 for votes in asked), kappa, why_not)
 
 
 def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:
@@ -204,12 +202,8 @@ def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene
     for name, _, choice in rows:
         votes[name][choice] += 1
     differs = tuple(name for name, label in labels.items() if votes[name][label] < max(votes[name].values()))
-    return DawidSkene(labels, differs, _reliability(model))
-
-
-def _reliability(model: Any) -> dict[str, float]:
-    """How often each worker says what is so: P(says l | is l), over the labels as frequent as the model thinks."""
-    found: dict[str, float] = defaultdict(float)
+    # How often each worker says what is so: P(says l | is l), over the labels as frequent as the model thinks.
+    reliability: dict[str, float] = defaultdict(float)
     for (worker, label), says in model.errors_.iterrows():
-        found[str(worker)] += float(model.priors_[label]) * float(says[label])
-    return dict(found)
+        reliability[str(worker)] += float(model.priors_[label]) * float(says[label])
+    return DawidSkene(labels, differs, dict(reliability))

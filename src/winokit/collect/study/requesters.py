@@ -52,20 +52,26 @@ def setup_path(study: Study) -> str | None:
 def set_up(study: Study, token: str, name: str, password: str) -> Requester:
     """Make the first account by the link that `serve` shows; there is no second one to be had that way."""
     study.signer.read(SETUP, token, SETUP_SECONDS)
-    hashed = _checked(name, password)
-    with study.store.write() as session:
-        if session.scalar(select(Requester.id).limit(1)) is not None:
-            raise LinkExpired("there is a requester already; log in")
-        return _added(study, session, name, hashed, "system")
+    return _add(study, name, password, "system", first=True)
 
 
 def add(study: Study, name: str, password: str, actor: str) -> Requester:
     """Make another account."""
-    hashed = _checked(name, password)
+    return _add(study, name, password, actor, first=False)
+
+
+def _add(study: Study, name: str, password: str, actor: str, *, first: bool) -> Requester:
+    if not NAME.fullmatch(name):
+        raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
+    requester = Requester(name=name, password_hash=hash_password(password), session_version=1, created_at=study.now())
     with study.store.write() as session:
+        if first and session.scalar(select(Requester.id).limit(1)) is not None:
+            raise LinkExpired("there is a requester already; log in")
         if session.scalar(select(Requester.id).where(Requester.name == name)) is not None:
             raise Incomplete({"name": "this name is taken"})
-        return _added(study, session, name, hashed, actor)
+        session.add(requester)
+        study.log(session, actor, "requester", name)
+    return requester
 
 
 def login(study: Study, name: str, password: str, address: str) -> Requester:
@@ -149,20 +155,6 @@ def change_password(study: Study, requester_id: int, old: str, new: str) -> Requ
         requester.password_hash, requester.session_version = hashed, requester.session_version + 1
         study.log(session, f"requester:{requester.name}", "password")
         return requester
-
-
-def _checked(name: str, password: str) -> str:
-    if not NAME.fullmatch(name):
-        raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
-    return hash_password(password)
-
-
-def _added(study: Study, session: Session, name: str, hashed: str, actor: str) -> Requester:
-    requester = Requester(name=name, password_hash=hashed, session_version=1, created_at=study.now())
-    session.add(requester)
-    session.flush()
-    study.log(session, actor, "requester", name)
-    return requester
 
 
 def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> None:

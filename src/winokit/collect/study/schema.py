@@ -79,6 +79,11 @@ class Base(DeclarativeBase):
     type_annotation_map = {datetime: Moment, dict[str, Any]: JSON, list[str]: JSON, list[int]: JSON, str: Text}  # noqa: RUF012
 
 
+def _where(condition: str) -> dict[str, Any]:
+    """What an index is limited to."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
+
 class Worker(Base):
     """Somebody who writes or judges, under a pseudonym."""
 
@@ -243,9 +248,9 @@ class Task(Base):
     __tablename__ = "tasks"
     __table_args__ = (
         CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
-        Index("ix_tasks_free", "kind", "rank", sqlite_where=text("free > 0"), postgresql_where=text("free > 0")),
+        Index("ix_tasks_free", "kind", "rank", **_where("free > 0")),
         Index("ix_tasks_gold", "kind", sqlite_where=text("gold = 1"), postgresql_where=text("gold")),
-    )  # fmt: skip
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(16))
     asked: Mapped[int | None]
@@ -271,12 +276,10 @@ class Lease(Base):
     __tablename__ = "leases"
     __table_args__ = (
         UniqueConstraint("task_id", "worker_id"),
-        Index("uq_leases_one_live", "worker_id", "kind", unique=True, sqlite_where=text("state = 'live'"),
-              postgresql_where=text("state = 'live'")),
+        Index("uq_leases_one_live", "worker_id", "kind", unique=True, **_where("state = 'live'")),
         Index("ix_leases_worker_id_kind_id", "worker_id", "kind", "id"),
-        Index("ix_leases_live", "expires_at", sqlite_where=text("state = 'live'"),
-              postgresql_where=text("state = 'live'")),
-    )  # fmt: skip
+        Index("ix_leases_live", "expires_at", **_where("state = 'live'")),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     token: Mapped[str] = mapped_column(String(32), unique=True)
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import select
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,9 @@ class Store:
     def __init__(self, url: str, *, connections: int = 20) -> None:
         self.url = _parsed(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = _sqlite(self.url, connections) if self.is_sqlite else _postgresql(self.url, connections)
+        # The last connection to come back is the first to go out again: it still has its pages and queries at hand.
+        pool = {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}
+        self.engine = _sqlite(self.url, pool) if self.is_sqlite else _postgresql(self.url, pool)
         self._glance = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._steady = self.engine if self.is_sqlite else self.engine.execution_options(**ONE_STATE)
         self._durable = self.engine.execution_options(synchronous="FULL")
@@ -133,12 +135,8 @@ def _parsed(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
 
 
-def _sqlite(url: URL, connections: int) -> Engine:
-    engine = create_engine(
-        url,
-        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
-        **_pool(connections),
-    )
+def _sqlite(url: URL, pool: Mapping[str, Any]) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **pool)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
@@ -159,9 +157,9 @@ def _sqlite(url: URL, connections: int) -> Engine:
     return engine
 
 
-def _postgresql(url: URL, connections: int) -> Engine:
+def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
     try:
-        engine = create_engine(url, **_pool(connections))
+        engine = create_engine(url, **pool)
     except ModuleNotFoundError:
         raise MissingExtra("a PostgreSQL database", "collect") from None
 
@@ -173,8 +171,3 @@ def _postgresql(url: URL, connections: int) -> Engine:
             raise DisconnectionError
 
     return engine
-
-
-def _pool(connections: int) -> dict[str, Any]:
-    """The last connection to come back is the first to go out again: it still has its pages and queries at hand."""
-    return {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}

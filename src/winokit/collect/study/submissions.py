@@ -55,6 +55,13 @@ _TAKE_FREE = (
     .values(accepted=TASKS.c.accepted + 1)
     .returning(TASKS.c.accepted, TASKS.c.asked)
 )
+_PASTED = select(func.sum(Event.amount)).where(Event.lease_id == bindparam("lease"), Event.kind == "paste")
+NOT_COUNTED = "Your work is kept but not counted."
+MESSAGES = {
+    None: "Thank you, your work is in.",
+    LATE: "Thank you. Somebody else was given this task in the meantime, so your work is kept but not counted.",
+}
+"""What a worker is told, by why their work does not count."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ def _handed_in(
     verdict: adversary.AdversaryVerdict | None = None,
 ) -> SubmissionReceipt:
     now = study.now()
-    place = _take_place(session, held)
+    why_not, is_last = _take_place(session, held)
     session.execute(_END_LEASE, {"ended": held.lease_id})
     submission = {
         "lease_id": held.lease_id,
@@ -112,24 +119,25 @@ def _handed_in(
         "worker_id": held.worker_id,
         "kind": held.kind,
         "fields": content.to_json(),
-        "counted": place.why_not is None,
-        "why_not": place.why_not,
+        "counted": why_not is None,
+        "why_not": why_not,
         "late": held.state != LIVE or held.expires_at <= now,
         "seconds": (now - held.leased_at).total_seconds(),
-        "pasted": _pasted(session, held.lease_id) if isinstance(content, Twins) else 0,
+        "pasted": session.scalar(_PASTED, {"lease": held.lease_id}) or 0 if isinstance(content, Twins) else 0,
         "adversary": verdict.to_json() if verdict else None,
         "submitted_at": now,
     }
     number = session.execute(_SUBMISSION, submission).scalar_one()
     if isinstance(content, Ballot):
-        _add_vote(study, session, held, content, number, place)
+        _add_vote(study, session, held, content, number, counted=why_not is None, is_last=is_last)
     else:
         session.execute(delete(Draft).where(Draft.lease_id == held.lease_id))
-        if place.why_not is None:
+        if why_not is None:
             _add_twins(study, session, held, content, number)
     cents = ledger.pay(session, study, submission, number)
-    message = _message(place.why_not)
-    return SubmissionReceipt(number, held.kind, place.why_not is None, bool(submission["late"]), cents, message)
+    return SubmissionReceipt(
+        number, held.kind, why_not is None, bool(submission["late"]), cents, MESSAGES.get(why_not, NOT_COUNTED)
+    )
 
 
 def _receipt_of(session: Session, held: Row[Any]) -> SubmissionReceipt:
@@ -137,47 +145,28 @@ def _receipt_of(session: Session, held: Row[Any]) -> SubmissionReceipt:
     submission = session.scalars(select(Submission).where(Submission.lease_id == held.lease_id)).one()
     paid = select(func.sum(Payment.cents)).where(Payment.submission_id == submission.id)
     cents = int(session.scalar(paid) or 0)
-    told = (submission.counted, submission.late, cents, _message(submission.why_not))
-    return SubmissionReceipt(submission.id, submission.kind, *told, replayed=True)
+    message = MESSAGES.get(submission.why_not, NOT_COUNTED)
+    known = (submission.id, submission.kind, submission.counted, submission.late)
+    return SubmissionReceipt(*known, cents, message, replayed=True)
 
 
-def _message(why_not: str | None) -> str:
-    if why_not is None:
-        return "Thank you, your work is in."
-    if why_not == LATE:
-        return "Thank you. Somebody else was given this task in the meantime, so your work is kept but not counted."
-    return "Your work is kept but not counted."
-
-
-@dataclass(frozen=True)
-class _Place:
-    """The place that a submission counts in, if it has one; and whether it was the last that was open."""
-
-    why_not: str | None = None
-    is_last: bool = False
-
-
-def _take_place(session: Session, held: Row[Any]) -> _Place:
-    """Take the place that a submission counts in, or say why it has none."""
+def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
+    """Take the place that a submission counts in: why it has none, if so; and whether it was the last that was open."""
     holds = held.state == LIVE  # also after its time, as long as nobody has ended it: then nobody else has the place
     if held.worker_state != ACTIVE:
         count_places(session, held.task_id, held=-int(holds))
-        return _Place(FROM_BLOCKED)
+        return FROM_BLOCKED, False
     if holds or held.gold:
         counted = count_places(session, held.task_id, held=-int(holds), accepted=1)
     else:
         counted = session.execute(_TAKE_FREE, {"wanted": held.task_id}).one_or_none()
         if counted is None:
-            return _Place(LATE)
-    return _Place(is_last=counted is not None and counted.accepted >= counted.asked)
-
-
-def _pasted(session: Session, lease_id: int) -> int:
-    return session.scalar(select(func.sum(Event.amount)).where(Event.lease_id == lease_id, Event.kind == "paste")) or 0
+            return LATE, False
+    return None, counted is not None and counted.accepted >= counted.asked
 
 
 def _add_vote(
-    study: Study, session: Session, held: Row[Any], ballot: Ballot, submission_id: int, place: _Place
+    study: Study, session: Session, held: Row[Any], ballot: Ballot, submission_id: int, *, counted: bool, is_last: bool
 ) -> None:
     known = gold_answer(to_problem(held), held.kind) if held.gold else None
     vote = {
@@ -189,7 +178,7 @@ def _add_vote(
         "choice": ballot.choice,
         "equally_plausible": ballot.equally_plausible,
         "local_decides": ballot.local_decides,
-        "counted": place.why_not is None,
+        "counted": counted,
         "gold": held.gold,
         "is_right": ballot.choice == known if held.gold else None,
         "at": study.now(),
@@ -197,7 +186,7 @@ def _add_vote(
     session.execute(_VOTE, vote)
     if held.gold:
         moderation.after_gold(study, session, held.worker_id)
-    elif place.is_last and held.kind == VALIDATE:  # nothing is decided before
+    elif is_last and held.kind == VALIDATE:  # nothing is decided before
         settle_problem(session, study.config, session.get_one(ProblemRow, held.problem_id))
 
 

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 
 def read_secret(folder: Path) -> bytes:
     """The study's secret: from the environment where it is set there, else from a file only its owner can read."""
-    told = os.environ.get(ENVIRONMENT)
-    if told:
-        if len(told) < 32:
-            raise BadInput(f"{ENVIRONMENT}: 32 characters or more expected, found {len(told)}")
-        return told.encode()
+    secret = os.environ.get(ENVIRONMENT)
+    if secret:
+        if len(secret) < 32:
+            raise BadInput(f"{ENVIRONMENT}: 32 characters or more expected, found {len(secret)}")
+        return secret.encode()
     path = folder / FILE
     if not path.exists():
         try:
@@ -49,7 +50,7 @@ class Signer:
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
-        self._serializers: dict[str, URLSafeTimedSerializer] = {}
+        self._serializer = cache(self._new_serializer)
 
     def sign(self, purpose: str, value: Any) -> str:
         """A token that says `value`, safe in a web address."""
@@ -68,13 +69,9 @@ class Signer:
         """A keyed hash: equal for equal texts, and nothing to be read from it without the secret."""
         return hmac.new(self._secret + purpose.encode(), text.encode(), hashlib.sha256).hexdigest()
 
-    def _serializer(self, purpose: str) -> URLSafeTimedSerializer:
-        made = self._serializers.get(purpose)
-        if made is None:
-            options = {"digest_method": hashlib.sha256}
-            made = URLSafeTimedSerializer(self._secret, salt=f"winokit.{purpose}", signer_kwargs=options)
-            self._serializers[purpose] = made
-        return made
+    def _new_serializer(self, purpose: str) -> URLSafeTimedSerializer:
+        options = {"digest_method": hashlib.sha256}
+        return URLSafeTimedSerializer(self._secret, salt=f"winokit.{purpose}", signer_kwargs=options)
 
 
 def random_code(length: int = 10) -> str:

@@ -149,7 +149,7 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResul
             raise NotNow("there is no quiz to take now")
         share = sum(right) / len(right)
         passed = share >= study.config.quality.quiz_pass_mark
-        tries = 1 + _count(session, worker_id)
+        tries = 1 + (session.scalar(select(func.count()).where(QuizAttempt.worker_id == worker_id)) or 0)
         session.add(QuizAttempt(worker_id=worker_id, answers=list(answers), share=share, passed=passed, at=study.now()))
         left = max(0, study.config.quality.quiz_attempts - tries)
         if passed:
@@ -212,9 +212,5 @@ def step_of(study: Study, worker: Worker | Row[Any]) -> str:
 
 
 def _info(study: Study, worker: Worker | Row[Any]) -> WorkerInfo:
-    told = (worker.id, worker.code, worker.platform, worker.state, worker.state_why)
-    return WorkerInfo(*told, step_of(study, worker), worker.session_version)
-
-
-def _count(session: Session, worker_id: int) -> int:
-    return session.scalar(select(func.count()).where(QuizAttempt.worker_id == worker_id)) or 0
+    known = (worker.id, worker.code, worker.platform, worker.state, worker.state_why)
+    return WorkerInfo(*known, step_of(study, worker), worker.session_version)

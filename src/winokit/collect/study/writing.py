@@ -218,7 +218,8 @@ def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[WritingC
         yield _check("length", field, length, rules.length(text, limits), bool(text))
         missing = rules.candidates_present(text, candidates)
         yield _check("candidates_present", field, "both candidates are named", missing, bool(text) and named)
-    yield _check("candidates_differ", "candidate_2", "two candidates", _same(candidates), named)
+    same = "the two candidates are the same" if bare(candidates[0]) == bare(candidates[1]) else None
+    yield _check("candidates_differ", "candidate_2", "two candidates", same, named)
     kind = KIND_OF_CANDIDATES.get(domain or "", "two of a kind")
     yield _check("same_kind", "candidate_2", kind, rules.same_kind(candidates, domain, twins.pronoun), named)
     without = rules.anchor_present(twins.texts, twins.anchor)
@@ -233,10 +234,6 @@ def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[WritingC
 
 def _check(name: str, field: str, good: str, broken: str | None, known: bool) -> WritingCheck:
     return WritingCheck(name, field, broken is None, broken or good) if known else WritingCheck(name, field, None, good)
-
-
-def _same(candidates: tuple[str, str]) -> str | None:
-    return "the two candidates are the same" if bare(candidates[0]) == bare(candidates[1]) else None
 
 
 def _repeats(study: Study, twins: Twins) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -22,33 +23,37 @@ TABLES = (
 )
 
 
+def _numbered_table(name: str, *columns: Any) -> None:
+    op.create_table(name, _required("id", sa.Integer, primary_key=True), *columns)
+
+
+def _where(condition: str) -> dict[str, Any]:
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
+
+
 def upgrade() -> None:
     """Make every table."""
-    op.create_table(
+    _numbered_table(
         "audit_log",
-        _required("id", sa.Integer, primary_key=True),
         _required("at", _at, index=True),
         _required("actor", sa.String(80)),
         _required("action", sa.String(40), index=True),
         _required("target", sa.Text),
         _required("detail", sa.JSON),
     )
-    op.create_table(
+    _numbered_table(
         "login_failures",
-        _required("id", sa.Integer, primary_key=True),
         _required("key", sa.String(64)),
         _required("at", _at),
         sa.Index("ix_login_failures_key_at", "key", "at"),
     )
-    op.create_table(
+    _numbered_table(
         "problem_groups",
-        _required("id", sa.Integer, primary_key=True),
         sa.Column("name", sa.Text),
         _required("origin", sa.String(16)),
     )
-    op.create_table(
+    _numbered_table(
         "requesters",
-        _required("id", sa.Integer, primary_key=True),
         _required("name", sa.String(64), unique=True),
         _required("password_hash", sa.Text),
         _required("session_version", sa.Integer),
@@ -59,9 +64,8 @@ def upgrade() -> None:
         _required("key", sa.String(40), primary_key=True),
         _required("value", sa.JSON),
     )
-    op.create_table(
+    _numbered_table(
         "workers",
-        _required("id", sa.Integer, primary_key=True),
         _required("code", sa.String(24), unique=True),
         _required("platform", sa.String(16)),
         _required("state", sa.String(16)),
@@ -95,9 +99,8 @@ def upgrade() -> None:
         _required("expires_at", _at),
         sa.Column("revoked_at", _at),
     )
-    op.create_table(
+    _numbered_table(
         "problems",
-        _required("id", sa.Integer, primary_key=True),
         _required("public_id", sa.String(40), index=True),
         _required("family", sa.String(40), index=True),
         sa.Column("group_id", sa.Integer, sa.ForeignKey("problem_groups.id"), index=True),
@@ -119,27 +122,24 @@ def upgrade() -> None:
         sa.Column("agreement", sa.String(16)),
         _required("withdrawn", sa.Boolean, server_default=sa.false()),
     )
-    op.create_table(
+    _numbered_table(
         "quiz_attempts",
-        _required("id", sa.Integer, primary_key=True),
         _required("worker_id", sa.Integer, sa.ForeignKey("workers.id"), index=True),
         _required("answers", sa.JSON),
         _required("share", sa.Double()),
         _required("passed", sa.Boolean),
         _required("at", _at),
     )
-    op.create_table(
+    _numbered_table(
         "adjudications",
-        _required("id", sa.Integer, primary_key=True),
         _required("problem_id", sa.Integer, sa.ForeignKey("problems.id"), index=True),
         _required("requester", sa.String(64)),
         sa.Column("valid", sa.Boolean),
         _required("note", sa.Text),
         _required("at", _at),
     )
-    op.create_table(
+    _numbered_table(
         "tasks",
-        _required("id", sa.Integer, primary_key=True),
         _required("kind", sa.String(16)),
         sa.Column("asked", sa.Integer),
         _required("accepted", sa.Integer),
@@ -154,13 +154,10 @@ def upgrade() -> None:
         sa.Column("domain", sa.String(32)),
         sa.Column("topic", sa.JSON),
         sa.CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
-        sa.Index(
-            "ix_tasks_free", "kind", "rank", sqlite_where=sa.text("free > 0"), postgresql_where=sa.text("free > 0")
-        ),
+        sa.Index("ix_tasks_free", "kind", "rank", **_where("free > 0")),
     )
-    op.create_table(
+    _numbered_table(
         "leases",
-        _required("id", sa.Integer, primary_key=True),
         _required("token", sa.String(32), unique=True),
         _required("task_id", sa.Integer, sa.ForeignKey("tasks.id")),
         _required("worker_id", sa.Integer, sa.ForeignKey("workers.id")),
@@ -169,21 +166,9 @@ def upgrade() -> None:
         _required("leased_at", _at),
         _required("expires_at", _at),
         sa.UniqueConstraint("task_id", "worker_id"),
-        sa.Index(
-            "ix_leases_live",
-            "expires_at",
-            sqlite_where=sa.text("state = 'live'"),
-            postgresql_where=sa.text("state = 'live'"),
-        ),
+        sa.Index("ix_leases_live", "expires_at", **_where("state = 'live'")),
         sa.Index("ix_leases_worker_id_kind_id", "worker_id", "kind", "id"),
-        sa.Index(
-            "uq_leases_one_live",
-            "worker_id",
-            "kind",
-            unique=True,
-            sqlite_where=sa.text("state = 'live'"),
-            postgresql_where=sa.text("state = 'live'"),
-        ),
+        sa.Index("uq_leases_one_live", "worker_id", "kind", unique=True, **_where("state = 'live'")),
     )
     op.create_table(
         "drafts",
@@ -191,18 +176,16 @@ def upgrade() -> None:
         _required("fields", sa.JSON),
         _required("saved_at", _at),
     )
-    op.create_table(
+    _numbered_table(
         "events",
-        _required("id", sa.Integer, primary_key=True),
         _required("worker_id", sa.Integer, sa.ForeignKey("workers.id"), index=True),
         sa.Column("lease_id", sa.Integer, sa.ForeignKey("leases.id"), index=True),
         _required("kind", sa.String(16)),
         _required("amount", sa.Integer),
         _required("at", _at),
     )
-    op.create_table(
+    _numbered_table(
         "submissions",
-        _required("id", sa.Integer, primary_key=True),
         _required("lease_id", sa.Integer, sa.ForeignKey("leases.id"), unique=True),
         _required("task_id", sa.Integer, sa.ForeignKey("tasks.id"), index=True),
         _required("worker_id", sa.Integer, sa.ForeignKey("workers.id"), index=True),
@@ -216,9 +199,8 @@ def upgrade() -> None:
         sa.Column("adversary", sa.JSON),
         _required("submitted_at", _at, index=True),
     )
-    op.create_table(
+    _numbered_table(
         "payments",
-        _required("id", sa.Integer, primary_key=True),
         _required("worker_id", sa.Integer, sa.ForeignKey("workers.id"), index=True),
         sa.Column("submission_id", sa.Integer, sa.ForeignKey("submissions.id")),
         _required("reason", sa.String(16)),
@@ -229,9 +211,8 @@ def upgrade() -> None:
         sa.Column("settlement", sa.Text),
         sa.UniqueConstraint("submission_id", "reason"),
     )
-    op.create_table(
+    _numbered_table(
         "votes",
-        _required("id", sa.Integer, primary_key=True),
         _required("submission_id", sa.Integer, sa.ForeignKey("submissions.id"), unique=True),
         _required("task_id", sa.Integer, sa.ForeignKey("tasks.id")),
         _required("problem_id", sa.Integer, sa.ForeignKey("problems.id")),
