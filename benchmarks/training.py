@@ -26,9 +26,9 @@ import transformers
 from winokit.data.loading import load
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import cases
-from winokit.methods.formalizations.inputs import encode
+from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import load_network
-from winokit.methods.training.batches import epoch_steps, padding
+from winokit.methods.training.batches import epoch_steps
 from winokit.methods.training.exam import Exam
 from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner
@@ -161,6 +161,17 @@ def theirs(folder: Path, train: list[dict], dev: list[dict], settings: TrainSett
         float(right),
         shuffled_padding(train, settings),
     )
+
+
+def padding(examples: list[Encoded], steps: list[list[list[int]]]) -> float:
+    """The share of padding among all tokens that are read."""
+    read = sum(
+        sum(len(examples[index].rows) for index in batch) * max(examples[index].longest for index in batch)
+        for step in steps
+        for batch in step
+    )
+    own = sum(len(row.ids) for step in steps for batch in step for index in batch for row in examples[index].rows)
+    return 1 - own / read
 
 
 def shuffled_padding(rows: list[dict], settings: TrainSettings) -> float:

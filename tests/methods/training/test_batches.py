@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 from winokit.methods.formalizations.inputs import Encoded, InputOption, InputRow
-from winokit.methods.training.batches import epoch_steps, padding, planned
+from winokit.methods.training.batches import epoch_steps, planned
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.stepper import rate
 
@@ -20,6 +20,17 @@ WAYS = [
     TrainSettings(tokens=400),
     TrainSettings(tokens=300, accumulate=2),
 ]
+
+
+def padding(examples, steps):
+    """The share of padding among all tokens that are read."""
+    read = sum(
+        sum(len(examples[index].rows) for index in batch) * max(examples[index].longest for index in batch)
+        for step in steps
+        for batch in step
+    )
+    own = sum(len(row.ids) for step in steps for batch in step for index in batch for row in examples[index].rows)
+    return 1 - own / read
 
 
 @pytest.mark.parametrize("settings", WAYS)

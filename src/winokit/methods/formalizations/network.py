@@ -48,7 +48,7 @@ class Network(nn.Module):
         self.reader = InputReader.of(tokenizer, encoder.config, most_tokens(encoder))
 
     def forward(self, batch: Batch) -> Tensor:
-        """A number an option."""
+        """Numbers of shape (options,)."""
         numbers: Tensor = self.head(self.encoder, batch)
         return numbers
 
@@ -132,8 +132,8 @@ def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> No
     network.reader.tokenizer.save_pretrained(folder)
     weights = {name: value.contiguous().cpu() for name, value in network.head.state_dict().items()}
     write_whole(folder / HEAD, save(weights))
-    told = {"formalization": network.formalization.spec, **about}
-    write_whole(folder / ABOUT, json.dumps(told, indent=2, ensure_ascii=False).encode())
+    content = {"formalization": network.formalization.spec, **about}
+    write_whole(folder / ABOUT, json.dumps(content, indent=2, ensure_ascii=False).encode())
 
 
 @contextmanager

@@ -26,8 +26,8 @@ def planned(examples: Sequence[Encoded], settings: TrainSettings) -> list[tuple[
     """Every step of a run, with how many epochs are done after it."""
     steps: list[tuple[float, Step]] = []
     for epoch in range(settings.epochs):
-        some = epoch_steps(examples, settings, epoch)
-        steps += [(epoch + number / len(some), step) for number, step in enumerate(some, 1)]
+        of_epoch = epoch_steps(examples, settings, epoch)
+        steps += [(epoch + number / len(of_epoch), step) for number, step in enumerate(of_epoch, 1)]
         if settings.steps is not None and len(steps) >= settings.steps:
             break
     return steps[: settings.steps]
@@ -46,17 +46,6 @@ def epoch_steps(examples: Sequence[Encoded], settings: TrainSettings, epoch: int
         batches = _cut(alike, lengths, rows, settings)
         steps += [batches[at : at + settings.accumulate] for at in range(0, len(batches), settings.accumulate)]
     return [steps[index] for index in rng.permutation(len(steps))]
-
-
-def padding(examples: Sequence[Encoded], steps: Sequence[Step]) -> float:
-    """The share of padding among all tokens that are read."""
-    read = sum(
-        sum(len(examples[index].rows) for index in batch) * max(examples[index].longest for index in batch)
-        for step in steps
-        for batch in step
-    )
-    own = sum(len(row.ids) for step in steps for batch in step for index in batch for row in examples[index].rows)
-    return 1 - own / read
 
 
 def _stretch(lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings) -> int:

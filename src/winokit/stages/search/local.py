@@ -23,7 +23,6 @@ from typing import IO, Any, TypeAlias
 import torch
 
 from winokit.errors import BadInput, WinokitError
-from winokit.progress import Progress
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 
 Asking: TypeAlias = Callable[[], SearchTask | None]
@@ -76,13 +75,13 @@ def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> A
     torch.set_num_threads(crew.threads or before)
     try:
         while (task := ask()) is not None:
-            yield task, attempt(job, task, crew.device(0), _in_shares(partial(moved, task)))
+            yield task, attempt(job, task, crew.device(0), partial(_share, partial(moved, task)))
     finally:
         torch.set_num_threads(before)
 
 
-def _in_shares(moved: Callable[[float], None]) -> Progress:
-    return lambda done, of: moved(done / max(1, of))
+def _share(moved: Callable[[float], None], done: float, of: float) -> None:
+    moved(done / max(1, of))
 
 
 def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
@@ -96,7 +95,7 @@ def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) ->
             if task is not None:
                 if worker is None:
                     worker = open_workers.enter_context(_TrialWorker(place, job, crew, said))
-                worker.run(task)
+                worker.send(task)
                 busy[worker] = task
 
         for place in range(crew.workers):
@@ -133,15 +132,12 @@ class _TrialWorker:
                 stderr=log,
                 start_new_session=True,
             )
-        self._send((job, crew.device(place), crew.threads_each))
+        self.send((job, crew.device(place), crew.threads_each))
         self._ear = threading.Thread(target=self._listen, daemon=True)
         self._ear.start()
 
-    def run(self, task: SearchTask) -> None:
-        """Give it a task."""
-        self._send(task)
-
-    def _send(self, what: Any) -> None:
+    def send(self, what: Any) -> None:
+        """Give it a task, or first what all tasks have in common."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # it has died, and the listener says so
             pickle.dump(what, self._process.stdin)

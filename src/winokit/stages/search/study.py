@@ -1,4 +1,4 @@
-"""The book a search is kept in: `study.db`, SQLite by way of optuna, one study a formalization.
+"""The book a search is kept in: `study.db`, SQLite by way of optuna, one study per formalization.
 
 A trial is written down with its settings before it is run, and how it ended after. One process does all the writing,
 so that workers on any machine need not reach the file. A trial that a kill left running is crossed out and begun again
@@ -156,10 +156,10 @@ def _distribution(some: SearchValues) -> BaseDistribution:
 
 def _ended(row: FrozenTrial) -> EndedTrial | None:
     """How a trial ended; None for one that waits, runs or was killed."""
-    told = row.user_attrs.get(ENDED)
-    if told is None or not row.state.is_finished():
+    ended = row.user_attrs.get(ENDED)
+    if ended is None or not row.state.is_finished():
         return None
-    return EndedTrial(**{**told, "warnings": tuple(told["warnings"]), "notes": tuple(told["notes"])})
+    return EndedTrial(**{**ended, "warnings": tuple(ended["warnings"]), "notes": tuple(ended["notes"])})
 
 
 def _storage(path: Path) -> optuna.storages.RDBStorage:

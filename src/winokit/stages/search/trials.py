@@ -16,7 +16,7 @@ from winokit.errors import BadInput, WinokitError
 from winokit.files import write_whole
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import Diverged
-from winokit.methods.training.finetune import TrainOutcome, finetune
+from winokit.methods.training.finetune import finetune
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.hf import out_of_memory
 from winokit.progress import Progress
@@ -89,7 +89,16 @@ def attempt(
     folder = job.out / task.folder
     try:
         settings = replace(job.settings, formalization=task.formalization, **task.drawn)
-        return _ended(finetune(job.data, folder, job.model, settings, device=device, save=False, progress=progress))
+        outcome = finetune(job.data, folder, job.model, settings, device=device, save=False, progress=progress)
+        expected = outcome.value("expected_accuracy")
+        return EndedTrial(
+            DONE,
+            accuracy=outcome.value("accuracy") if expected is None else expected,
+            group_accuracy=outcome.value("group_accuracy"),
+            **{name: outcome.curve[name] for name in ("steps", "kept_step", "stopped_early", "seconds")},
+            warnings=tuple(outcome.warnings),
+            notes=tuple(outcome.notes),
+        )
     except Diverged as error:
         return EndedTrial(DIVERGED, why=str(error))
     except BadInput as error:
@@ -107,20 +116,3 @@ def attempt(
             # Leave a GPU as the next trial, or another worker's, wants to find it.
             gc.collect()
             torch.cuda.empty_cache()
-
-
-def _ended(outcome: TrainOutcome) -> EndedTrial:
-    """The answer of a run that came to its end."""
-    expected = outcome.value("expected_accuracy")
-    curve = outcome.curve
-    return EndedTrial(
-        DONE,
-        outcome.value("accuracy") if expected is None else expected,
-        outcome.value("group_accuracy"),
-        curve["steps"],
-        curve["kept_step"],
-        curve["stopped_early"],
-        curve["seconds"],
-        tuple(outcome.warnings),
-        tuple(outcome.notes),
-    )
