@@ -188,8 +188,8 @@ def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
     words: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
         words[_topic_and_domain(pair)] += [str(pair[0].labels["anchor"]), *_words_of(pair[0])]
-    for (topic, domain), some in words.items():
-        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(some))[:8]}
+    for (topic, domain), named in words.items():
+        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(named))[:8]}
 
 
 def _words_of(problem: Problem) -> list[str]:

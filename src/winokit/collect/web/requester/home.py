@@ -44,15 +44,15 @@ def pause(visit: ARequester, fields: Fields) -> Response:
 
 
 @router.get("/requester/agreement/{kind}")
-def estimate(visit: ARequester, kind: str) -> Response:
+def reliability(visit: ARequester, kind: str) -> Response:
     """Answers and workers' reliability by Dawid and Skene's model, which takes a moment."""
     if kind not in VOTES or kind not in visit.study.config.tasks.kinds:
         raise NotFound("there are no votes of this kind in the study")
     try:
-        found, why_not = quality.dawid_skene(visit.study, kind), ""
+        estimate, why_not = quality.dawid_skene(visit.study, kind), ""
     except WinokitError as error:
-        found, why_not = None, str(error)
-    return visit.page("requester_agreement", kind=kind, found=found, why_not=why_not)
+        estimate, why_not = None, str(error)
+    return visit.page("requester_agreement", kind=kind, estimate=estimate, why_not=why_not)
 
 
 def _now(visit: RequesterVisit) -> dict[str, Any]:

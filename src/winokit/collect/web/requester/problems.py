@@ -38,10 +38,10 @@ def problems(
     """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
     origin = origin or (WRITTEN if WRITE in visit.study.config.tasks.kinds else IMPORTED)
     wanted = ProblemFilter(*(plain(asked) for asked in (status, domain, origin, author, text)))
-    found = listings.problems(visit.study, wanted, page)
+    listing = listings.problems(visit.study, wanted, page)
     address = f"/requester/problems?{urlencode({name: value for name, value in asdict(wanted).items() if value})}"
     return visit.page(
-        "requester_problems", found=found, wanted=wanted, address=address, statuses=STATUSES, domains=DOMAINS
+        "requester_problems", listing=listing, wanted=wanted, address=address, statuses=STATUSES, domains=DOMAINS
     )
 
 
@@ -68,9 +68,9 @@ def submissions(
 ) -> Response:
     """Submissions, newest first."""
     worker, kind = plain(worker), plain(kind)
-    found = listings.submissions(visit.study, worker=worker, kind=kind, counted=COUNTED.get(counted), page=page)
+    listing = listings.submissions(visit.study, worker=worker, kind=kind, counted=COUNTED.get(counted), page=page)
     asked = {"worker": worker, "kind": kind, "counted": counted}
-    return visit.page("requester_submissions", found=found, asked=asked)
+    return visit.page("requester_submissions", listing=listing, asked=asked)
 
 
 @router.form("/requester/submissions/{number}/discard", "why", "back")

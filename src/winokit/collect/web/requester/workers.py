@@ -113,6 +113,6 @@ def _own_address(visit: RequesterVisit) -> str:
 
 def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
     info = workers.get(visit.study, code)  # refuses a code that nobody has
-    one = next(worker for worker in quality.workers(visit.study) if worker.code == code)
-    known = listings.submissions(visit.study, worker=code, per_page=SHOWN)
-    return visit.page("requester_worker", info=info, one=one, known=known, link=link)
+    worker = next(person for person in quality.workers(visit.study) if person.code == code)
+    listing = listings.submissions(visit.study, worker=code, per_page=SHOWN)
+    return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link)
