@@ -194,7 +194,7 @@ def debias(
     if folder is not None:
         check_folder(folder)
         if isinstance(chosen, AFLite):
-            chosen.checkpoint = folder / CHECKPOINT
+            chosen = replace(chosen, checkpoint=chosen.checkpoint or folder / CHECKPOINT)
     vectors = read_features(features, dataset) if isinstance(features, (str, Path)) else features
     if looks and vectors is None:
         begin("embedding")
