@@ -7,11 +7,8 @@ stand with the model's, under the name of the scoring.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.protocols import about, base, place, title
@@ -24,8 +21,6 @@ SECONDARY = {
     *("majority", "majority_class"),
 }
 """Shares that explain another row and would only crowd a plot of main results."""
-BINS = 20
-PLACES = ("first", "second", "third", "fourth", "fifth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,144 +200,3 @@ def _lines(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Me
         )
         for name, found in marks.items()
     )
-
-
-@dataclass(frozen=True, slots=True)
-class GroupStack:
-    """Shares of groups that are right as a whole, in part, and not at all; chance beside them where it is known."""
-
-    scorer: str
-    shares: tuple[Metric, ...]
-
-    @property
-    def n(self) -> int:
-        """How many groups."""
-        return self.shares[0].n
-
-    @property
-    def chance(self) -> tuple[float, ...] | None:
-        """What guessing has of each share, where it is known."""
-        known = tuple(row.chance for row in self.shares if row.chance is not None)
-        return known if len(known) == len(self.shares) else None
-
-
-def stacks(run: Run, known: Sequence[Scorer]) -> tuple[GroupStack, ...]:
-    """The group breakdown of each scorer that has one."""
-    found = []
-    for scorer in known:
-        names = ("group_accuracy", "one_right", "none_right")
-        rows = [run.find("groups", "complete", name, scorer.model, scorer.scoring) for name in names]
-        shares = tuple(row for row in rows if row is not None)
-        if len(shares) == len(names):
-            found.append(GroupStack(scorer.name, shares))
-    return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """How far the chosen candidate was ahead, where it was right and where it was wrong."""
-
-    scorer: str
-    edges: tuple[float, ...]
-    right: tuple[int, ...]
-    wrong: tuple[int, ...]
-    median_right: float | None
-    median_wrong: float | None
-    beyond: int
-    """Margins past the last edge, counted in the last bin."""
-
-    @property
-    def top(self) -> int:
-        """The longest bar."""
-        return max((*self.right, *self.wrong, 1))
-
-
-def histograms(run: Run, known: Sequence[Scorer]) -> tuple[Histogram, ...]:
-    """Score margins of each scorer on the problems as they are; scorers without scores have none."""
-    found = [_histogram(scorer, _originals(run, scorer)) for scorer in known]
-    return tuple(histogram for histogram in found if histogram is not None)
-
-
-def _originals(run: Run, scorer: Scorer) -> list[Prediction]:
-    return [p for p in run.predictions if p.variant == "original" and scorer.made(p) and p.answer is not None]
-
-
-def _histogram(scorer: Scorer, predictions: Iterable[Prediction]) -> Histogram | None:
-    answered = [p for p in predictions if p.prediction is not None]
-    measured = [(p.margin, p.prediction == p.answer) for p in answered if p.margin is not None]
-    margins = np.array([margin for margin, _ in measured], float)
-    right = np.array([good for _, good in measured], bool)
-    usable = np.isfinite(margins)
-    margins, right = margins[usable], right[usable]
-    if not len(margins) or margins.max() == margins.min():
-        return None
-    # One outlier would press all bars into the first bin: the last one is open.
-    end = float(np.quantile(margins, 0.99)) or float(margins.max())
-    edges = np.linspace(0, end, BINS + 1)
-    clipped = np.minimum(margins, end)
-    return Histogram(
-        scorer.name,
-        tuple(float(edge) for edge in edges),
-        tuple(int(n) for n in np.histogram(clipped[right], edges)[0]),
-        tuple(int(n) for n in np.histogram(clipped[~right], edges)[0]),
-        float(np.median(margins[right])) if right.any() else None,
-        float(np.median(margins[~right])) if not right.all() else None,
-        int((margins > end).sum()),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Confusion:
-    """Which place the right candidate had, against which place was chosen."""
-
-    scorer: str
-    places: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    """A row for each place of the right candidate; the last column counts abstentions, where there are any."""
-    abstained: bool
-
-    def share(self, answer: int, choice: int) -> float:
-        """Share of the row."""
-        return self.counts[answer][choice] / (sum(self.counts[answer]) or 1)
-
-
-def confusions(run: Run, known: Sequence[Scorer]) -> tuple[Confusion, ...]:
-    """The table of each scorer on the problems as they are."""
-    found = []
-    for scorer in known:
-        counts = Counter((p.answer, p.prediction) for p in _originals(run, scorer))
-        if not counts:
-            continue
-        size = 1 + max(place for pair in counts for place in pair if place is not None)
-        abstained = any(choice is None for _, choice in counts)
-        columns: list[int | None] = [*range(max(size, 2)), *([None] if abstained else [])]
-        table = tuple(tuple(counts[answer, choice] for choice in columns) for answer in range(max(size, 2)))
-        names = tuple(PLACES[i] if i < len(PLACES) else f"{i + 1}th" for i in range(max(size, 2)))
-        found.append(Confusion(scorer.name, names, table, abstained))
-    return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchTable:
-    """Switchable problems by whether they are right before and after their candidates change places."""
-
-    scorer: str
-    both: int
-    before: int
-    after: int
-    neither: int
-
-
-def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
-    """The table of each scorer with predictions on switched problems that match its row's count."""
-    found = []
-    for scorer in known:
-        row = run.find("switching", "switchable", "consistency", scorer.model, scorer.scoring)
-        before = {p.id: p.prediction == p.answer for p in _originals(run, scorer)}
-        switched = (p for p in run.predictions if p.variant == "switched" and scorer.made(p))
-        after = {p.id: p.prediction == p.answer for p in switched}
-        cells = Counter((before[name], good) for name, good in after.items() if name in before)
-        if row is not None and cells.total() == row.n:
-            kinds = ((True, True), (True, False), (False, True), (False, False))
-            found.append(SwitchTable(scorer.name, *(cells[kind] for kind in kinds)))
-    return tuple(found)

@@ -16,6 +16,7 @@ from winokit.drawing.wording import kind, say, say_interval
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric, stands
+from winokit.stages.audit import plots as audit_plots
 from winokit.stages.audit.page import AuditPage
 from winokit.stages.audit.problems import problem_scripts
 from winokit.stages.audit.table import summary_table
@@ -87,21 +88,21 @@ def test_a_subset_asked_for_is_named():
 
 
 def test_the_group_breakdown_is_the_rows_and_adds_up(run):
-    first = plots.stacks(run, scorers(run))[0]
+    first = audit_plots.stacks(run, scorers(run))[0]
     assert sum(row.value for row in first.shares) == pytest.approx(1)
     assert first.chance == (0.25, 0.5, 0.25)
 
 
 def test_margins_are_counted_once_and_abstentions_never():
     predictions = made((0, 0, 1.0), (1, 1, 2.0), (1, 0, 0.5), (None, 0, 0.0), (0, 0, 0.25))
-    histogram = plots.histograms(run_of(predictions), scorers(run_of(predictions)))[0]
+    histogram = audit_plots.histograms(run_of(predictions), scorers(run_of(predictions)))[0]
     assert (sum(histogram.right), sum(histogram.wrong)) == (3, 1)
     assert (histogram.median_right, histogram.median_wrong) == (1.0, 0.5)
 
 
 def test_an_outlier_lands_in_the_last_bin():
     predictions = made(*[(0, 0, 0.01 * i) for i in range(1, 200)], (0, 0, 1e6))
-    histogram = plots.histograms(run_of(predictions), scorers(run_of(predictions)))[0]
+    histogram = audit_plots.histograms(run_of(predictions), scorers(run_of(predictions)))[0]
     assert histogram.edges[-1] < 10
     assert sum(histogram.right) == 200
     assert histogram.beyond >= 1
@@ -109,19 +110,19 @@ def test_an_outlier_lands_in_the_last_bin():
 
 def test_labels_without_scores_have_no_margins():
     bare = [replace(p, scores=None) for p in made((0, 0, 1.0), (1, 0, 1.0))]
-    assert plots.histograms(run_of(bare), scorers(run_of(bare))) == ()
+    assert audit_plots.histograms(run_of(bare), scorers(run_of(bare))) == ()
 
 
 def test_confusion_counts_places_and_abstentions():
     predictions = made((0, 0, 1.0), (1, 0, 1.0), (1, 1, 1.0), (None, 1, 0.0))
-    table = plots.confusions(run_of(predictions), scorers(run_of(predictions)))[0]
+    table = audit_plots.confusions(run_of(predictions), scorers(run_of(predictions)))[0]
     assert table.counts == ((1, 1, 0), (0, 1, 1))
     assert table.share(1, 2) == 0.5
 
 
 def test_the_switch_table_counts_every_problem_of_its_row(run):
     for table, row in zip(
-        plots.switch_tables(run, scorers(run)), [r for r in run.metrics if r.metric == "consistency"], strict=True
+        audit_plots.switch_tables(run, scorers(run)), [r for r in run.metrics if r.metric == "consistency"], strict=True
     ):
         assert table.both + table.before + table.after + table.neither == row.n
 

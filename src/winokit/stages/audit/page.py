@@ -9,15 +9,24 @@ from pathlib import Path
 
 from winokit.data.known import WHOLE, identify
 from winokit.data.runs import Run
-from winokit.drawing import plots
-from winokit.drawing.figures import Figure, draw_confusion, draw_histogram, draw_stacks, forest_figures, write_figures
+from winokit.drawing.figures import Figure, forest_figures, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.plots import Scorer, borrowed, owner, scorers
+from winokit.drawing.plots import (
+    Forest,
+    ForestMark,
+    Scorer,
+    borrowed,
+    difference_forest,
+    forest,
+    owner,
+    scorers,
+)
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind
 from winokit.files import write_whole
 from winokit.problem import collector_off
 from winokit.results import Metric, stands
+from winokit.stages.audit import plots
 from winokit.stages.audit.problems import problem_scripts
 from winokit.stages.audit.published import PublishedFact, published
 from winokit.stages.audit.verdict import MetricRows, verdict
@@ -30,13 +39,13 @@ class AuditPage:
         self.scorers = known = scorers(run)
         self.dataset = run.metrics[0].dataset if run.metrics else run.dataset.card.name
         self.card, self.n, self.groups = run.dataset.card, len(run.dataset), len(run.dataset.groups)
-        self.forest = plots.forest(run.metrics, known)
-        self.finer = plots.forest(run.metrics, known, fine=True)
+        self.forest = forest(run.metrics, known)
+        self.finer = forest(run.metrics, known, fine=True)
         self.stacks = plots.stacks(run, known)
-        self.switching = plots.forest(run.metrics, known, "switching")
+        self.switching = forest(run.metrics, known, "switching")
         self.switched = plots.switch_tables(run, known)
-        self.artifacts = plots.forest(run.metrics, known, "artifacts")
-        self.differences = plots.difference_forest(run.metrics, known)
+        self.artifacts = forest(run.metrics, known, "artifacts")
+        self.differences = difference_forest(run.metrics, known)
         self.histograms = plots.histograms(run, known)
         self.confusions = plots.confusions(run, known)
         self.published = tuple(_published(run, known))
@@ -65,12 +74,14 @@ class AuditPage:
         forests = ("forest", "finer", "switching", "artifacts", "differences")
         figures = forest_figures({name: getattr(self, name) for name in forests}, names)
         if self.stacks:
-            figures["groups"] = Figure([partial(draw_stacks, stacks=self.stacks)], 7.5, 1.2 + 0.75 * len(self.stacks))
+            figures["groups"] = Figure(
+                [partial(plots.draw_stacks, stacks=self.stacks)], 7.5, 1.2 + 0.75 * len(self.stacks)
+            )
         if self.histograms:
-            panels = [partial(draw_histogram, histogram=histogram) for histogram in self.histograms]
+            panels = [partial(plots.draw_histogram, histogram=histogram) for histogram in self.histograms]
             figures["margins"] = Figure(panels, 4.5, 3.2)
         if self.confusions:
-            places = [partial(draw_confusion, confusion=confusion) for confusion in self.confusions]
+            places = [partial(plots.draw_confusion, confusion=confusion) for confusion in self.confusions]
             figures["position"] = Figure(places, 3.4, 3.0)
         return figures
 
@@ -95,9 +106,9 @@ class PublishedTable:
     """Ours and theirs for one metric, best first: a mark of a row of this run, or a fact."""
 
     title: str
-    scale: plots.Forest
+    scale: Forest
     chance: float | None
-    lines: tuple[plots.ForestMark | PublishedFact, ...]
+    lines: tuple[ForestMark | PublishedFact, ...]
 
 
 def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
@@ -117,11 +128,11 @@ def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
             continue
         owners = [owner(row, known) for row in ours]
         places = [0 if scorer is None else known.index(scorer) for scorer in owners]
-        marks = [plots.ForestMark(place, row, stands(row)) for place, row in zip(places, ours, strict=True)]
+        marks = [ForestMark(place, row, stands(row)) for place, row in zip(places, ours, strict=True)]
         measured = title(Metric("", "", "", None, *name, value=0.0, n=0))
         yield PublishedTable(
             f"{about(name[0]).title}: {measured[0].lower()}{measured[1:]}",
-            plots.Forest((), -1.0 if kind(name[2], 0.5) == POINTS else 0.0),
+            Forest((), -1.0 if kind(name[2], 0.5) == POINTS else 0.0),
             next((row.chance for row in ours), None),
             tuple(sorted([*marks, *facts], key=lambda line: -line.value)),
         )

@@ -1,0 +1,222 @@
+"""Plots that only an audit has: groups as stacks, margins, places, and problems before and after a switch.
+
+Numbers first, which the page lays out in HTML; then how each is drawn on an axis.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from winokit.data.runs import Run
+from winokit.drawing.figures import GREY, NONE, PART, WHOLE, shortened, whole_ticks
+from winokit.drawing.plots import Scorer
+from winokit.drawing.wording import percent
+from winokit.methods.scoring.scorer import Prediction
+from winokit.methods.transforms.variants import ORIGINAL
+from winokit.results import Metric
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BINS = 20
+PLACES = ("first", "second", "third", "fourth", "fifth")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStack:
+    """Shares of groups that are right as a whole, in part, and not at all; chance beside them where it is known."""
+
+    scorer: str
+    shares: tuple[Metric, ...]
+
+    @property
+    def n(self) -> int:
+        """How many groups."""
+        return self.shares[0].n
+
+    @property
+    def chance(self) -> tuple[float, ...] | None:
+        """What guessing has of each share, where it is known."""
+        known = tuple(row.chance for row in self.shares if row.chance is not None)
+        return known if len(known) == len(self.shares) else None
+
+
+def stacks(run: Run, known: Sequence[Scorer]) -> tuple[GroupStack, ...]:
+    """The group breakdown of each scorer that has one."""
+    found = []
+    for scorer in known:
+        names = ("group_accuracy", "one_right", "none_right")
+        rows = [run.find("groups", "complete", name, scorer.model, scorer.scoring) for name in names]
+        shares = tuple(row for row in rows if row is not None)
+        if len(shares) == len(names):
+            found.append(GroupStack(scorer.name, shares))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How far the chosen candidate was ahead, where it was right and where it was wrong."""
+
+    scorer: str
+    edges: tuple[float, ...]
+    right: tuple[int, ...]
+    wrong: tuple[int, ...]
+    median_right: float | None
+    median_wrong: float | None
+    beyond: int
+    """Margins past the last edge, counted in the last bin."""
+
+    @property
+    def top(self) -> int:
+        """The longest bar."""
+        return max((*self.right, *self.wrong, 1))
+
+
+def histograms(run: Run, known: Sequence[Scorer]) -> tuple[Histogram, ...]:
+    """Score margins of each scorer on the problems as they are; scorers without scores have none."""
+    found = [_histogram(scorer, _originals(run, scorer)) for scorer in known]
+    return tuple(histogram for histogram in found if histogram is not None)
+
+
+def _originals(run: Run, scorer: Scorer) -> list[Prediction]:
+    return [p for p in run.predictions if p.variant == ORIGINAL and scorer.made(p) and p.answer is not None]
+
+
+def _histogram(scorer: Scorer, predictions: Iterable[Prediction]) -> Histogram | None:
+    answered = [p for p in predictions if p.prediction is not None]
+    measured = [(p.margin, p.prediction == p.answer) for p in answered if p.margin is not None]
+    margins = np.array([margin for margin, _ in measured], float)
+    right = np.array([good for _, good in measured], bool)
+    usable = np.isfinite(margins)
+    margins, right = margins[usable], right[usable]
+    if not len(margins) or margins.max() == margins.min():
+        return None
+    # One outlier would press all bars into the first bin: the last one is open.
+    end = float(np.quantile(margins, 0.99)) or float(margins.max())
+    edges = np.linspace(0, end, BINS + 1)
+    clipped = np.minimum(margins, end)
+    return Histogram(
+        scorer.name,
+        tuple(float(edge) for edge in edges),
+        tuple(int(n) for n in np.histogram(clipped[right], edges)[0]),
+        tuple(int(n) for n in np.histogram(clipped[~right], edges)[0]),
+        float(np.median(margins[right])) if right.any() else None,
+        float(np.median(margins[~right])) if not right.all() else None,
+        int((margins > end).sum()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Which place the right candidate had, against which place was chosen."""
+
+    scorer: str
+    places: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """A row for each place of the right candidate; the last column counts abstentions, where there are any."""
+    abstained: bool
+
+    def share(self, answer: int, choice: int) -> float:
+        """Share of the row."""
+        return self.counts[answer][choice] / (sum(self.counts[answer]) or 1)
+
+
+def confusions(run: Run, known: Sequence[Scorer]) -> tuple[Confusion, ...]:
+    """The table of each scorer on the problems as they are."""
+    found = []
+    for scorer in known:
+        counts = Counter((p.answer, p.prediction) for p in _originals(run, scorer))
+        if not counts:
+            continue
+        size = 1 + max(place for pair in counts for place in pair if place is not None)
+        abstained = any(choice is None for _, choice in counts)
+        columns: list[int | None] = [*range(max(size, 2)), *([None] if abstained else [])]
+        table = tuple(tuple(counts[answer, choice] for choice in columns) for answer in range(max(size, 2)))
+        names = tuple(PLACES[i] if i < len(PLACES) else f"{i + 1}th" for i in range(max(size, 2)))
+        found.append(Confusion(scorer.name, names, table, abstained))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchTable:
+    """Switchable problems by whether they are right before and after their candidates change places."""
+
+    scorer: str
+    both: int
+    before: int
+    after: int
+    neither: int
+
+
+def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
+    """The table of each scorer with predictions on switched problems that match its row's count."""
+    found = []
+    for scorer in known:
+        row = run.find("switching", "switchable", "consistency", scorer.model, scorer.scoring)
+        before = {p.id: p.prediction == p.answer for p in _originals(run, scorer)}
+        switched = (p for p in run.predictions if p.variant == "switched" and scorer.made(p))
+        after = {p.id: p.prediction == p.answer for p in switched}
+        cells = Counter((before[name], good) for name, good in after.items() if name in before)
+        if row is not None and cells.total() == row.n:
+            kinds = ((True, True), (True, False), (False, True), (False, False))
+            found.append(SwitchTable(scorer.name, *(cells[kind] for kind in kinds)))
+    return tuple(found)
+
+
+def draw_stacks(ax: Axes, stacks: Sequence[GroupStack]) -> None:
+    """Whole, in part, none: one bar per scorer, what guessing gives as a thin bar below it."""
+    names = ("every twin right", "some right", "none right")
+    for y, stack in enumerate(stacks):
+        left = guess = 0.0
+        for place, (row, colour) in enumerate(zip(stack.shares, (WHOLE, PART, NONE), strict=True)):
+            share = 100 * row.value
+            ax.barh(y, share, left=left, height=0.5, color=colour, label=names[place] if y == 0 else None)
+            if share >= 6:
+                ink = "black" if colour == PART else "white"
+                ax.text(left + share / 2, y, f"{share:.1f} %", ha="center", va="center", color=ink)
+            left += share
+            if stack.chance is not None:
+                ax.barh(y + 0.36, 100 * stack.chance[place], left=guess, height=0.1, color=colour, alpha=0.55)
+                guess += 100 * stack.chance[place]
+    ax.set_yticks(range(len(stacks)), [f"{shortened(stack.scorer)}\n{stack.n:,} groups" for stack in stacks])
+    ax.set_ylim(len(stacks) - 0.4, -0.5)
+    ax.set_xlim(0, 100)
+    guessed = " (thin: guessing)" if any(stack.chance for stack in stacks) else ""
+    ax.set_xlabel(f"per cent of groups{guessed}")
+
+
+def draw_histogram(ax: Axes, histogram: Histogram) -> None:
+    """Margins of right answers above the line, of wrong ones below."""
+    width = histogram.edges[1] - histogram.edges[0]
+    starts = histogram.edges[:-1]
+    ax.bar(starts, histogram.right, width * 0.92, align="edge", color=WHOLE)
+    ax.bar(starts, [-n for n in histogram.wrong], width * 0.92, align="edge", color=NONE)
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    whole_ticks(ax.yaxis)
+    ax.set_xlabel("margin between the two best scores" + (" (last bin open)" if histogram.beyond else ""))
+    ax.set_ylabel("wrong ← problems → right")
+    ax.set_title(shortened(histogram.scorer, 48), loc="left", fontsize=9)
+
+
+def draw_confusion(ax: Axes, confusion: Confusion) -> None:
+    """Place of the right candidate against the place chosen, shaded by share of the row."""
+    rows, columns = len(confusion.counts), len(confusion.counts[0])
+    shares = [[confusion.share(row, column) for column in range(columns)] for row in range(rows)]
+    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for row in range(rows):
+        for column in range(columns):
+            ink = "white" if shares[row][column] > 0.6 else "black"
+            text = f"{confusion.counts[row][column]:,}\n{percent(shares[row][column], 0)}"
+            ax.text(column, row, text, ha="center", va="center", color=ink)
+    ax.set_xticks(range(columns), [*confusion.places, *(["no answer"] if confusion.abstained else [])])
+    ax.set_yticks(range(rows), list(confusion.places))
+    ax.set_xlabel("chosen candidate")
+    ax.set_ylabel("right candidate")
+    ax.set_title(shortened(confusion.scorer, 40), loc="left", fontsize=9)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
