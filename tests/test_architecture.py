@@ -92,3 +92,22 @@ def test_a_training_run_goes_its_way(monkeypatch, tmp_path, capsys):
     spec = f"hf:{tiny.tiny('bert', tmp_path / 'bert')}"
     arguments = ("train", "open", "--model", spec, "--holdout", "20", "--steps", "2", "--limit", "16", "--out", "out")
     check_walk("A training run", typed(monkeypatch, tmp_path, *arguments))
+
+
+def test_a_written_twin_goes_its_way(tmp_path):
+    pytest.importorskip("fastapi")
+    from support.crew import form
+    from support.people import Browser
+    from support.studies import RunningClock, studies_in
+
+    from winokit.collect.web.app import create_app
+
+    with studies_in(tmp_path, RunningClock(), twins=4, social_share=0) as make:
+        study = make()
+        worker = Browser(create_app(study)).join(study)
+
+        def job() -> None:
+            task = worker.take("write")
+            assert worker.send(f"{task}/write", **form()).status_code == 200
+
+        check_walk("A written twin", job)
