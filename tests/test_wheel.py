@@ -1,5 +1,7 @@
 """A wheel, installed into a new environment outside the checkout, works."""
 
+import hashlib
+import json
 import subprocess
 import sys
 import venv
@@ -45,3 +47,29 @@ def test_the_installed_command_tells_its_version(installed):
 
 def test_the_installed_command_finds_the_bundled_twins(installed):
     assert "214" in run(installed, "stats", "open")
+
+
+LOOK = """
+import hashlib, json, sys
+from importlib.resources import files
+from winokit.drawing.page import environment
+found = {}
+for name in json.load(sys.stdin):
+    found[name] = hashlib.sha256((files("winokit") / name).read_bytes()).hexdigest()
+    if name.endswith(".html.j2") and not name.startswith("collect"):
+        environment().get_template(name)
+print(json.dumps(found))
+"""
+
+
+def test_the_installed_package_has_every_asset_and_template(installed):
+    source = ROOT / "src" / "winokit"
+    paths = [path for path in source.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]
+    wanted = {path.relative_to(source).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    command = [installed.with_name("python"), "-c", LOOK]
+    done = subprocess.run(command, input=json.dumps(list(wanted)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == wanted
+    assert {"assets/minilm-mlm/model_int8.onnx", "stages/audit/page.html.j2", "collect/content/quiz.toml"} <= set(
+        wanted
+    )
