@@ -103,12 +103,12 @@ def load(spec: Spec) -> Model:
     settings = HfSettings.of(spec)
     if settings.kind is None and settings.folder is not None and (settings.folder / TRAINED).exists():
         return LOADERS["winokit"](spec)
-    kind = settings.kind or told_kind(settings)
+    kind = settings.kind or kind_by_config(settings)
     model: Model = import_module(f"winokit.models.hf_{kind}").load(spec, replace(settings, kind=kind))
     return model
 
 
-def told_kind(settings: HfSettings) -> str:
+def kind_by_config(settings: HfSettings) -> str:
     """The kind of a model by its configuration: the class it was saved as, else what its family is made for."""
     config = load_config(settings)
     names = {

@@ -26,7 +26,7 @@ from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.batch import Batch, collate
 from winokit.methods.formalizations.inputs import Encoded, InputReader
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
-from winokit.models.hf import HfSettings, halving, load_config, load_tokenizer, load_weights, told_kind
+from winokit.models.hf import HfSettings, halving, kind_by_config, load_config, load_tokenizer, load_weights
 from winokit.models.hf_masked import PROBE, most_tokens, same
 from winokit.models.packing import packed
 from winokit.models.registry import Spec
@@ -179,7 +179,7 @@ def _builtin(spec: Spec, formalization: Formalization) -> Network:
 
 
 def _of_hub(settings: HfSettings, formalization: Formalization) -> Network:
-    kind = told_kind(settings)
+    kind = kind_by_config(settings)
     if kind != "masked":
         raise BadInput(f"{settings.place}: a {kind} model; formalizations need an encoder, such as BERT or RoBERTa")
     tokenizer = load_tokenizer(settings)
