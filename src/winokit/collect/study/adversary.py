@@ -73,12 +73,12 @@ class Adversary:
         try:
             return self._remembered(pair)
         except WinokitError as error:
-            said = f"the model did not answer: {error}"
-            return AdversaryVerdict(self.spec, "", self.scoring, (None, None), False, False, said)
+            message = f"the model did not answer: {error}"
+            return AdversaryVerdict(self.spec, "", self.scoring, (None, None), False, False, message)
 
     def _judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
         asked = {"original": Dataset([p.replace(group="twins") for p in pair])}
-        clauses = [made for made in map(part_sent, pair) if not isinstance(made, str)]
+        clauses = [cut for cut in map(part_sent, pair) if not isinstance(cut, str)]
         if len(clauses) == len(pair):
             asked["part-sent"] = Dataset([p.replace(group="twins") for p in clauses])
         with self._lock:

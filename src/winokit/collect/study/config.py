@@ -19,6 +19,7 @@ from winokit.collect import PLATFORMS
 from winokit.collect.study.schema import EVALUATE, WRITE
 from winokit.data.checks.rules import Limits
 from winokit.errors import BadInput, Malformed
+from winokit.files import read_text
 
 FILE = "study.toml"
 Kind = Literal["write", "validate", "switchable", "associative", "evaluate"]
@@ -203,31 +204,33 @@ class StudyConfig(ConfigSection):
 
 def read_config(path: Path) -> StudyConfig:
     """Read a study's config; whatever is wrong is one line that names the file and the key."""
+    if not path.exists():
+        raise BadInput(f"{path}: no such file; make a study with: winokit collect init {path.parent}")
+    return parse_config(read_toml(path), str(path))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file says."""
     try:
-        told = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file; make a study with: winokit collect init {path.parent}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
+        return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path}: not TOML: {error}") from None
-    return parse_config(told, str(path))
 
 
-def parse_config(told: dict[str, Any], file: str = FILE) -> StudyConfig:
+def parse_config(settings: dict[str, Any], file: str = FILE) -> StudyConfig:
     """A config from what a file says."""
     try:
-        return StudyConfig.model_validate(told)
+        return StudyConfig.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise Malformed("no such setting", field=key, file=file) from None
-        told_why = str(first["msg"]).removeprefix("Value error, ")
+        why = str(first["msg"]).removeprefix("Value error, ")
         if not key:
-            key, _, told_why = told_why.partition(": ")
-        found = "" if isinstance(first["input"], dict | BaseModel) else f", found {first['input']!r}"
-        raise Malformed(f"{told_why[:1].lower()}{told_why[1:]}{found}", field=key, file=file) from None
+            key, _, why = why.partition(": ")
+        value = "" if isinstance(first["input"], dict | BaseModel) else f", found {first['input']!r}"
+        raise Malformed(f"{why[:1].lower()}{why[1:]}{value}", field=key, file=file) from None
 
 
 def render_config(config: StudyConfig) -> str:

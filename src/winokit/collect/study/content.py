@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from winokit.collect.study.config import read_toml
 from winokit.collect.study.schema import KINDS
 from winokit.data.loading import load
 from winokit.errors import BadInput, Malformed
+from winokit.files import read_text
 from winokit.problem import Dataset
 
 DOMAINS = ("social", "physical")
@@ -52,14 +53,6 @@ def place_of(folder: Path, own: str, name: str) -> Path:
     return folder / own if own else bundled(name)
 
 
-def read_text(path: Path) -> str:
-    """A text file of a study."""
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
-
-
 def read_topics(path: Path) -> list[Topic]:
     """Topics, one JSON object a line: topic, domain (social, physical or either), words."""
     topics = []
@@ -68,8 +61,8 @@ def read_topics(path: Path) -> list[Topic]:
             try:
                 topics.append(_topic(json.loads(line)))
             except ValueError as error:
-                told = error if isinstance(error, Malformed) else Malformed("a JSON object expected")
-                raise told.at(str(path), number) from None
+                malformed = error if isinstance(error, Malformed) else Malformed("a JSON object expected")
+                raise malformed.at(str(path), number) from None
     if not topics:
         raise BadInput(f"{path}: no topics in it")
     return topics
@@ -88,13 +81,10 @@ def _topic(row: Any) -> Topic:
 
 def read_quiz(path: Path) -> list[Question]:
     """The quiz: a list of [[question]] with text, options, answer (a place from 0, or the option) and explanation."""
-    try:
-        told = tomllib.loads(read_text(path)).get("question")
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not TOML: {error}") from None
-    if not isinstance(told, list) or not told:
+    questions = read_toml(path).get("question")
+    if not isinstance(questions, list) or not questions:
         raise BadInput(f"{path}: no [[question]] in it")
-    return [_question(row, number, str(path)) for number, row in enumerate(told, 1)]
+    return [_question(row, number, str(path)) for number, row in enumerate(questions, 1)]
 
 
 def _question(row: Any, number: int, file: str) -> Question:

@@ -80,14 +80,11 @@ def submissions(
     per_page: int = PER_PAGE,
 ) -> ListingPage[Submission]:
     """Submissions, each with its worker."""
-    query = select(Submission).order_by(Submission.id.desc()).options(selectinload(Submission.worker))
-    if worker:
-        query = query.where(Submission.worker.has(code=worker))
-    if kind:
-        query = query.where(Submission.kind == kind)
-    if counted is not None:
-        query = query.where(Submission.counted == counted)
-    return _page(study, query, page, per_page)
+    wanted: list[ColumnElement[bool]] = [Submission.worker.has(code=worker)] if worker else []
+    wanted += [Submission.kind == kind] if kind else []
+    wanted += [Submission.counted == counted] if counted is not None else []
+    query = select(Submission).where(*wanted).order_by(Submission.id.desc())
+    return _page(study, query.options(selectinload(Submission.worker)), page, per_page)
 
 
 def log_entries(

@@ -185,18 +185,18 @@ def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list
 
     A variant's problem has its original's id in `provenance["of"]`, as everywhere.
     """
-    made: list[tuple[str, Problem]] = []
+    asked: list[tuple[str, Problem]] = []
     notes: list[str] = []
     for variant in variants:
         problems, refused = variant_problems(dataset, variant)
-        made += [(variant, problem) for problem in problems]
+        asked += [(variant, problem) for problem in problems]
         if refused:
             why, count = refused.most_common(1)[0]
             left_out = f"not made of {refused.total():,} of {len(dataset):,} problems"
             notes.append(f"{variant}: {left_out}, mostly: {why} ({count:,})")
-    if not made:
+    if not asked:
         raise BadInput(f"{dataset.card.name}: no problem is left to ask people about: {'; '.join(notes)}")
-    return made, notes
+    return asked, notes
 
 
 def variant_problems(dataset: Dataset, variant: str) -> tuple[list[Problem], Counter[str]]:
@@ -204,11 +204,11 @@ def variant_problems(dataset: Dataset, variant: str) -> tuple[list[Problem], Cou
     if variant == ORIGINAL:
         return list(dataset), Counter()
     make = by_label_or_rule(dataset) if variant == "switched" else _CUTS[variant]
-    made, refused = [], Counter[str]()
+    problems, refused = [], Counter[str]()
     for problem in dataset:
         outcome = "a yes/no judgement" if problem.query is not None else make(problem)
         if isinstance(outcome, str):
             refused[outcome] += 1
         else:
-            made.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
-    return made, refused
+            problems.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
+    return problems, refused

@@ -146,8 +146,7 @@ def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
 
 @cache
 def _count(kind: str, apart: bool, clauses: bool, most: int) -> Select[int]:
-    some = _may_have(kind, apart, clauses).limit(most).subquery()
-    return select(func.count()).select_from(some)
+    return select(func.count()).select_from(_may_have(kind, apart, clauses).limit(most).subquery())
 
 
 @cache

@@ -95,8 +95,8 @@ def login(study: Study, name: str, password: str, address: str) -> Requester:
         if requester is None or not right:
             study.log(session, "stranger", "login refused", name[:64])
         else:
-            this_one = LoginFailure.id.in_([one.id for one in tries])
-            over = (LoginFailure.key == tries[0].key, LoginFailure.at < study.now() - WINDOW, this_one)
+            this_try = LoginFailure.id.in_([row.id for row in tries])
+            over = (LoginFailure.key == tries[0].key, LoginFailure.at < study.now() - WINDOW, this_try)
             session.execute(delete(LoginFailure).where(or_(*over)))
             study.log(session, f"requester:{name}", "login")
     if requester is None or not right:

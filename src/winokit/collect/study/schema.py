@@ -416,8 +416,8 @@ def _table(of: type[Base]) -> Table:
 
 
 # What every page asks is asked of tables: reading and changing rows as objects takes several times as long.
-WORKERS, TASKS, LEASES, PROBLEMS = (_table(one) for one in (Worker, Task, Lease, ProblemRow))
-DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS = (_table(one) for one in (Draft, Submission, Vote, Payment))
+WORKERS, TASKS, LEASES, PROBLEMS = (_table(model) for model in (Worker, Task, Lease, ProblemRow))
+DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS = (_table(model) for model in (Draft, Submission, Vote, Payment))
 STATE = _table(State)
 # Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
 IS_FREE, IS_LIVE = TASKS.c.free > literal_column("0"), LEASES.c.state == literal_column("'live'")

@@ -104,8 +104,8 @@ class Store:
                 )
                 environment.run_migrations()
         except DBAPIError as error:
-            told = str(error.orig).strip().splitlines()[0]
-            raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({told})") from None
+            reason = str(error.orig).strip().splitlines()[0]
+            raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({reason})") from None
         except CommandError as error:  # a revision that no migration of ours has
             raise BadInput(
                 f"{self.url.render_as_string()}: written by a newer winokit, or not a study's ({error})"

@@ -32,7 +32,7 @@ from winokit.collect.study.writing import EarlierText
 from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import read_text, write_whole
 
 DATABASE = "study.db"
 ENVIRONMENT = "WINOKIT_COLLECT_DB"
@@ -86,13 +86,13 @@ class Study:
         if kind not in self._guidelines:
             name = self.config.guidelines if kind == WRITE else f"guidelines-{kind}.md"
             own = self.folder / name
-            self._guidelines[kind] = content.read_text(own if own.exists() else content.bundled(name))
+            self._guidelines[kind] = read_text(own if own.exists() else content.bundled(name))
         return self._guidelines[kind]
 
     @cached_property
     def consent(self) -> str:
         """What workers consent to, in Markdown."""
-        return content.read_text(self.folder / self.config.consent)
+        return read_text(self.folder / self.config.consent)
 
     @cached_property
     def quiz(self) -> list[content.Question]:

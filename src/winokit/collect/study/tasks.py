@@ -49,7 +49,6 @@ LONGEST = 4
 EVENTS = ("paste", "leave", "return")
 MOST_EVENTS = 50
 MOST_COUNTED = 100
-ONE_SECOND = timedelta(seconds=1)
 
 # What every request asks is made once: making a query takes longer than running it.
 _THIS = (LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
@@ -192,9 +191,9 @@ def expire(study: Study) -> int:
     with study.store.write(quick=True) as session:
         # Leases that another transaction holds are being submitted or ended there.
         ended = list(session.scalars(select(Lease).where(*over).order_by(Lease.id).with_for_update(skip_locked=True)))
-        freed = Counter(one.task_id for one in ended)
-        for one in ended:
-            one.state = EXPIRED
+        freed = Counter(lease.task_id for lease in ended)
+        for lease in ended:
+            lease.state = EXPIRED
         for task_id in sorted(freed):  # in one order everywhere, so that two transactions never wait for each other
             count_places(session, task_id, held=-freed[task_id])
         return len(ended)
@@ -202,7 +201,7 @@ def expire(study: Study) -> int:
 
 def _expire_now_and_then(study: Study) -> None:
     """The same, once a second at most: every request asks for it."""
-    if study.last_expired is None or study.now() - study.last_expired >= ONE_SECOND:
+    if study.last_expired is None or study.now() - study.last_expired >= timedelta(seconds=1):
         study.last_expired = study.now()
         expire(study)
 
