@@ -18,7 +18,7 @@ from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import ELAZAR, SAKAGUCHI
 from winokit.results import AT
 from winokit.stages.curve.fit import ACCURACY, GROUP, CurveSeries
-from winokit.stages.curve.table import NAMES, by_size, fitted, interval, names_of
+from winokit.stages.curve.table import by_size, fitted, interval, names_of, titles_of
 from winokit.stages.curve.verdict import verdict_of_curve
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
         restarts=max((point.restart for point in curve.points), default=1),
         charts=charts,
         figures=write_figures(plots, folder / "figures"),
-        columns=[f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(series), series, strict=True)],
+        columns=titles_of(series),
         rows=by_size(series),
         interval=interval,
         fits=fitted(series),
@@ -134,10 +134,12 @@ class CurveAxis:
 
 def charts_of(series: Sequence[CurveSeries]) -> list[CurveChart]:
     """The plot of single accuracy, and that of group accuracy where there are groups."""
-    own = {title: [one for one in series if one.measure == measure] for measure, title in TITLES.items()}
-    return [
-        _chart(title, some) for title, some in own.items() if any(level.size for one in some for level in one.levels)
-    ]
+    charts = []
+    for measure, title in TITLES.items():
+        own = [one for one in series if one.measure == measure]
+        if any(level.size for one in own for level in one.levels):
+            charts.append(_chart(title, own))
+    return charts
 
 
 def _chart(title: str, series: Sequence[CurveSeries]) -> CurveChart:

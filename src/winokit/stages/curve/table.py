@@ -32,9 +32,8 @@ def lines(curve: LearningCurve) -> Iterator[str | Table]:
     if not curve.points:
         yield curve.run["said"]
         return
-    heads = [f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(curve.series), curve.series, strict=True)]
     sizes = [[size, *map(_said, levels)] for size, levels in by_size(curve.series)]
-    yield table(["trained on", *heads], sizes, left=0)
+    yield table(["trained on", *titles_of(curve.series)], sizes, left=0)
     yield ""
     heads = ["curve", "score", "line", "points for twice as much", "goal", "reached at", "area"]
     yield table(heads, [[*cells, f"{area} {ends}".strip()] for *cells, area, ends in fitted(curve.series)], left=2)
@@ -129,6 +128,11 @@ def names_of(series: Sequence[CurveSeries]) -> list[str]:
         kind = one.formalization if len(kinds) > 1 or len(sets) == 1 else ""
         names.append(" on ".join(filter(None, (kind, one.dataset if len(sets) > 1 else ""))) or one.dataset)
     return names
+
+
+def titles_of(series: Sequence[CurveSeries]) -> list[str]:
+    """The name of each curve, and which score it is."""
+    return [f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(series), series, strict=True)]
 
 
 def published(human: float | None) -> dict[str, Any]:

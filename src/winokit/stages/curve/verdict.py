@@ -22,7 +22,7 @@ from winokit.drawing.decision import (
 from winokit.drawing.wording import PER_CENT, percent
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.curve.fit import CurveSeries
-from winokit.stages.curve.table import BEYOND, NAMES, amount, doubling, end_of, names_of
+from winokit.stages.curve.table import BEYOND, amount, doubling, end_of, titles_of
 
 GROWTH, END, SEEDS = "growth", "end", "seeds"
 ONE, AGREE, DISAGREE = "one", "agree", "disagree"
@@ -82,11 +82,8 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
     """A word, a sentence and the findings behind them."""
     state = state_of(series)
     case = CURVE.decide(state)
-    findings = [
-        point
-        for name, one in zip(names_of(series), series, strict=True)
-        for point in _points(f"{name}, {NAMES[one.measure]}", one, len(series))
-    ]
+    named = zip(titles_of(series), series, strict=True)
+    findings = [point for name, one in named for point in _points(name, one, len(series))]
     return Verdict(case.word, case.tone, SENTENCES[state[SEEDS]], tuple(findings))
 
 
