@@ -13,9 +13,10 @@ from winokit.stages.train.page import is_training, write_train_page
 
 
 @verb
-def report(run: Annotated[Path, Help("The folder of a run.", metavar="RUN")]) -> Path:
+def report(run: Annotated[str | Path, Help("The folder of a run.", metavar="RUN", typed=Path)]) -> Path:
     """Write the report of an audit or a training run anew."""
-    return write_train_page(run) if is_training(run) else write_report(Run.load(run), run / "report")
+    folder = Path(run)
+    return write_train_page(folder) if is_training(folder) else write_report(Run.load(folder), folder / "report")
 
 
 def lines(page: Path) -> Iterator[str]:

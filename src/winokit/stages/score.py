@@ -41,7 +41,9 @@ def score(
     model: ModelSpec = "builtin",
     *,
     plan: Annotated[ScoringPlan, Without("shots_from")] = ScoringPlan(),
-    out: Annotated[Path | None, Help("Where to write the predictions.", otherwise=Path("predictions.jsonl"))] = None,
+    out: Annotated[
+        str | Path | None, Help("Where to write the predictions.", typed=Path, otherwise=Path("predictions.jsonl"))
+    ] = None,
     limit: Limit = None,
     as_: As = None,
     cache: CacheFile = None,
@@ -52,15 +54,16 @@ def score(
 
     Answers are kept as they come: run the same command again after an interruption and it goes on.
     """
-    if out is not None:
-        check_replaceable(out)
+    file = None if out is None else Path(out)
+    if file is not None:
+        check_replaceable(file)
     dataset, loaded = load_one(data, as_=as_, lenient=lenient, limit=limit), load_model(model)
     tell(notes_of(loaded))
     with open_cache(cache) as known:
         predictions = score_variants({"original": dataset}, loaded, plan, cache=known, progress=progress)
-    if out is not None:
-        write_predictions(predictions, out)
-    return Scored(predictions, out, (*dataset.notes, *notes_of(loaded)))
+    if file is not None:
+        write_predictions(predictions, file)
+    return Scored(predictions, file, (*dataset.notes, *notes_of(loaded)))
 
 
 def as_json(result: Scored) -> dict[str, Any]:

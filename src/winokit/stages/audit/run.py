@@ -51,7 +51,7 @@ def audit(
             typed=list[Path],
         ),
     ] = (),
-    out: Annotated[Path | None, Help("The run's folder.", metavar="RUN", otherwise=OUT)] = None,
+    out: Annotated[str | Path | None, Help("The run's folder.", metavar="RUN", typed=Path, otherwise=OUT)] = None,
     protocol: Annotated[
         str | Sequence[str],
         Help(
@@ -96,7 +96,7 @@ def audit(
         raise BadInput(f"--perturbed is of no use to {', '.join(chosen)}; ask for stability or strict too")
     whole = load_one(data, as_=as_, labels=labels)
     dataset = whole[:limit]
-    folder = OUT.with_name(whole.card.file_name) if out == OUT else out
+    folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
     models = _models(model, default=not predictions)

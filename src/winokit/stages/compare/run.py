@@ -38,7 +38,7 @@ def compare(
         Sequence[str | Path] | Mapping[str, Run], Help("Folders of runs.", metavar="RUN", typed=list[Path])
     ],
     *,
-    out: Annotated[Path | None, Help("The folder of the page.", otherwise=Path("comparison"))] = None,
+    out: Annotated[str | Path | None, Help("The folder of the page.", typed=Path, otherwise=Path("comparison"))] = None,
 ) -> ComparedRuns:
     """Compare runs: paired tests, corrected for their number, and a page.
 
@@ -58,7 +58,7 @@ def compare(
         short = len({folder.name for folder in folders}) == len(folders)
         loaded = {folder.name if short else str(folder): Run.load(folder) for folder in folders}
     comparisons = compare_runs(loaded)
-    page = None if out is None else write_comparison(loaded, comparisons, out)
+    page = None if out is None else write_comparison(loaded, comparisons, Path(out))
     return ComparedRuns(paired(comparisons), page)
 
 
