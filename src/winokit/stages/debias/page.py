@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_WORDS, FEWEST_WORDS = 20, 5
 MOST_EXAMPLES = 8
+COMPONENTS = {"Component of all problems": "", "Component found anew in what is kept": ".refit"}
+"""Tables of divergences, and how the subsets of their rows end."""
 GURURANGAN = Citation(
     "Gururangan et al., 2018",
     "Suchin Gururangan, Swabha Swayamdipta, Omer Levy, Roy Schwartz, Samuel R. Bowman and Noah A. Smith. 2018. "
@@ -90,9 +92,6 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
         "settings": tuple(flat(filtering.settings)),
         "sources": (SAKAGUCHI_FIRST, SAKAGUCHI, GURURANGAN),
     }
-
-
-COMPONENTS = {"Component of all problems": "", "Component found anew in what is kept": ".refit"}
 
 
 def _tiles(filtering: Debiased) -> Iterator[DebiasTile]:
