@@ -155,7 +155,7 @@ def evolve(
     against
         Answers to `pool.asked` of the models to filter against.
     embeddings
-        Features of `pool.asked`, one row a problem, for AFLite.
+        Features of `pool.asked`, one row per problem, for AFLite.
     watched
         Answers of models that are *not* filtered against: how they fare tells whether the new version is harder, or
         only harder for the models it was made against.
@@ -204,11 +204,11 @@ def _aflite(asked: Dataset, features: DebiasFeatures, settings: EvolveSettings) 
     """Whole groups that AFLite removes and chance does not."""
     seed = settings.secret.number("aflite") % 2**32
     method = RepeatedAFLite(seed=seed, twins="together", null_runs=settings.null_runs, seeds=1)
-    found = debias(asked, method, features=features, compare=(), assess=False)
-    null = found.null
+    debiased = debias(asked, method, features=features, compare=(), assess=False)
+    null = debiased.null
     if null is None:
         raise BadInput("AFLite needs relabelled runs, to know what it removes by chance")
-    gone = {p.id for p, keep in zip(asked, found.chosen.keep, strict=True) if not keep}
+    gone = {p.id for p, keep in zip(asked, debiased.chosen.keep, strict=True) if not keep}
     sure = {p.id for p, q in zip(asked, null.q_values, strict=True) if q <= settings.chance_share}
     groups = {p.group for p in asked if p.id in gone & sure and p.group is not None}
     names = {p.id for p in asked if p.id in gone and (p.id in sure or p.group in groups)}
@@ -218,7 +218,7 @@ def _aflite(asked: Dataset, features: DebiasFeatures, settings: EvolveSettings) 
 
 
 def _lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator[Row]:
-    """One row a problem. Rows of what stays say nothing of who solved it: that would tell hidden answers."""
+    """One row per problem. Rows of what stays say nothing of who solved it: that would tell hidden answers."""
     for problem in pool.problems:
         name, split = problem.id, pool.where.get(problem.id)
         row = pool.lineage.get(name, {})

@@ -110,7 +110,7 @@ def _grouped(dataset: Dataset) -> Dataset:
     Any problem may come to be tested, and that two which look like twins are none would say that they share an answer.
     """
     bare = with_groups(dataset.with_problems(problem.replace(answer=None) for problem in dataset))
-    return dataset.with_problems(p.replace(group=found.group) for p, found in zip(dataset, bare, strict=True))
+    return dataset.with_problems(p.replace(group=grouped.group) for p, grouped in zip(dataset, bare, strict=True))
 
 
 def _check_writable(problem: Problem) -> None:
