@@ -78,7 +78,7 @@ class Trial(SearchTask):
 
     @property
     def degenerate(self) -> bool:
-        """Whether it shows a sign of having learned nothing (`symptoms.py`), or diverged."""
+        """Whether it shows a sign of having learned nothing (`training.exam.symptoms`), or diverged."""
         return bool(self.ended.warnings) or self.ended.state == DIVERGED
 
 
