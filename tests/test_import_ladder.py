@@ -28,7 +28,7 @@ FLOORS = {
         {"training"},
     ],
     "stages": [
-        {"audit", "debias", "train", "score", "embed", "hunt"},
+        {"audit", "debias", "train", "score", "embed", "hunt", "stats", "check", "convert", "datasets"},
         {"report", "compare", "search", "curve", "transfer", "release"},
         {"grade"},
         {"evolve"},

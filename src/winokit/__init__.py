@@ -20,17 +20,20 @@ if TYPE_CHECKING:
     from winokit.data.loading import load
     from winokit.data.runs import Run
     from winokit.data.synthetic import synthetic
-    from winokit.data.verbs import check, convert, datasets, stats
     from winokit.errors import WinokitError
     from winokit.methods.aflite.aflite import AFLite
     from winokit.models.registry import load_model
     from winokit.problem import Card, Dataset, Problem
     from winokit.stages.audit.run import audit
+    from winokit.stages.check import check
     from winokit.stages.compare.run import compare
+    from winokit.stages.convert import convert
+    from winokit.stages.datasets import datasets
     from winokit.stages.debias.run import debias
     from winokit.stages.report import report
     from winokit.stages.score import score
     from winokit.stages.search.run import search
+    from winokit.stages.stats import stats
     from winokit.stages.train.run import train
 
 __version__ = "0.1.0"
@@ -47,16 +50,19 @@ _HOMES = {
         "data.loading": "load",
         "data.runs": "Run",
         "data.synthetic": "synthetic",
-        "data.verbs": "check convert datasets stats",
         "errors": "WinokitError",
         "methods.aflite.aflite": "AFLite",
         "models.registry": "load_model",
         "problem": "Card Dataset Problem",
         "stages.audit.run": "audit",
+        "stages.check": "check",
         "stages.compare.run": "compare",
+        "stages.convert": "convert",
+        "stages.datasets": "datasets",
         "stages.debias.run": "debias",
         "stages.report": "report",
         "stages.score": "score",
+        "stages.stats": "stats",
         "stages.search.run": "search",
         "stages.train.run": "train",
     }.items()

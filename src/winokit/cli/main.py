@@ -76,19 +76,19 @@ VERBS: dict[str, tuple[Verb | str, str]] = {
         "Write the report of an audit or a training run anew.",
     ),
     "stats": (
-        Verb("winokit.data.verbs:stats", "winokit.cli.stats", "counting"),
+        Verb("winokit.stages.stats:stats", "winokit.stages.stats", "counting"),
         "Count problems, groups, words and vocabulary.",
     ),
     "check": (
-        Verb("winokit.data.verbs:check", "winokit.cli.check", "checking"),
+        Verb("winokit.stages.check:check", "winokit.stages.check", "checking"),
         "Find leaks, broken twins, duplicates and broken rules.",
     ),
     "convert": (
-        Verb("winokit.data.verbs:convert", "winokit.cli.convert", "converting"),
+        Verb("winokit.stages.convert:convert", "winokit.stages.convert", "converting"),
         "Write a dataset in another format.",
     ),
     "datasets": (
-        Verb("winokit.data.verbs:datasets", "winokit.cli.datasets", "looking"),
+        Verb("winokit.stages.datasets:datasets", "winokit.stages.datasets", "looking"),
         "List known datasets, their licences and where to get them.",
     ),
     "score": (

@@ -13,24 +13,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
-from winokit.drawing.tables import console, progress_bar
+from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.progress import telling
 from winokit.settings import Help, choices_of, help_of
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
 
 HANDLED = ("progress", "say")
 """Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
 Questions = Mapping[str, tuple[str, type]]
 """By parameter, a question and the type of its answer."""
-Lines = Iterable["str | Text | Table"]
-"""What a verb shows a person: sentences, lines with a style, tables."""
 
 
 def command(

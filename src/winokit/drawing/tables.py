@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+Lines = Iterable["str | Text | Table"]
+"""What a verb shows a person: sentences, lines with a style, tables."""
+
 
 def table(
     heads: Sequence[str],

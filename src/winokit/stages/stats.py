@@ -1,16 +1,31 @@
-"""What `winokit stats` shows: the papers' Table 2 for any list of datasets."""
+"""`winokit stats`: the papers' Table 2 for any list of datasets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from winokit.cli.options import Lines
-from winokit.data.checks.statistics import Statistics
-from winokit.drawing.tables import table
+from winokit.data.checks.statistics import Statistics, statistics
+from winokit.data.loading import As, Datasets, Labels, Lenient, load_all
+from winokit.drawing.tables import Lines, table
+from winokit.settings import Help, verb
+from winokit.text.words import Tokens
 
 COUNTS = ("problems", "groups", "single", "mean_words", "vocabulary", "candidates", "answered")
+
+
+@verb
+def stats(
+    data: Datasets,
+    *,
+    tokens: Annotated[Tokens, Help("How to count words: ptb or whitespace.", noun="way to count tokens")] = "ptb",
+    as_: As = None,
+    labels: Labels = (),
+    lenient: Lenient = False,
+) -> list[Statistics]:
+    """Count problems, groups, words and vocabulary."""
+    return [statistics(dataset, tokens) for dataset in load_all(data, as_=as_, labels=labels, lenient=lenient)]
 
 
 def lines(rows: Sequence[Statistics]) -> Lines:

@@ -1,15 +1,23 @@
-"""What `winokit datasets` shows: what is known, where to get it, its licence; or the file formats."""
+"""`winokit datasets`: what is known, where to get it, its licence; or the file formats."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from winokit.cli.options import Lines
-from winokit.data.catalogue import CatalogueEntry
-from winokit.data.formats import Format
-from winokit.drawing.tables import table
+from winokit.data.catalogue import CATALOGUE, CatalogueEntry
+from winokit.data.formats import FORMATS, Format
+from winokit.drawing.tables import Lines, table
+from winokit.settings import Help, verb
+
+
+@verb
+def datasets(
+    *, formats: Annotated[bool, Help("List the file formats instead.")] = False
+) -> Sequence[CatalogueEntry] | Sequence[Format]:
+    """List known datasets, their licences and where to get them."""
+    return sorted(FORMATS.values(), key=lambda known: known.name) if formats else list(CATALOGUE.values())
 
 
 def lines(known: Sequence[CatalogueEntry] | Sequence[Format]) -> Lines:

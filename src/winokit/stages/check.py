@@ -1,0 +1,86 @@
+"""`winokit check`: leaks, broken twins, duplicates across splits, rule violations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from winokit.data.checks import checkup
+from winokit.data.checks.checkup import Findings
+from winokit.data.checks.rules import RuleSet
+from winokit.data.loading import As, Datasets, Labels, Lenient, load_all
+from winokit.drawing.tables import Lines, dim, styled
+from winokit.drawing.wording import plural
+from winokit.methods.hunting.search import Corpus, open_corpus
+from winokit.progress import Progress
+from winokit.settings import Help, verb
+
+
+@verb
+def check(
+    data: Datasets,
+    *,
+    only: Annotated[
+        Sequence[checkup.Check],
+        Help(
+            "groups, leaks, duplicates, rules, structure, corpus or facts; repeatable. Default: all.",
+            noun="check",
+            typed=list[str],
+        ),
+    ] = (),
+    rules: Annotated[
+        RuleSet | None,
+        Help(
+            "universal, or winogrande: its writers' rules (length, overlap, kind) too. Default: universal, but "
+            "winogrande for what `winokit collect` exported.",
+            metavar="NAME",
+            noun="set of rules",
+            shown=False,
+        ),
+    ] = None,
+    corpus: Annotated[
+        str | Corpus | None,
+        Help("An index of text (`winokit hunt index`): which problems stand there?", metavar="INDEX", typed=str | None),
+    ] = None,
+    train: Annotated[
+        Datasets,
+        Help("What was trained on: what it says nearest to each problem; repeatable.", metavar="DATA", typed=list[str]),
+    ] = (),
+    examples: Annotated[int, Help("How many examples to show of each finding.", least=0)] = 2,
+    as_: As = None,
+    labels: Labels = (),
+    lenient: Lenient = False,
+    progress: Progress | None = None,
+) -> checkup.Findings:
+    """Find leaks, broken twins, duplicates and broken rules.
+
+    Each file is checked by itself and against the others. Returns 1 if anything is found.
+    """
+    text = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    datasets = load_all(data, as_=as_, labels=labels, lenient=lenient, groups=False)
+    trained = load_all(train, as_=as_, lenient=lenient, groups=False)
+    wanted = only or checkup.CHECKS
+    return checkup.Findings(
+        checkup.check(datasets, wanted, rules, corpus=text, train=trained, progress=progress), examples
+    )
+
+
+def lines(findings: Findings) -> Lines:
+    """Findings under the name of their dataset, each with some examples."""
+    for name in dict.fromkeys(finding.dataset for finding in findings):
+        yield styled((name, "bold"))
+        for finding in (finding for finding in findings if finding.dataset == name):
+            yield styled("  ", ("!", "red") if finding.warns else ("·", "green"), f" {finding.message}")
+            yield from (dim(f"      {example}") for example in finding.examples[: findings.shown])
+    warnings = sum(finding.warns for finding in findings)
+    yield plural(warnings, "finding") if warnings else "nothing found"
+
+
+def as_json(findings: Findings) -> Any:
+    """Every finding with all its examples and rows."""
+    return [finding.to_json() for finding in findings]
+
+
+def code(findings: Findings) -> int:
+    """1 where anything was found that is worth a warning."""
+    return int(any(finding.warns for finding in findings))

@@ -1,0 +1,52 @@
+"""`winokit convert`: any format to any other that can express it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from winokit.data.formats import FORMATS, WriteOptions, WrittenFile, write
+from winokit.data.loading import As, Data, Labels, Lenient, load_one
+from winokit.drawing.tables import Lines
+from winokit.progress import tell
+from winokit.settings import Help, verb
+
+DEFAULT = "jsonl"
+"""The format that is written where none is named."""
+
+
+@verb
+def convert(
+    data: Annotated[
+        Data, Help("A bundled name (open), a file, FORMAT:file or hub:org/name.", metavar="DATA", typed=str)
+    ],
+    out: Annotated[str | Path, Help("The file to write; .gz and .xz are compressed.", typed=Path)],
+    *,
+    to: Annotated[str | None, Help("The format to write; jsonl if none is named.", metavar="FORMAT")] = None,
+    as_: As = None,
+    labels: Labels = (),
+    source_ids: Annotated[bool, Help("Write the ids of the source, which may leak the answer.")] = False,
+    labels_apart: Annotated[bool, Help("WinoGrande: answers in a label list beside the file.")] = False,
+    lenient: Lenient = False,
+) -> WrittenFile:
+    """Write a dataset in another format.
+
+    What the format cannot express is an error, or left out and counted with --lenient.
+    """
+    dataset, path = load_one(data, as_=as_, labels=labels, lenient=lenient), Path(out)
+    written = write(dataset, path, to or DEFAULT, WriteOptions(source_ids, labels_apart), lenient=lenient)
+    if to is None and path.suffix in {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}:
+        tell([f"{out} holds {DEFAULT}, whatever its name says; --to names another format"])
+    if written.skipped:
+        tell([f"{len(written.skipped)} problems left out; the first: {written.skipped[0]}"])
+    return written
+
+
+def lines(written: WrittenFile) -> Lines:
+    """One sentence."""
+    yield f"{written.problems:,} problems written to {', '.join(str(file) for file in written.files)}"
+
+
+def as_json(written: WrittenFile) -> Any:
+    """Files, how many problems, and those left out."""
+    return {"files": [str(file) for file in written.files], "problems": written.problems, "skipped": written.skipped}
