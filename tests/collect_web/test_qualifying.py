@@ -36,7 +36,7 @@ def test_screening_keeps_what_was_answered_when_something_is_missing(newcomer):
 
 
 @pytest.mark.parametrize("answers", [("no", "no"), ("yes", "yes")])
-def test_people_the_study_is_not_for_are_kind_by_configly_and_stay_out(newcomer, answers):
+def test_people_the_study_is_not_for_are_told_kindly_and_stay_out(newcomer, answers):
     newcomer.send("/consent", agree="yes")
     native, seen = answers
     assert newcomer.send("/screening", native_speaker=native, has_seen_wsc=seen).url.path == "/finish"
