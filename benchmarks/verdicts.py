@@ -102,7 +102,7 @@ def make_study(n: int, seed: int = 0) -> Study:
     return Study(dataset, variants, answers, np.array(group), np.array([p.labels["associative"] for p in dataset]))
 
 
-Scored = dict[str, np.ndarray]
+ScoredText = dict[str, np.ndarray]
 """Predictions by variant, -1 for an abstention."""
 
 
@@ -111,11 +111,11 @@ class Nature:
     """A scorer, and what is so of it; what is not named stands at chance."""
 
     name: str
-    score: Callable[[Study, np.random.Generator], Scored]
+    score: Callable[[Study, np.random.Generator], ScoredText]
     truth: Mapping[str, str]
 
 
-def _right_with(study: Study, rng: np.random.Generator, shares: Mapping[str, float | np.ndarray]) -> Scored:
+def _right_with(study: Study, rng: np.random.Generator, shares: Mapping[str, float | np.ndarray]) -> ScoredText:
     """Predictions that are right with a probability of their own in each variant, independently."""
     made = {}
     for name in ASKED:
@@ -125,25 +125,25 @@ def _right_with(study: Study, rng: np.random.Generator, shares: Mapping[str, flo
     return made
 
 
-def coin(study: Study, rng: np.random.Generator) -> Scored:
+def coin(study: Study, rng: np.random.Generator) -> ScoredText:
     return _right_with(study, rng, {})
 
 
-def abstaining(pattern: Callable[[Study, np.random.Generator], np.ndarray]) -> Callable[..., Scored]:
-    def score(study: Study, rng: np.random.Generator) -> Scored:
+def abstaining(pattern: Callable[[Study, np.random.Generator], np.ndarray]) -> Callable[..., ScoredText]:
+    def score(study: Study, rng: np.random.Generator) -> ScoredText:
         return {name: np.where(pattern(study, rng), -1, choices) for name, choices in coin(study, rng).items()}
 
     return score
 
 
-def place_biased(study: Study, rng: np.random.Generator) -> Scored:
+def place_biased(study: Study, rng: np.random.Generator) -> ScoredText:
     """Takes what is offered first, four times in five."""
     return {
         name: (rng.random(len(study)) >= 0.8).astype(int) for name in (ORIGINAL, *ARTIFACTS, "switched", "reversed")
     }
 
 
-def name_biased(study: Study, rng: np.random.Generator) -> Scored:
+def name_biased(study: Study, rng: np.random.Generator) -> ScoredText:
     """Has a favourite candidate in each group, and takes it nine times in ten, whatever the text says."""
     favourite = rng.integers(0, 2, study.group.max() + 1)[study.group]
     made = {}
@@ -153,26 +153,26 @@ def name_biased(study: Study, rng: np.random.Generator) -> Scored:
     return made
 
 
-def artifact_reader(study: Study, rng: np.random.Generator) -> Scored:
+def artifact_reader(study: Study, rng: np.random.Generator) -> ScoredText:
     return _right_with(study, rng, dict.fromkeys(ASKED, 0.75))
 
 
-def association_reader(study: Study, rng: np.random.Generator) -> Scored:
+def association_reader(study: Study, rng: np.random.Generator) -> ScoredText:
     shares = np.where(study.associative, 0.95, 0.5)
     return _right_with(study, rng, dict.fromkeys(RETOLD, shares))
 
 
-def reasoner(study: Study, rng: np.random.Generator) -> Scored:
+def reasoner(study: Study, rng: np.random.Generator) -> ScoredText:
     return _right_with(study, rng, dict.fromkeys(RETOLD, 0.8))
 
 
-def silent_reasoner(study: Study, rng: np.random.Generator) -> Scored:
+def silent_reasoner(study: Study, rng: np.random.Generator) -> ScoredText:
     """Right on 80 %, and silent on half of the problems that are not associative."""
     made, silent = reasoner(study, rng), ~study.associative & (rng.random(len(study)) < 0.5)
     return {name: np.where(silent, -1, choices) for name, choices in made.items()}
 
 
-def always_first(study: Study, rng: np.random.Generator) -> Scored:
+def always_first(study: Study, rng: np.random.Generator) -> ScoredText:
     return {name: np.zeros(len(study), int) for name in ASKED}
 
 
@@ -199,7 +199,7 @@ def _first_of_group(study: Study) -> np.ndarray:
     return np.append(True, study.group[1:] != study.group[:-1])
 
 
-def audited(study: Study, scored: Scored) -> list[Metric]:
+def audited(study: Study, scored: ScoredText) -> list[Metric]:
     """The rows of an audit of these predictions."""
     ids = [problem.id for problem in study.dataset]
     predictions = {

@@ -28,13 +28,20 @@ if TYPE_CHECKING:
     from winokit.stages.check import check
     from winokit.stages.compare.run import compare
     from winokit.stages.convert import convert
+    from winokit.stages.curve.run import curve
     from winokit.stages.datasets import datasets
     from winokit.stages.debias.run import debias
+    from winokit.stages.embed import embed
+    from winokit.stages.evolve.run import release
+    from winokit.stages.grade.run import grade
+    from winokit.stages.hunt import hunt
+    from winokit.stages.release.verify import verify
     from winokit.stages.report import report
     from winokit.stages.score import score
     from winokit.stages.search.run import search
     from winokit.stages.stats import stats
     from winokit.stages.train.run import train
+    from winokit.stages.transfer.run import transfer
 
 __version__ = "0.1.0"
 
@@ -65,6 +72,13 @@ _HOMES = {
         "stages.stats": "stats",
         "stages.search.run": "search",
         "stages.train.run": "train",
+        "stages.curve.run": "curve",
+        "stages.transfer.run": "transfer",
+        "stages.hunt": "hunt",
+        "stages.evolve.run": "release",
+        "stages.release.verify": "verify",
+        "stages.grade.run": "grade",
+        "stages.embed": "embed",
     }.items()
     for name in names.split()
 }

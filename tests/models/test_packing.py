@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winokit.models.packing import Scored, Tree, forest, packed, singles
+from winokit.models.packing import ScoredText, Tree, forest, packed, singles
 
 LENGTHS = st.lists(st.integers(1, 60), max_size=40)
 
@@ -30,7 +30,7 @@ def test_batches_are_as_full_as_they_can_be():
 
 TEXTS = st.lists(
     st.lists(st.integers(0, 2), min_size=2, max_size=7).flatmap(
-        lambda tokens: st.builds(Scored, st.just(tuple(tokens)), st.integers(1, len(tokens) - 1))
+        lambda tokens: st.builds(ScoredText, st.just(tuple(tokens)), st.integers(1, len(tokens) - 1))
     ),
     min_size=1,
     max_size=8,
@@ -47,7 +47,7 @@ def spelled(tree: Tree, node: int) -> tuple[int, ...]:
 
 
 def test_two_options_and_their_twins_are_one_tree():
-    texts = [Scored((1, 2, 3, 9, 9), 3), Scored((1, 2, 4, 9, 9), 3), Scored((1, 2, 3, 9, 8), 3)]
+    texts = [ScoredText((1, 2, 3, 9, 9), 3), ScoredText((1, 2, 4, 9, 9), 3), ScoredText((1, 2, 3, 9, 8), 3)]
     (tree,) = forest(texts, attention=0, most=100)
     assert tree.tokens == [1, 2, 3, 9, 4, 9]
     assert tree.parents == [-1, 0, 1, 2, 1, 4]
@@ -85,25 +85,25 @@ def test_a_token_sees_its_ancestors_and_itself_alone(texts):
 
 
 def test_trees_stay_within_the_budget():
-    texts = [Scored((1, 2, 3, token, 0), 4) for token in range(20)]
+    texts = [ScoredText((1, 2, 3, token, 0), 4) for token in range(20)]
     trees = forest(texts, attention=0, most=10)
     assert [len(tree) for tree in trees] == [10, 10, 9]
 
 
 def test_a_text_longer_than_the_budget_is_still_shared_where_it_costs_nothing():
-    trees = forest([Scored((1, 2, 3, 4), 1), Scored((1, 2, 3, 5), 1)], attention=0, most=2)
+    trees = forest([ScoredText((1, 2, 3, 4), 1), ScoredText((1, 2, 3, 5), 1)], attention=0, most=2)
     assert [len(tree) for tree in trees] == [3]
     assert sorted(trees[0].guesses) == [0, 1]
 
 
 def test_dear_attention_keeps_texts_with_little_in_common_apart():
-    texts = [Scored((1, *range(token, token + 20)), 1) for token in (100, 200)]
+    texts = [ScoredText((1, *range(token, token + 20)), 1) for token in (100, 200)]
     assert len(forest(texts, attention=0.0001, most=100)) == 1
     assert len(forest(texts, attention=0.01, most=100)) == 2
 
 
 def test_singles_are_one_text_each_and_none_twice():
-    texts = [Scored((1, 2, 3), 1), Scored((1, 2, 3), 2), Scored((1, 2, 4), 2), Scored((1, 3), 1)]
+    texts = [ScoredText((1, 2, 3), 1), ScoredText((1, 2, 3), 2), ScoredText((1, 2, 4), 2), ScoredText((1, 3), 1)]
     trees = singles(texts)
     assert [(tree.tokens, tree.guesses) for tree in trees] == [
         ([1, 2], {0: [(0, 2), (1, 3)], 1: [(1, 3)], 2: [(1, 4)]}),

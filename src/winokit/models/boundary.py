@@ -31,7 +31,7 @@ from winokit.models.base import (
     TooLong,
     cannot,
 )
-from winokit.models.packing import Scored
+from winokit.models.packing import ScoredText
 
 ALONE = "a single token with nothing before it has no probability; ?bos=on puts BOS there"
 
@@ -40,7 +40,7 @@ ALONE = "a single token with nothing before it has no probability; ?bos=on puts 
 class EncodedText:
     """A continuation as tokens, and where each scored one stands in its text."""
 
-    scored: Scored
+    scored: ScoredText
     places: list[tuple[int, int]]
 
     def pieces(self, logprobs: Sequence[float]) -> Pieces:
@@ -91,7 +91,9 @@ class Boundary:
                 encoded.append(TooLong(context + text, len(ids) - 1, most).refusal)
                 continue
             shift = len(context) + len(text) - len(request.text)
-            encoded.append(EncodedText(Scored(tuple(ids), first), _placed(places[first:], shift, len(request.text))))
+            encoded.append(
+                EncodedText(ScoredText(tuple(ids), first), _placed(places[first:], shift, len(request.text)))
+            )
         return encoded
 
     def _begun(self, ids: list[int], places: list[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:

@@ -40,7 +40,7 @@ from winokit.models.base import (
 )
 from winokit.models.boundary import Boundary, EncodedText, joined, parts_of
 from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory, padded
-from winokit.models.packing import Scored, Tree, forest, packed, singles
+from winokit.models.packing import ScoredText, Tree, forest, packed, singles
 from winokit.models.reading import TextReading
 from winokit.models.registry import Spec
 
@@ -136,7 +136,7 @@ class CausalReader:
         self.head = network.get_output_embeddings()
         self.plan = "plain"
 
-    def choose_plan(self, sample: Sequence[Scored]) -> bool:
+    def choose_plan(self, sample: Sequence[ScoredText]) -> bool:
         """Read a sample in every way, keep the fastest whose answers are right, and say whether there is one.
 
         Right is what the network says when it reads one text at a time and writes logits for all of it. A model that
@@ -153,7 +153,7 @@ class CausalReader:
                 return True
         return False
 
-    def _agrees(self, sample: Sequence[Scored], right: Sequence[Logprobs]) -> bool:
+    def _agrees(self, sample: Sequence[ScoredText], right: Sequence[Logprobs]) -> bool:
         try:
             read = dict(self.read(sample))
         except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
@@ -163,7 +163,7 @@ class CausalReader:
         gaps = [abs(a - b) for i, logprobs in enumerate(right) for a, b in zip(read[i], logprobs, strict=True)]
         return all(gap <= TOLERANCE.get(self.network.dtype, 1e-4) for gap in gaps)
 
-    def read(self, texts: Sequence[Scored]) -> Iterator[tuple[int, Logprobs]]:
+    def read(self, texts: Sequence[ScoredText]) -> Iterator[tuple[int, Logprobs]]:
         """The log-probability of each scored token of each text."""
         fit = [self.plan == "prefix tree" and len(text.read) <= self.largest_tree for text in texts]
         for masked in (True, False):

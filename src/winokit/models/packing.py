@@ -37,7 +37,7 @@ def packed(lengths: Sequence[int], budget: int) -> list[list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredText:
     """A text as tokens, those from `first` on to be scored; the first token of all has nothing to be guessed from."""
 
     tokens: tuple[int, ...]
@@ -64,7 +64,7 @@ class Tree:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def shared(self, text: Scored) -> int:
+    def shared(self, text: ScoredText) -> int:
         """How many tokens the text has in common with the one planted last."""
         read, count = text.read, 0
         for node, token in zip(self.path, read, strict=False):
@@ -73,7 +73,7 @@ class Tree:
             count += 1
         return count
 
-    def plant(self, index: int, text: Scored) -> None:
+    def plant(self, index: int, text: ScoredText) -> None:
         """Add a text under its number; texts must come in the order of their tokens."""
         del self.path[self.shared(text) :]
         for depth in range(len(self.path), len(text.read)):
@@ -97,7 +97,7 @@ class Tree:
         return sees
 
 
-def forest(texts: Sequence[Scored], attention: float, most: int) -> list[Tree]:
+def forest(texts: Sequence[ScoredText], attention: float, most: int) -> list[Tree]:
     """Plant texts into trees so that reading them costs least.
 
     A token costs 1, and `attention` more for every token in its row, seen or not: attention is dense. A text joins the
@@ -112,13 +112,13 @@ def forest(texts: Sequence[Scored], attention: float, most: int) -> list[Tree]:
     return trees
 
 
-def _joins(tree: Tree, text: Scored, attention: float, most: int) -> bool:
+def _joins(tree: Tree, text: ScoredText, attention: float, most: int) -> bool:
     saved, alone = tree.shared(text), len(text.read)
     together = len(tree) + alone - saved
     return together <= max(most, len(tree)) and saved > attention * (together**2 - len(tree) ** 2 - alone**2)
 
 
-def singles(texts: Sequence[Scored]) -> list[Tree]:
+def singles(texts: Sequence[ScoredText]) -> list[Tree]:
     """Each text a tree of its own, for models that cannot read trees; a text given twice is planted once."""
     trees: dict[tuple[int, ...], Tree] = {}
     for index, text in enumerate(texts):

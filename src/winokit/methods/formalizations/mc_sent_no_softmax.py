@@ -1,5 +1,7 @@
 """MC-Sent-NoSoftmax: the options of a problem train together, each as right or wrong by itself.
 
+Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020).
+
 The paper sums over the options of a problem (`mean=problems`); the code takes the mean over all options of a batch,
 so that problems with many weigh more (`mean=rows`, the default).
 """

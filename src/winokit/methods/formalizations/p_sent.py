@@ -1,4 +1,7 @@
-"""P-Sent: is the text right with this option in its blank? One judgement at a time, no option sees another."""
+"""P-Sent: is the text right with this option in its blank? One judgement at a time, no option sees another.
+
+Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020).
+"""
 
 from __future__ import annotations
 

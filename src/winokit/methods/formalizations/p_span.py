@@ -1,5 +1,7 @@
 """P-Span: is this span what the pronoun refers to? The SuperGLUE baseline.
 
+Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020).
+
 The text is read as it stands; first token, pronoun and named span go into a logistic regression, one judgement at a
 time. With candidates, each is a judgement of its own at its first mention, and the blank stands for the pronoun.
 """

@@ -1,5 +1,7 @@
 """`winokit search`: many fine-tuning runs over a space of settings, and what the best of them is worth.
 
+After Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020), section 4.
+
 study.db                                  every trial, its settings and how it ended (optuna reads it)
 trials/FORMALIZATION/NUMBER/              each run's results, curve and predictions; weights are not kept
 ensembles/FORMALIZATION/                  predictions of the five best as one

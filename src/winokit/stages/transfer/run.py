@@ -1,4 +1,4 @@
-"""Transfer: train on one dataset, choose on another, test on a third.
+"""Transfer: train on one dataset, choose on another, test on a third: Sakaguchi et al., "WinoGrande" (2020), section 5.
 
     runs/ARM/setting-1/              one training run each; of a sequence, stage-1/, stage-2/ …
     runs/ARM/setting-1/chosen-on-X/  the same where weights are chosen too, one for each set that is chosen on
