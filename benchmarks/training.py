@@ -28,10 +28,9 @@ from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import cases
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import load_network
-from winokit.methods.training.batches import epoch_steps
 from winokit.methods.training.exam import Exam
 from winokit.methods.training.finetune import training_examples
-from winokit.methods.training.learner import Learner
+from winokit.methods.training.learner import Learner, epoch_steps
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
 from winokit.problem import Dataset

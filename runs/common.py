@@ -137,7 +137,7 @@ def loaded(spec: str) -> Model:
 
 def predicted(dataset: Dataset, spec: str, options: Options, scoring: str | None = None) -> list[Prediction]:
     """A prediction for each problem, in order; kept as a file of the output folder too."""
-    from winokit.cli.common import progress_bar
+    from winokit.drawing.tables import progress_bar
     from winokit.methods.scoring.cache import open_cache
     from winokit.methods.scoring.scorer import ScoringPlan, score_variants, write_predictions
 

@@ -14,7 +14,7 @@ import transformers
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from winokit.cli.common import progress_bar
+from winokit.drawing.tables import progress_bar
 from winokit.errors import BadInput
 from winokit.models.hf import HfSettings, load_tokenizer
 from winokit.models.hf_masked import only_at

@@ -17,7 +17,7 @@ from papers import WINOGRANDE_AAAI_AFLITE, WINOGRANDE_FIRST_AFLITE, WINOGRANDE_K
 from trained import settings_arguments, settings_of
 
 import winokit
-from winokit.cli.common import progress_bar
+from winokit.drawing.tables import progress_bar
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.embedding import SentenceParts, finetuned_features
 from winokit.methods.training.finetune import finetune

@@ -17,7 +17,7 @@ from common import Options, Outcome, row, run, short, table
 from numpy.typing import NDArray
 from papers import WINOGRANDE_FIRST_AFLITE, WINOGRANDE_KL
 
-from winokit.cli.common import progress_bar
+from winokit.drawing.tables import progress_bar
 from winokit.methods.aflite.aflite import RepeatedAFLite
 from winokit.methods.aflite.divergence import divergence, estimators, principal_components
 from winokit.methods.aflite.probe import linear_probe

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 from winokit.methods.formalizations.inputs import Encoded, InputOption, InputRow
-from winokit.methods.training.batches import epoch_steps, planned
+from winokit.methods.training.learner import epoch_steps, planned
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.stepper import rate
 

@@ -10,9 +10,8 @@ from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import finetune, training_examples
-from winokit.methods.training.recorded import LENGTH, ROWS, RecordedStepper, filled_up
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.stepper import Stepper
+from winokit.methods.training.stepper import LENGTH, ROWS, RecordedStepper, Stepper, filled_up
 
 NAMES = ["mc-sent", "mc-mlm", "mc-mlm?loss=margin", "p-span", "mc-sent-no-softmax"]
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -10,8 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from winokit.errors import BadInput
-from winokit.methods.metrics.crossed import crossed_share
-from winokit.methods.metrics.curve import PUBLISHED, leaderboard_auc
+from winokit.methods.metrics.curve import PUBLISHED, crossed_share, leaderboard_auc
 from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -33,7 +34,6 @@ from winokit.methods.formalizations.network import (
     remembered,
     save_network,
 )
-from winokit.methods.metrics.accuracy import chance
 from winokit.methods.metrics.groups import complete_groups, group_accuracy_chance
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.training.data import TrainingData
@@ -238,9 +238,9 @@ def _chances(dev: Dataset | None) -> dict[str, float | None]:
     """What guessing gives on the dev set."""
     if dev is None:
         return {"chance": None, "group_chance": None}
-    sizes, groups = [len(problem.candidates) for problem in dev], [problem.group for problem in dev]
-    together = group_accuracy_chance(sizes, groups) if complete_groups(groups) else None
-    return {"chance": chance(sizes), "group_chance": together}
+    chances, groups = [1 / len(problem.candidates) for problem in dev], [problem.group for problem in dev]
+    together = group_accuracy_chance(chances, groups) if complete_groups(groups) else None
+    return {"chance": fmean(chances), "group_chance": together}
 
 
 def _tested(network: Network, data: TrainingData, out: Path, run: dict[str, Any], notes: list[str]) -> TrainOutcome:

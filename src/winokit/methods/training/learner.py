@@ -3,6 +3,10 @@
 The state is small and plain, and everything that decides the next step is in it, in the weights, in the optimiser or
 in the random numbers. A checkpoint has these four, in one file that is written whole: a resumed run goes on as if it
 had never stopped, and ends on a CPU with the same weights to the bit.
+
+An epoch's order depends on the seed and the epoch alone, so that a resumed run goes on with the same batches. Examples
+are shuffled, sorted by length within stretches of at most 50 steps so that little is padded, cut, and the steps
+shuffled again. A small dataset has shorter stretches: sorted as a whole it would make the same batches in every epoch.
 """
 
 from __future__ import annotations
@@ -16,18 +20,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 
 from winokit.errors import BadInput
 from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network
-from winokit.methods.training.batches import planned
 from winokit.methods.training.exam import Diverged, Exam, finite, mark
-from winokit.methods.training.recorded import stepper
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.stepper import rate
+from winokit.methods.training.stepper import rate, stepper
 from winokit.models.hf import out_of_memory
 from winokit.progress import Progress
 
@@ -37,6 +40,12 @@ SECONDS, AT_MOST = 120, 0.05
 FEWEST_LOSSES = 20
 CONTENT = "_content"
 """Hashes have names that end so."""
+
+Step: TypeAlias = list[list[int]]
+"""The batches of one step: several where gradients are accumulated."""
+
+STRETCH, FEWEST = 50, 4
+"""A stretch is at most so many steps, and an epoch has at least so many stretches."""
 
 
 @dataclass
@@ -201,6 +210,60 @@ class Learner:
         if every is not None:
             return self.state.step % every == 0
         return passed > max(SECONDS, took / AT_MOST)
+
+
+def planned(examples: Sequence[Encoded], settings: TrainSettings) -> list[tuple[float, Step]]:
+    """Every step of a run, with how many epochs are done after it."""
+    steps: list[tuple[float, Step]] = []
+    for epoch in range(settings.epochs):
+        of_epoch = epoch_steps(examples, settings, epoch)
+        steps += [(epoch + number / len(of_epoch), step) for number, step in enumerate(of_epoch, 1)]
+        if settings.steps is not None and len(steps) >= settings.steps:
+            break
+    return steps[: settings.steps]
+
+
+def epoch_steps(examples: Sequence[Encoded], settings: TrainSettings, epoch: int) -> list[Step]:
+    """The steps of one epoch; every example is in one of them."""
+    rng = np.random.default_rng([settings.seed, epoch])
+    lengths = [example.longest for example in examples]
+    rows = [len(example.rows) for example in examples]
+    order = rng.permutation(len(examples)).tolist()
+    stretch = _stretch(lengths, rows, settings)
+    steps: list[Step] = []
+    for start in range(0, len(order), stretch):
+        alike = sorted(order[start : start + stretch], key=lambda index: -lengths[index])
+        batches = _cut(alike, lengths, rows, settings)
+        steps += [batches[at : at + settings.accumulate] for at in range(0, len(batches), settings.accumulate)]
+    return [steps[index] for index in rng.permutation(len(steps))]
+
+
+def _stretch(lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings) -> int:
+    """How many examples are sorted together."""
+    if settings.tokens is None:
+        size = settings.batch_size
+    else:
+        size = max(1, int(settings.tokens / np.mean(np.multiply(lengths, rows))))
+    size *= settings.accumulate
+    steps = min(STRETCH, len(lengths) // (size * FEWEST))
+    return size * max(1, steps)
+
+
+def _cut(alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings) -> list[list[int]]:
+    """Batches of examples that stand in order of length, the longest first."""
+    if settings.tokens is None:
+        size = settings.batch_size
+        return [list(alike[at : at + size]) for at in range(0, len(alike), size)]
+    batches: list[list[int]] = []
+    filled = longest = 0
+    for index in alike:
+        if batches and (filled + rows[index]) * longest <= settings.tokens:
+            batches[-1].append(index)
+            filled += rows[index]
+        else:
+            batches.append([index])
+            filled, longest = rows[index], lengths[index]
+    return batches
 
 
 def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The points of a learning curve, and from them curves: means over restarts with intervals, lines, areas.
 
 A point is one training run, or anyone's numbers from a csv file. Every interval says what another test set (whole
-groups) *and* other restarts would have given (`metrics/crossed.py`): a mean, an area, a slope and a line's height are
+groups) *and* other restarts would have given (`metrics/curve.py`): a mean, an area, a slope and a line's height are
 all weighted sums of one table of restarts by test units. Points from a file come without predictions; a line's
 intervals are then from how they scatter around it alone.
 """
@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.metrics.arrays import clusters
-from winokit.methods.metrics.crossed import Crossed, crossed_share
-from winokit.methods.metrics.curve import LogFit, fit_log, leaderboard_auc
+from winokit.methods.metrics.curve import Crossed, LogFit, crossed_share, fit_log, leaderboard_auc
 from winokit.methods.metrics.groups import all_right
 from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
