@@ -49,6 +49,11 @@ def test_score_writes_over_its_own_predictions_only(here):
     assert json.loads((here / "p.jsonl").read_text().splitlines()[0])["model"] == "random?seed=1"
 
 
+def test_a_cache_without_a_name_is_the_users_own(here):
+    assert run("score", "open", "--limit", 2, "--model", "random", "--cache", "").exit_code == 0
+    assert (here / "cache.sqlite").exists()
+
+
 def test_score_says_at_once_that_out_is_a_folder(here):
     assert "a folder; name a file" in refused("score", "open", "--model", "python:nowhere:f", "--out", here)
 

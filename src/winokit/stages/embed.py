@@ -55,7 +55,9 @@ def embed(
         str | Path | None,
         Help("The .npy file to write; settings and ids go beside it.", typed=Path | None, otherwise=Path("X.npy")),
     ] = None,
-    features: Annotated[FeatureKind, Help("concat (both candidates), difference or single (the blank).")] = "concat",
+    features: Annotated[
+        FeatureKind, Help("concat (both candidates), difference or single (the blank).", noun="kind of features")
+    ] = "concat",
     pooling: Annotated[Pooling, Help("first token, mean over tokens, or span (the candidate's).")] = "first",
     finetune: Annotated[
         int | None,

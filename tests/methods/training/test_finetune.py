@@ -411,7 +411,7 @@ def test_an_exam_is_the_same_however_often_it_is_sat(bert, unseen):
         ({"epochs": 0}, "epochs: 1 or more"),
         ({"warmup": 1.0}, "warmup: 0 or more and a number below 1 expected, found 1.0"),
         ({"precision": "int8"}, "No precision named"),
-        ({"keep": "first"}, "No keep named"),
+        ({"keep": "first"}, "No choice of weights named"),
         ({"patience": 0}, "patience: 1 or more"),
         ({"learning_rate": math.inf}, "learning_rate: a number above 0 expected, found inf"),
         ({"clip": math.nan}, "clip: 0 or more expected, found nan"),

@@ -38,6 +38,13 @@ def test_json_has_counts_leaks_and_places(tmp_path):
     assert all(crossing["repeated"] == {} for crossing in found["crossings"])
 
 
+def test_a_secret_is_read_also_where_no_test_is_hidden(tmp_path):
+    result = run("open", "--out", tmp_path / "out", "--test", "0", "--secret", tmp_path / "lost")
+    assert isinstance(result.exception, BadInput)
+    assert "no such file; a lost secret" in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_missing_licence_is_said_on_standard_error(tmp_path):
     write(Dataset(load("open"), Card("mine")), tmp_path / "mine.jsonl")
     result = run(tmp_path / "mine.jsonl", "--out", tmp_path / "out")

@@ -56,15 +56,23 @@ class PMIFilter(DebiasMethod):
     size: Size
     variant: Annotated[
         Literal["difference", "absolute", "maximum", "second-order"],
-        Help("difference (f), absolute (|f|), maximum or second-order (pairs of words).", metavar="NAME"),
+        Help(
+            "difference (f), absolute (|f|), maximum or second-order (pairs of words).",
+            metavar="NAME",
+            noun="variant of PMI filtering",
+        ),
     ] = "difference"
     smoothing: Annotated[float, Help("What is added to every count.", above=0)] = 100.0
     count: Annotated[
-        Literal["tokens", "types"], Help("tokens (each time a word stands in a text) or types (once).")
+        Literal["tokens", "types"],
+        Help("tokens (each time a word stands in a text) or types (once).", noun="way to count words"),
     ] = "tokens"
     alone: Annotated[
         Literal["own", "first", "last"],
-        Help("Problems without a twin: own (ranked by their own words), first or last to be kept."),
+        Help(
+            "Problems without a twin: own (ranked by their own words), first or last to be kept.",
+            noun="treatment of problems alone",
+        ),
     ] = "own"
     seed: Seed = 0
     keep_: Bools = field(init=False, repr=False)

@@ -97,11 +97,11 @@ CacheFile = Annotated[
 
 @contextmanager
 def open_cache(cache: str | Path | Cache | None) -> Iterator[Cache]:
-    """The cache that a verb was given: None is the user's own, "off" keeps nothing; a `Cache` stays open afterwards."""
+    """The cache that a verb was given: None or "" is the user's own, "off" keeps none; a `Cache` stays open."""
     if isinstance(cache, Cache):
         yield cache
         return
-    with Cache(None if cache == "off" else default_path() if cache is None else Path(cache)) as opened:
+    with Cache(None if cache == "off" else Path(cache) if cache else default_path()) as opened:
         yield opened
 
 

@@ -62,7 +62,10 @@ class ScoringPlan(Settings):
     scoring: Annotated[str | None, Help("How to score; default: what suits the model.", metavar="NAME")] = None
     """A scoring's name with its options, or None for the default of the model's kind."""
     substitution: Annotated[
-        Style, Help("How candidates go into the blank: auto, literal or natural.", metavar="STYLE")
+        Style,
+        Help(
+            "How candidates go into the blank: auto, literal or natural.", metavar="STYLE", noun="style of substitution"
+        ),
     ] = "auto"
     shots: Annotated[int, Help("Solved problems to put before each, never its twin.", least=0)] = 0
     shots_from: Sequence[Problem] | None = None

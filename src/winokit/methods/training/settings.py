@@ -57,7 +57,7 @@ class TrainSettings(Settings):
         int | None, Help("Steps between evaluations on the dev set. Default: once an epoch.", least=1)
     ] = None
     patience: Annotated[int | None, Help("Stop after so many evaluations without a better one.", least=1)] = None
-    keep: Annotated[Keep, Help("Which weights: best on the dev set, or last.")] = "best"
+    keep: Annotated[Keep, Help("Which weights: best on the dev set, or last.", noun="choice of weights")] = "best"
     precision: Annotated[Precision, Help("auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto"
     """Of the encoder in training; `auto` is bfloat16 on a GPU that has it, else float32."""
     checkpoint_every: Annotated[

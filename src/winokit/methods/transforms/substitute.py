@@ -61,7 +61,7 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
     "Rex took the bone from Bella and hid Bella's toy."
     """
     if style not in get_args(Style):
-        raise UnknownName("substitution", style, get_args(Style))
+        raise UnknownName("style of substitution", style, get_args(Style))
     if style == "auto":
         style = "natural" if is_natural(problem) else "literal"
     return _natural(problem, candidate) if style == "natural" else _literal(problem, candidate)

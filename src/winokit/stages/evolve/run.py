@@ -23,7 +23,7 @@ from winokit.stages.evolve.evolution import Evolution, EvolveSettings, evolve
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
-from winokit.stages.release.draws import SECRET, Draws
+from winokit.stages.release.draws import SECRET, Draws, read_secret
 from winokit.stages.release.hidden import COMMITMENT, hidden_folder, release_secret
 from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import TEST, problems_path, read_manifest
@@ -72,6 +72,8 @@ def release(
     Dev and a hidden test come from the kept problems, training sizes from all; twins never cross splits.
     The same input, seed and secret give the same files to the byte. With --previous, the next version of a release.
     """
+    if isinstance(extras.secret, Path):  # read before all else, also where no test is hidden
+        extras = replace(extras, secret=read_secret(extras.secret))
     reading: dict[str, Any] = {"as_": as_, "lenient": lenient}
     if evolving.previous is not None:
         with open_cache(cache) as opened:

@@ -133,7 +133,9 @@ def transfer(
     epochs: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 8.", least=1)] = (),
     batch_size: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 16.", least=1)] = (),
     seed: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 0.")] = (),
-    keep: Annotated[Keep, Help("The last weights of each run, or the best where it is chosen.")] = "last",
+    keep: Annotated[
+        Keep, Help("The last weights of each run, or the best where it is chosen.", noun="choice of weights")
+    ] = "last",
     settings: Annotated[
         TrainSettings, Without("learning_rate", "epochs", "batch_size", "seed", "keep")
     ] = TrainSettings(),
