@@ -90,13 +90,10 @@ class DecisionTable:
 
 def standing(row: Metric | None, among: int = 1) -> str:
     """Where a row stands, as one of so many that share a verdict's level (Bonferroni); unknown where there is none."""
-    level = None if row is None else row.level
-    if row is None or level is None:
+    if row is None or row.level is None:
         return UNKNOWN
     p = row.details.get("p")
-    if p is None:
-        return stands(row)
-    return tested(row, float(p) * among, SURE)
+    return stands(row) if p is None else tested(row, float(p) * among, SURE)
 
 
 def together(places: Iterable[str]) -> str:
@@ -112,14 +109,8 @@ def together(places: Iterable[str]) -> str:
 def said(row: Metric, place: str, unit: str = "problems") -> str:
     """A row with what it was computed on and where it stands, as part of a sentence."""
     level = "the commonest answer" if FLOOR in row.details else "guessing"
-    where = SAID[place].format(level=f"{level} ({say_level(row)})")
+    where = SAID[place].format(level=f"{level} ({'unknown' if row.level is None else f'{100 * row.level:.1f}'})")
     return f"{say(row)} of {row.n:,} {unit}, {where}"
-
-
-def say_level(row: Metric) -> str:
-    """The level a row is held against, as a percentage."""
-    level = row.level
-    return "unknown" if level is None else f"{100 * level:.1f}"
 
 
 def point_of(fact: str, place: str, text: str) -> VerdictPoint:

@@ -7,6 +7,7 @@ stand with the model's, under the name of the scoring.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -42,14 +43,15 @@ def scorers(run: Run) -> tuple[Scorer, ...]:
     with_accuracy = [_key(row) for row in run.metrics if row.protocol == "accuracy"]
     anyone = [_key(row) for row in run.metrics] or [(p.model, p.scoring, None) for p in run.predictions]
     keys = list(dict.fromkeys(with_accuracy or anyone))
-    return tuple(Scorer(*key, _name(key, keys)) for key in keys)
+    models = Counter(model for model, *_ in keys)
+    # The model alone where that is enough to tell scorers apart.
+    return tuple(Scorer(*key, key[0] if models[key[0]] == 1 else " · ".join(filter(None, key))) for key in keys)
 
 
 def owner(row: Metric, known: Iterable[Scorer]) -> Scorer | None:
     """The scorer a row stands with: its own, else the first of the same model."""
-    known = tuple(known)
-    exact = [s for s in known if (s.model, s.scoring, s.formalization) == _key(row)]
-    same_model = [s for s in known if s.model == row.model]
+    same_model = [scorer for scorer in known if scorer.model == row.model]
+    exact = [s for s in same_model if (s.model, s.scoring, s.formalization) == _key(row)]
     return next(iter(exact or same_model), None)
 
 
@@ -60,12 +62,6 @@ def borrowed(row: Metric, scorer: Scorer) -> str | None:
 
 def _key(row: Metric) -> tuple[str, str, str | None]:
     return row.model, row.scoring, row.formalization
-
-
-def _name(key: tuple[str, str, str | None], keys: list[tuple[str, str, str | None]]) -> str:
-    """The model alone where that is enough to tell scorers apart."""
-    alone = sum(other[0] == key[0] for other in keys) == 1
-    return key[0] if alone else " · ".join(part for part in key if part)
 
 
 @dataclass(frozen=True, slots=True)

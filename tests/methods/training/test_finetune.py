@@ -21,13 +21,14 @@ from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.exam import Diverged, Exam
 from winokit.methods.training.finetune import (
+    _chances,
     finetune,
     training_examples,
 )
 from winokit.methods.training.learner import Learner
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.registry import load_model
-from winokit.problem import Card, Dataset
+from winokit.problem import Card, Dataset, Problem
 
 # With this seed the untrained model is right about one problem in four, so that it has something to learn.
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, seed=1)
@@ -422,3 +423,9 @@ def test_an_exam_is_the_same_however_often_it_is_sat(bert, unseen):
 def test_settings_that_make_no_sense_are_refused(changes, said):
     with pytest.raises((BadInput, LookupError), match=said):
         TrainSettings(**changes)
+
+
+def test_guessing_gets_a_share_of_whole_groups():
+    ball = Problem("Emma threw Janie the ball because ", " was tired.", ("Emma", "Janie"), 0, "she", group="a")
+    dev = Dataset([ball, ball.replace(after=" was open.", answer=1)])
+    assert _chances(dev) == {"chance": 0.5, "group_chance": 0.25}

@@ -108,7 +108,7 @@ def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) ->
         case=torch.from_numpy(case),
         column=torch.from_numpy(np.concatenate([np.arange(count) for count in counts])),
         right=torch.tensor([float(option.right or 0) for option in options]),
-        gold=torch.tensor([_gold(example) for example in examples]),
+        gold=torch.tensor([next((i for i, one in enumerate(case.options) if one.right), NOWHERE) for case in examples]),
         widest=max(counts),
     )
 
@@ -125,7 +125,3 @@ def _padded(some: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
     for row, values in zip(table, some, strict=True):
         row[: len(values)] = values
     return table
-
-
-def _gold(example: Encoded) -> int:
-    return next((index for index, option in enumerate(example.options) if option.right), NOWHERE)

@@ -67,14 +67,8 @@ def case_of(request: Request, formalization: Formalization) -> Case:
     """The case that a request asks about."""
     if not isinstance(request, Choose):
         raise BadInput(f"a fine-tuned model judges whole problems; it cannot answer {type(request).__name__} requests")
-    problem = Problem(
-        request.before,
-        request.after,
-        request.candidates,
-        pronoun=request.pronoun,
-        query=request.query,
-        labels=dict(request.labels),
-    )
+    parts = request.before, request.after, request.candidates
+    problem = Problem(*parts, pronoun=request.pronoun, query=request.query, labels=dict(request.labels))
     options = request.candidates
     if request.query is not None:
         rivals: tuple[str, ...] = ()

@@ -41,15 +41,11 @@ def credit(predictions: Choices, answers: Counts, candidates: Counts) -> FloatAr
     """What each problem is expected to bring if abstentions are settled by guessing: 1, 0 or 1/candidates."""
     same_length(predictions=predictions, answers=answers, candidates=candidates)
     chosen, sizes = as_choices(predictions), as_candidates(candidates)
-    _within(chosen, sizes)
-    right = chosen == as_answers(answers)
-    return np.where(chosen == ABSTAINED, 1 / sizes, right.astype(np.float64))
-
-
-def _within(chosen: IntArray, sizes: IntArray) -> None:
     if (chosen >= sizes).any():
         row = int(np.argmax(chosen >= sizes))
         raise BadInput(f"row {row} predicts candidate {chosen[row]}, and the problem has {sizes[row]}, counted from 0")
+    right = chosen == as_answers(answers)
+    return np.where(chosen == ABSTAINED, 1 / sizes, right.astype(np.float64))
 
 
 def expected_accuracy(predictions: Choices, answers: Counts, candidates: Counts) -> float:

@@ -112,12 +112,13 @@ def all_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None
 
     `chances` are those of `guess_chance`: a group with an abstention cannot be right as a whole.
     """
-    return _product(as_values(chances), groups, sizes)
+    same_length(chances=chances, groups=groups)
+    return _Layout(groups, sizes).reduce(np.multiply, as_values(chances))
 
 
 def no_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
     """The probability that independent guessing gets nothing of each complete group right."""
-    return _product(1 - as_values(chances), groups, sizes)
+    return all_right_chance(1 - as_values(chances), groups, sizes)
 
 
 def some_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
@@ -128,11 +129,6 @@ def some_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = Non
 def group_accuracy_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> float:
     """Group accuracy of independent guessing with the same abstentions: 0.25 on pairs that are answered."""
     return float(all_right_chance(chances, groups, sizes).mean())
-
-
-def _product(values: FloatArray, groups: Groups, sizes: Sizes | None) -> FloatArray:
-    same_length(chances=values, groups=groups)
-    return _Layout(groups, sizes).reduce(np.multiply, values)
 
 
 def same_options(options: Sequence[Hashable | None], groups: Groups, sizes: Sizes | None = None) -> BoolArray:
@@ -164,7 +160,7 @@ def same_option_chance(candidates: Counts, groups: Groups, sizes: Sizes | None =
     number = as_candidates(candidates).astype(np.float64)
     # The fewest candidates any member has are the options that all members share.
     shared = _Layout(groups, sizes).reduce(np.minimum, number)
-    return float((shared * _product(1 / number, groups, sizes)).mean())
+    return float((shared * all_right_chance(1 / number, groups, sizes)).mean())
 
 
 def independent_group_accuracy(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:

@@ -35,7 +35,8 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
     """
     from scipy import special
 
-    _check_counted(right, n)
+    if n < 1 or not 0 <= right <= n:
+        raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
     if isinstance(chance, (int, float)) and times is None:
         _check_share(chance, "chance")
         return float(special.bdtrc(right - 1, n, chance)) if right else 1.0
@@ -102,11 +103,6 @@ def n_to_beat_chance(
     by_chance = special.ndtri(1 - alpha / 2) * math.sqrt(chance * (1 - chance))
     by_model = special.ndtri(power) * math.sqrt(accuracy * (1 - accuracy))
     return math.ceil(design_effect * float(by_chance + by_model) ** 2 / (accuracy - chance) ** 2)
-
-
-def _check_counted(right: int, n: int) -> None:
-    if n < 1 or not 0 <= right <= n:
-        raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
 
 
 def _check_share(value: float, what: str) -> None:

@@ -60,7 +60,7 @@ def embed(
 def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, settings: Mapping[str, Any]) -> Path:
     """Write the rows to a .npy file, and what made them, with ids, answers and groups, to a .json beside it."""
     check_features_file(path)
-    beside = _beside(path)
+    beside = path.with_suffix(".json")
     about = {
         **settings,
         "dataset": dataset.card.name,
@@ -78,7 +78,7 @@ def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, 
 
 def check_features_file(path: Path) -> None:
     """Refuse a file for features that would take the place, or the .json beside it, of anything else."""
-    beside = _beside(path)
+    beside = path.with_suffix(".json")
     if path == beside:
         raise BadInput(f"{path}: settings and ids go into a .json beside the features; name a .npy file with --out")
     if path.is_dir():
@@ -86,10 +86,6 @@ def check_features_file(path: Path) -> None:
     for file, ours in ((path, _is_features), (beside, _is_settings)):
         if file.is_file() and file.stat().st_size and not ours(file):
             raise BadInput(f"{file}: not of `winokit embed`, and would be lost; choose another --out")
-
-
-def _beside(path: Path) -> Path:
-    return path.with_suffix(".json")
 
 
 def _is_features(path: Path) -> bool:

@@ -131,16 +131,13 @@ def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, s
     shuffled = [solved[i] for i in np.random.default_rng(seed).permutation(len(solved))]
     chosen = []
     for problem in problems:
-        others = (shot for shot in shuffled if shot.text != problem.text and not _are_twins(shot, problem))
+        own = problem.group
+        others = (s for s in shuffled if s.text != problem.text and (own is None or s.group != own))
         shots = tuple(islice(others, k))
         if len(shots) < k:
             raise BadInput(f"{k} shots asked for, and only {len(shots)} solved problems are not twins of {problem.id}")
         chosen.append(shots)
     return chosen
-
-
-def _are_twins(one: Problem, other: Problem) -> bool:
-    return one.group is not None and one.group == other.group
 
 
 def _voted(ensemble: EnsembleModel, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:

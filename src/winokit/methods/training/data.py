@@ -131,7 +131,11 @@ def make_variant(dataset: Dataset, variant: str) -> Dataset:
     name, options = _parsed(variant)
     if name == SPECIAL_WORD:
         pairs = special_word_pairs(dataset, style=options.get("style", "default"))
-        problems = [problem.with_order(_alphabetical(problem)) for pair in pairs for problem in pair]
+        problems = [
+            problem.with_order(sorted(range(len(problem.candidates)), key=problem.candidates.__getitem__))
+            for pair in pairs
+            for problem in pair
+        ]
         left_out = Counter({"no twin that differs in one place": len(dataset) - len(problems)})
     else:
         rewritten = one_by_one(partial(STYLED[name], **options))(dataset)
@@ -141,10 +145,6 @@ def make_variant(dataset: Dataset, variant: str) -> Dataset:
         raise BadInput(f"{dataset.card.name}: no problem has the variant {variant} ({reasons})")
     note = f"{dataset.card.name}: {len(problems):,} of {len(dataset):,} problems as {variant} ({reasons})"
     return dataset.with_problems(problems, [note] if left_out.total() else [])
-
-
-def _alphabetical(problem: Problem) -> list[int]:
-    return sorted(range(len(problem.candidates)), key=lambda index: problem.candidates[index])
 
 
 def _parsed(variant: str) -> tuple[str, dict[str, str]]:

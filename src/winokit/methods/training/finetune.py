@@ -26,14 +26,7 @@ from winokit.files import check_own_folder, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import training_cases
 from winokit.methods.formalizations.inputs import Encoded, encode
-from winokit.methods.formalizations.network import (
-    ABOUT,
-    Network,
-    load_network,
-    open_network,
-    remembered,
-    save_network,
-)
+from winokit.methods.formalizations.network import ABOUT, Network, load_network, open_network, remembered, save_network
 from winokit.methods.metrics.groups import complete_groups, group_accuracy_chance
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.training.data import TrainingData
@@ -120,12 +113,7 @@ def finetune(
     formalization = Formalization.parse(settings.formalization)
     loaded = data.checked()
     data = loaded.in_arm()
-    identity = {
-        **model_identity(model),
-        **data.identity(),
-        **settings.identity(),
-        "formalization": formalization.spec,
-    }
+    identity = model_identity(model) | data.identity() | settings.identity() | {"formalization": formalization.spec}
     tests = [test.content_hash for test in data.tests]
     about = remembered(out) if out.is_dir() else None
     done = TrainOutcome.load(out)

@@ -101,7 +101,9 @@ class Learner:
             if self.state.step % self.log_every == 0 or self.state.step == len(self.steps):
                 self._log()
             self.state.seconds += time.monotonic() - began
-            if self.exam is not None and self._evaluation_is_due():
+            step, every = self.state.step, self.settings.evaluate_every
+            due = self.steps[step - 1][0].is_integer() if every is None else step % every == 0
+            if self.exam is not None and (due or step == len(self.steps)):
                 self._evaluate(self.exam)
             if self._checkpoint_is_due(time.monotonic() - saved, took):
                 began = time.monotonic()
@@ -184,11 +186,6 @@ class Learner:
     def epoch(self) -> float:
         """How many epochs are done."""
         return round(self.steps[self.state.step - 1][0], 3)
-
-    def _evaluation_is_due(self) -> bool:
-        step, every = self.state.step, self.settings.evaluate_every
-        due = self.steps[step - 1][0].is_integer() if every is None else step % every == 0
-        return due or step == len(self.steps)
 
     def _evaluate(self, exam: Exam) -> None:
         """Sit the exam; remember the weights where it is the best so far, stop where patience ends."""

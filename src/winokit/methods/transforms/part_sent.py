@@ -27,11 +27,7 @@ from winokit.text.mentions import core, occurrences
 
 STYLES = ("default", "paper", "code")
 CONNECTIVES = frozenset("so but and because although though due since".split())
-MARKS = {
-    "default": frozenset(".:,;?!…"),
-    "paper": frozenset(":,;?"),
-    "code": frozenset(".,;?"),
-}
+MARKS = {"default": frozenset(".:,;?!…"), "paper": frozenset(":,;?"), "code": frozenset(".,;?")}
 # As spaCy cuts, where it matters here: the period of an abbreviation, an initial or a number is no mark, nor are dots
 # in a row, and a hyphen ends a word ("so-called" has a "so").
 TOKEN = re.compile(

@@ -72,9 +72,7 @@ def _difference(one: str, other: str) -> tuple[int, int, str, str] | None:
     while end < min(len(a), len(b)) - start and words[-1 - end] == others[-1 - end]:
         end += 1
     mine, theirs = a[start : len(a) - end], b[start : len(b) - end]
-    if not mine and not theirs:
-        return None
-    if "_" in (m.group() for m in (*mine, *theirs)):
+    if not (mine or theirs) or "_" in (m.group() for m in (*mine, *theirs)):
         return None
     if not mine or not theirs:
         place = a[start].start() if start < len(a) else len(one)
@@ -128,13 +126,9 @@ def special_word_pairs(dataset: Dataset, *, style: str = "code") -> list[Pair]:
     """
     if style not in STYLES:
         raise UnknownName("style of special-word pairs", style, STYLES)
-    pairs = [_first_option_first(pair) for pair in twin_pairs(dataset)]
+    pairs = [(one, other) if one.answer == 0 else (other, one) for one, other in twin_pairs(dataset)]
     made = [_as_released(*pair) if style == "code" else _both_ways(*pair) for pair in pairs]
     return [pair for pair in made if pair is not None]
-
-
-def _first_option_first(pair: Pair) -> Pair:
-    return pair if pair[0].answer == 0 else (pair[1], pair[0])
 
 
 def _both_ways(one: Problem, other: Problem) -> Pair | None:

@@ -64,18 +64,16 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
         raise UnknownName("style of substitution", style, get_args(Style))
     if style == "auto":
         style = "natural" if is_natural(problem) else "literal"
-    return _natural(problem, candidate) if style == "natural" else _literal(problem, candidate)
+    if style == "natural":
+        return _natural(problem, candidate)
+    rest = problem.after.strip()
+    return Filled(problem.before, candidate, f" {rest}" if rest else "")
 
 
 def is_natural(problem: Problem) -> bool:
     """Whether the blank was made from running text: from a pronoun, a clause (COPA), or by one of our transforms."""
     labelled = "asks_for" in problem.labels or problem.labels.get("substitution") == "natural"
     return problem.pronoun is not None or labelled
-
-
-def _literal(problem: Problem, candidate: str) -> Filled:
-    rest = problem.after.strip()
-    return Filled(problem.before, candidate, f" {rest}" if rest else "")
 
 
 def _natural(problem: Problem, candidate: str) -> Filled:
@@ -85,7 +83,8 @@ def _natural(problem: Problem, candidate: str) -> Filled:
         candidate = ARTICLE.sub("", candidate)
     candidate = _with_case(before, candidate, clause="asks_for" in problem.labels)
     if is_possessive(problem.pronoun, after):
-        candidate += "’" if candidate.endswith("’") else _possessive_ending(candidate, problem.pronoun or "")
+        plural = (problem.pronoun or "").casefold() in ("their", "theirs") and candidate.endswith("s")
+        candidate += "’" if candidate.endswith("’") else "'" if plural else "'s"
     return Filled(before, candidate, after)
 
 
@@ -104,11 +103,6 @@ def is_possessive(pronoun: str | None, after: str) -> bool:
     following_word = following.group(1).casefold()
     is_adverb = following_word.endswith("ly") and following_word not in ("family", "belly", "reply", "ally")
     return following_word not in AFTER_OBJECT and not is_adverb
-
-
-def _possessive_ending(candidate: str, pronoun: str) -> str:
-    plural = pronoun.casefold() in ("their", "theirs") and candidate.endswith("s")
-    return "'" if plural else "'s"
 
 
 def _with_case(before: str, candidate: str, *, clause: bool) -> str:

@@ -81,12 +81,10 @@ def special_word(problems: Dataset) -> Variant:
     return one_by_one(make)(problems)
 
 
-def _backwards(problem: Problem) -> Problem:
-    """The candidates offered in the opposite order."""
-    return problem.with_order(tuple(reversed(range(len(problem.candidates)))))
-
-
-TRANSFORMS.register("reversed")(one_by_one(_backwards, kept=False))
+# The candidates offered in the opposite order.
+TRANSFORMS.register("reversed")(
+    one_by_one(lambda problem: problem.with_order(range(len(problem.candidates))[::-1]), kept=False)
+)
 
 
 @TRANSFORMS.register("switched")

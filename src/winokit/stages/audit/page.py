@@ -11,16 +11,7 @@ from winokit.data.known import WHOLE, identify
 from winokit.data.runs import Run
 from winokit.drawing.figures import Figure, forest_figures, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.plots import (
-    Forest,
-    ForestMark,
-    Scorer,
-    borrowed,
-    difference_forest,
-    forest,
-    owner,
-    scorers,
-)
+from winokit.drawing.plots import Forest, ForestMark, Scorer, borrowed, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind
 from winokit.files import write_whole

@@ -99,7 +99,8 @@ def audit(
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
-    models = _models(model, default=not predictions)
+    named = [] if model is None and predictions else "builtin" if model is None else model
+    models = [load_model(each) for each in ([named] if isinstance(named, (str, Model)) else named)]
     if all(problem.answer is None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by; `winokit score` does without")
     if not models and (scoring is not None or plan != ScoringPlan(seed=plan.seed)):
@@ -166,12 +167,6 @@ def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
     found = {(row.protocol, row.subset.partition("@")[2]) for row in run.metrics}
     names = [name for name in protocols if (name.partition("@")[0], name.partition("@")[2]) not in found]
     return [f"protocol {name}: nothing in the data and predictions to work on" for name in names]
-
-
-def _models(model: str | Model | Sequence[str | Model] | None, *, default: bool) -> list[Model]:
-    if model is None:
-        return [load_model("builtin")] if default else []
-    return [load_model(each) for each in ([model] if isinstance(model, (str, Model)) else model)]
 
 
 def _check_once(what: str, names: Sequence[str | None]) -> None:

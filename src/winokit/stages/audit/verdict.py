@@ -162,9 +162,9 @@ def _beside(row: Metric, what: str = "guessing") -> str:
 
 def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.find("accuracy", "all"), state["single"]
-    if row is None or row.level is None or row.low is None or row.high is None or where == UNKNOWN:
+    if row is None or row.level is None or row.low is None or row.high is None:
         return None
-    if state["abstained"] == "all":
+    if where == UNKNOWN or state["abstained"] == ALL:
         return None
     level = f"{'the commonest answer' if FLOOR in row.details else 'chance'} is {percent(row.level)}"
     between = f"the interval runs from {percent(row.low)} to {percent(row.high)}, {level}"
@@ -259,11 +259,8 @@ def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if before is not None and after is not None:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
-    if where == AT:
-        return VerdictPoint(f"{text}. That is not told from a coin.", BAD, claims)
-    if where == BELOW:
-        return VerdictPoint(f"{text}. A coin would follow more often.", BAD, claims)
-    return VerdictPoint(text + ".", PLAIN, claims)
+    worse = {AT: " That is not told from a coin.", BELOW: " A coin would follow more often."}.get(where, "")
+    return VerdictPoint(f"{text}.{worse}", BAD if worse else PLAIN, claims)
 
 
 def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -271,11 +268,12 @@ def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if row is None:
         return None
     text, claims = f"Associative problems and all others: {_sides(row, 'and', state)}", {"association": where}
-    if where == ABOVE:
-        return VerdictPoint(f"{text}. Word association carries part of the score.", BAD, claims)
-    if where == BELOW:
-        return VerdictPoint(f"{text}. Associative problems are harder for it.", PLAIN, claims)
-    return VerdictPoint(f"{text}; the two are not told apart." if where == AT else f"{text}.", PLAIN, claims)
+    ends = {
+        ABOVE: ". Word association carries part of the score.",
+        BELOW: ". Associative problems are harder for it.",
+        AT: "; the two are not told apart.",
+    }
+    return VerdictPoint(text + ends.get(where, "."), BAD if where == ABOVE else PLAIN, claims)
 
 
 def _position_finding(rows: MetricRows, state: State) -> VerdictPoint | None:

@@ -6,13 +6,13 @@ every model, so that rows compare, and so that logs without a model have them to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from winokit.methods.metrics.consistency import choice_kept, choice_kept_chance, choice_turned, in_first_order
 from winokit.models.builtin import piece_counts
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
-from winokit.stages.audit.sheet import AuditSheet, GradedProblem
+from winokit.stages.audit.sheet import AuditSheet
 
 
 @protocol("reversed")
@@ -44,15 +44,11 @@ def length(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy with equally and unequally long candidates, and how often the shorter one is chosen."""
     graded = [case for case in sheet.graded() if len(case.problem.candidates) == 2]
     counts = piece_counts(candidate for case in graded for candidate in case.problem.candidates)
-    shorter = [(case, _shorter(case, counts)) for case in graded]
+    lengths = [[counts[candidate] for candidate in case.problem.candidates] for case in graded]
+    shorter = [(case, None if a == b else int(b < a)) for case, (a, b) in zip(graded, lengths, strict=True)]
     yield from sheet.accuracy("length", "equal", [case for case, which in shorter if which is None])
     yield from sheet.accuracy("length", "unequal", [case for case, which in shorter if which is not None])
     answered = [(case, which) for case, which in shorter if which is not None and case.choice is not None]
     chosen = [case.choice == which for case, which in answered]
     columns = sheet.columns([case for case, _ in answered])
     yield from sheet.head.share(("length", "unequal", "shorter_chosen"), chosen, columns.clusters, 0.5)
-
-
-def _shorter(case: GradedProblem, counts: Mapping[str, int]) -> int | None:
-    first, second = (counts[candidate] for candidate in case.problem.candidates)
-    return None if first == second else int(second < first)
