@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from winokit.data.formats.fields import BRACKETS
 from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
@@ -76,7 +77,7 @@ class WriteOptions:
     """WinoGrande: leave the answers out of the rows and write them to a label list beside."""
 
 
-Parse = Callable[[Mapping[str, Any]], Problem]
+Parse = TypeVar("Parse", bound=Callable[[Any], Problem])
 Render = Callable[[Problem, WriteOptions], Any]
 
 
@@ -107,9 +108,37 @@ PUBLIC_ID = re.compile(r"[0-9a-f]{16}(?:\.\d+)?")
 FORMATS: Registry[Format] = Registry("format", "winokit.formats")
 
 
-def register(known: Format) -> Format:
-    """Add a format to the registry."""
-    return FORMATS.register(known.name)(known)
+def native_format(
+    name: str,
+    about: str,
+    suffix: str,
+    recognise: Callable[[FileHead], bool],
+    records: Callable[[Source], Iterable[tuple[int, Any]]],
+    render: Render | None = None,
+    assemble: Callable[[Sequence[Any]], str] | None = None,
+    *,
+    finish: Callable[[Source, Iterable[Problem]], Iterable[Problem]] = lambda _, problems: problems,
+    **more: Any,
+) -> Callable[[Parse], Parse]:
+    """Register a format by the function that makes a problem of a record.
+
+    Parameters
+    ----------
+    records
+        Line number and content of each record of a file.
+    finish
+        What is made of the problems of a file once they are parsed: labels from files beside it, say.
+    more
+        What the format does its own way: the other fields of `Format`.
+    """
+
+    def add(parse: Parse) -> Parse:
+        usual = {"read": lambda source: finish(source, source.each(records(source), parse))}
+        chosen = {"recognise": recognise, "render": render, "assemble": assemble, **usual, **more}
+        FORMATS.register(name)(Format(name, about, suffix, **chosen))
+        return parse
+
+    return add
 
 
 def json_format(
@@ -117,21 +146,15 @@ def json_format(
 ) -> Callable[[Parse], Parse]:
     """Register a format of JSON lines, or of one JSON array, by the function that makes a problem of a row.
 
-    A file is in it where the first row has these `keys`. What the format does its own way is given by name: `read`,
-    `recognise`, and the other fields of `Format`.
+    A file is in it where the first row has these `keys`. What the format does its own way is given by name, as to
+    `native_format`.
     """
-
-    def add(parse: Parse) -> Parse:
-        usual: dict[str, Any] = {
-            "recognise": lambda head: (head.array_keys if array else head.json_keys) >= set(keys),
-            "read": lambda source: source.each(source.json_array() if array else source.json_lines(), parse),
-            "render": render,
-            "assemble": json_list if array else json_rows,
-        }
-        register(Format(name, about, ".json" if array else ".jsonl", **{**usual, **more}))
-        return parse
-
-    return add
+    usual: dict[str, Any] = {
+        "recognise": lambda head: (head.array_keys if array else head.json_keys) >= set(keys),
+        "records": Source.json_array if array else Source.json_lines,
+        "assemble": json_list if array else json_rows,
+    }
+    return native_format(name, about, ".json" if array else ".jsonl", render=render, **{**usual, **more})
 
 
 def json_rows(rows: Sequence[dict[str, Any]]) -> str:
@@ -186,23 +209,21 @@ def need_one_blank(problem: Problem, format_name: str) -> None:
         raise CannotWrite(f"its text has a '{BLANK}' besides the blank, and {format_name} cannot tell them apart")
 
 
-def numbering(problems: Iterable[Problem]) -> set[str]:
-    """Groups that are no twins: where "my-set-1" to "my-set-500" are qIDs, they number the rows."""
-    qids: dict[str, set[str]] = {}
+def numbers_dropped(problems: Sequence[Problem]) -> tuple[list[Problem], set[str]]:
+    """The problems without the groups that are no twins, and those: qIDs "my-set-1" to "my-set-500" number the rows."""
+    endings: dict[str, set[str]] = defaultdict(set)
     for problem in problems:
         name, _, end = str(problem.provenance.get("qID", "")).rpartition("-")
         if name and name == problem.group and not PUBLIC_ID.fullmatch(end):
-            qids.setdefault(name, set()).add(end)
-    return {name for name, ends in qids.items() if len(ends) > MOST_TWINS}
+            endings[name].add(end)
+    numbered = {name for name, ends in endings.items() if len(ends) > MOST_TWINS}
+    return [problem.replace(group=None) if problem.group in numbered else problem for problem in problems], numbered
 
 
 def lone_groups_dropped(problems: Iterable[Problem]) -> Iterator[Problem]:
     """A problem alone has no group: drop the group of those that share theirs with nobody."""
     kept = list(problems)
-    sizes: dict[str, int] = {}
-    for problem in kept:
-        if problem.group is not None:
-            sizes[problem.group] = sizes.get(problem.group, 0) + 1
+    sizes = Counter(problem.group for problem in kept)
     for problem in kept:
         lone = problem.group is not None and sizes[problem.group] == 1
         yield problem.replace(group=None) if lone else problem

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import Format, WriteOptions, json_format, need_two, register
+from winokit.data.formats.base import WriteOptions, json_format, native_format, need_two
 from winokit.data.formats.xml_tree import XmlNode, element, elements
 from winokit.errors import Malformed
 from winokit.methods.hunting.causality import CONNECTIVES, premise_of
@@ -87,18 +87,16 @@ def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
     return row | ({} if copa.answer is None else {"label": copa.answer}) | ({"group": copa.group} if copa.group else {})
 
 
-register(
-    Format(
-        "copa",
-        "XML: items with a premise, two alternatives, cause or effect",
-        ".xml",
-        lambda head: "<copa-corpus" in head.text,
-        lambda source: source.each(elements(source, "item"), parse_item),
-        render_item,
-        assemble_items,
-        card="copa",
-    )
-)
+native_format(
+    "copa",
+    "XML: items with a premise, two alternatives, cause or effect",
+    ".xml",
+    lambda head: "<copa-corpus" in head.text,
+    lambda source: elements(source, "item"),
+    render_item,
+    assemble_items,
+    card="copa",
+)(parse_item)
 json_format(
     "superglue-copa",
     "JSON lines: premise, choice1, choice2, question, label 0/1",

@@ -9,16 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, Format, WriteOptions, need_no_query, need_one_blank, register
+from winokit.data.formats.base import WriteOptions, native_format, need_no_query, need_one_blank
 from winokit.data.formats.source import Source
 from winokit.errors import Malformed
 from winokit.problem import Problem
-
-COLUMNS = ("sentence", "pronoun", "answer", "group", "domain", "labels")
 
 
 def parse(row: Mapping[str, str]) -> Problem:
@@ -81,10 +79,6 @@ def assemble(rows: Sequence[dict[str, str]]) -> str:
     return out.getvalue()
 
 
-def _read(source: Source) -> Iterable[Problem]:
-    return source.each(_rows(source), parse)
-
-
 def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     rows = source.csv_rows()
     _, columns = next(rows, (1, []))
@@ -99,18 +93,12 @@ def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
                 yield start, row
 
 
-def _recognise(head: FileHead) -> bool:
-    return ("sentence" in head.columns or "text" in head.columns) and head.columns >= {"option1", "option2"}
-
-
-register(
-    Format(
-        "csv",
-        "table: sentence with one _, option1, option2, …, answer from 1, pronoun, group, domain, labels",
-        ".csv",
-        _recognise,
-        _read,
-        render,
-        assemble,
-    )
-)
+native_format(
+    "csv",
+    "table: sentence with one _, option1, option2, …, answer from 1, pronoun, group, domain, labels",
+    ".csv",
+    lambda head: ("sentence" in head.columns or "text" in head.columns) and head.columns >= {"option1", "option2"},
+    _rows,
+    render,
+    assemble,
+)(parse)

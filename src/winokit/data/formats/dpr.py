@@ -13,7 +13,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 
-from winokit.data.formats.base import FileHead, Format, WriteOptions, need_answer, need_pronoun, need_two, register
+from winokit.data.formats.base import FileHead, WriteOptions, native_format, need_answer, need_pronoun, need_two
 from winokit.data.formats.source import Source
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -68,11 +68,6 @@ def render(problem: Problem, options: WriteOptions) -> list[str]:
     return [problem.sentence, pronoun, ",".join(candidates), candidates[answer]]
 
 
-def assemble(blocks: Sequence[Sequence[str]]) -> str:
-    """Blocks with a blank line after each."""
-    return "".join("\n".join(block) + "\n\n" for block in blocks)
-
-
 def encode(text: str) -> bytes:
     """Latin-1 as the original, or UTF-8 where latin-1 has no such letter or could be taken for UTF-8."""
     try:
@@ -82,7 +77,7 @@ def encode(text: str) -> bytes:
         return text.encode("utf-8")
 
 
-def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
     """Line number and lines of each block; blank lines stand between blocks."""
     block: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], 1):
@@ -93,9 +88,9 @@ def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
             block = []
 
 
-def _read(source: Source) -> Iterable[Problem]:
+def _records(source: Source) -> Iterator[tuple[int, list[str]]]:
     data = source.raw().removeprefix(BOM_UTF8)
-    return source.each(blocks(data.decode("utf-8" if _is_utf8(data) else "latin-1")), parse)
+    return _blocks(data.decode("utf-8" if _is_utf8(data) else "latin-1"))
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -107,20 +102,18 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _recognise(head: FileHead) -> bool:
-    _, block = next(blocks(head.text), (0, []))
+    _, block = next(_blocks(head.text), (0, []))
     return len(block) == 4 and "," in block[2] and block[1].strip() in block[0] and len(block[1].split()) == 1
 
 
-register(
-    Format(
-        "dpr",
-        "text: sentence, pronoun, candidates with a comma, answer; a blank line between problems",
-        ".txt",
-        _recognise,
-        _read,
-        render,
-        assemble,
-        encode,
-        card="dpr",
-    )
-)
+native_format(
+    "dpr",
+    "text: sentence, pronoun, candidates with a comma, answer; a blank line between problems",
+    ".txt",
+    _recognise,
+    _records,
+    render,
+    lambda blocks: "".join("\n".join(block) + "\n\n" for block in blocks),
+    encode=encode,
+    card="dpr",
+)(parse)

@@ -18,7 +18,7 @@ from winokit.data.formats.base import (
     WriteOptions,
     lone_groups_dropped,
     need_answer,
-    numbering,
+    numbers_dropped,
 )
 from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
@@ -26,7 +26,6 @@ from winokit.errors import BadInput, CannotWrite, Malformed
 from winokit.files import write_whole
 from winokit.problem import Card, Dataset
 
-COMPRESSED = {".gz", ".xz"}
 MANIFEST = "manifest.json"
 
 
@@ -59,10 +58,8 @@ def read(path: str | Path, format: str | None = None, *, lenient: bool = False) 
         raise BadInput(f"{path}: a folder; name a file in it")
     chosen = FORMATS[format] if format else recognise(path)
     source = Source(path, lenient=lenient)
-    problems = list(lone_groups_dropped(chosen.read(source)))
-    numbered = numbering(problems)
+    problems, numbered = numbers_dropped(list(lone_groups_dropped(chosen.read(source))))
     if numbered:
-        problems = [problem.replace(group=None) if problem.group in numbered else problem for problem in problems]
         source.note(f"qIDs like '{min(numbered)}-…' number the rows; they were not taken for names of twins")
     if not problems:
         why = f"all {len(source.skipped)} records are malformed" if source.skipped else "the file is empty"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from winokit.data.formats.base import numbering
+from winokit.data.formats.base import numbers_dropped
 from winokit.data.formats.dialects import parse_row
 from winokit.data.known import with_true_card
 from winokit.errors import BadInput, Malformed, MissingExtra
@@ -45,8 +45,7 @@ def load_hub(name: str, *, lenient: bool = False) -> Dataset:
             notes.append(f"skipped: {error.at(f'hub:{place}#{split}', number)}")
     if not problems:
         raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")
-    numbered = numbering(problems)
-    problems = [problem.replace(group=None) if problem.group in numbered else problem for problem in problems]
+    problems, _ = numbers_dropped(problems)
     local = Path(place).exists()
     named = with_true_card(Dataset(problems, None, notes), Path(place).name if local else f"hub:{place}")
     if not local and not named.card.source:

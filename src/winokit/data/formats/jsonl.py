@@ -117,7 +117,7 @@ json_format(
     (),
     render,
     recognise=lambda head: "candidates" in head.json_keys and bool({"text", "before"} & head.json_keys),
-    read=lambda source: source.each(_rows(source), parse),
+    records=_rows,
     header=header,
     source_ids=True,
 )(parse)

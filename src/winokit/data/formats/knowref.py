@@ -11,12 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import (
-    WriteOptions,
-    json_format,
-    need_two,
-    with_brackets,
-)
+from winokit.data.formats.base import WriteOptions, json_format, need_two, with_brackets
 from winokit.data.formats.source import Source
 from winokit.problem import Problem
 

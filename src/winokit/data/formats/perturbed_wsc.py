@@ -13,12 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import (
-    WriteOptions,
-    json_format,
-    need_one_blank,
-    need_two,
-)
+from winokit.data.formats.base import WriteOptions, json_format, need_one_blank, need_two
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -66,9 +61,9 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     }
 
 
-def _read(source: Source) -> Iterable[Problem]:
+def _linked(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
     originals = _original_ids(source)
-    for problem in source.each(source.json_lines(), parse):
+    for problem in problems:
         number = int(str(problem.group).removeprefix("pair-"))
         link = originals.get(problem.labels["original_index"])
         yield problem.with_labels(pair_number=number, **({"original": link} if link else {}))
@@ -95,6 +90,6 @@ json_format(
     "JSON lines: WinoGrande's fields, pair_number, a qID that links to the original, flags",
     {"sentence", "option1", "option2", "pair_number", "qID"},
     render,
-    read=_read,
+    finish=_linked,
     card="perturbed-wsc",
 )(parse)

@@ -13,13 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import (
-    WriteOptions,
-    json_format,
-    need_answer,
-    need_two,
-    with_brackets,
-)
+from winokit.data.formats.base import WriteOptions, json_format, need_answer, need_two, with_brackets
 from winokit.problem import Dataset, Problem
 
 FLAGS = {"is_switchable": "switchable", "is_associative": "associative"}

@@ -9,9 +9,9 @@ Whether a file is pro- or anti-stereotyped stands in its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from winokit.data.formats.base import FileHead, Format, WriteOptions, need_answer, need_pronoun, need_two, register
+from winokit.data.formats.base import FileHead, WriteOptions, native_format, need_answer, need_pronoun, need_two
 from winokit.data.formats.source import Source
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -66,9 +66,9 @@ def _with_article(text: str, mark: re.Match[str]) -> str:
 def _other(before: str, after: str, right: str) -> str:
     """The other occupation: the first before the pronoun that is not the right one, else the first after it."""
     for part in (before, after):
-        for found in OCCUPATION.finditer(part):
-            if found.group(1).lower() != _bare(right):
-                return found.group()
+        for occupation in OCCUPATION.finditer(part):
+            if occupation.group(1).lower() != _bare(right):
+                return occupation.group()
     raise Malformed("a second occupation expected in the sentence, found none", field="candidates")
 
 
@@ -103,20 +103,10 @@ def _bracketed(text: str, name: str) -> str:
 def _same(line: str, problem: Problem) -> bool:
     """Whether a line reads back as the problem."""
     try:
-        read = parse(line)
+        parsed = parse(line)
     except Malformed:
         return False
-    return (read.text, read.pronoun, read.candidates, read.answer) == (
-        problem.text,
-        problem.pronoun,
-        problem.candidates,
-        problem.answer,
-    )
-
-
-def assemble(lines: Sequence[str]) -> str:
-    """Numbered lines."""
-    return "".join(f"{number} {line}\n" for number, line in enumerate(lines, 1))
+    return all(getattr(parsed, name) == getattr(problem, name) for name in ("text", "pronoun", "candidates", "answer"))
 
 
 def _plain(text: str) -> str:
@@ -127,13 +117,10 @@ def _bare(name: str) -> str:
     return re.sub(r"^(?:the|a|an|some|another)\s+", "", name.lower())
 
 
-def _read(source: Source) -> Iterable[Problem]:
-    name = source.path.name
-    known = {kind: kind for kind in ("pro", "anti") if name.startswith(f"{kind}_stereotyped")}
-    stereotype, kind = next(iter(known), None), re.search(r"type([12])", name)
-    labels = ({"stereotype": stereotype} if stereotype else {}) | ({"type": int(kind.group(1))} if kind else {})
-    for problem in source.each(source.lines(), parse):
-        yield problem.with_labels(**labels)
+def _labelled(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
+    stereotype, kind = re.match("(pro|anti)_stereotyped", source.path.name), re.search("type([12])", source.path.name)
+    labels = {"stereotype": stereotype.group(1)} if stereotype else {}
+    return (problem.with_labels(**labels, **({"type": int(kind.group(1))} if kind else {})) for problem in problems)
 
 
 def _recognise(head: FileHead) -> bool:
@@ -142,15 +129,14 @@ def _recognise(head: FileHead) -> bool:
     return first[:1] not in ("[", "{") and len(marks) >= 2 and any(mark in PRONOUNS for mark in marks)
 
 
-register(
-    Format(
-        "winobias",
-        "text: a numbered sentence a line, the right candidate and the pronoun in [brackets]",
-        ".txt",
-        _recognise,
-        _read,
-        render,
-        assemble,
-        card="winobias",
-    )
-)
+native_format(
+    "winobias",
+    "text: a numbered sentence a line, the right candidate and the pronoun in [brackets]",
+    ".txt",
+    _recognise,
+    Source.lines,
+    render,
+    lambda lines: "".join(f"{number} {line}\n" for number, line in enumerate(lines, 1)),
+    finish=_labelled,
+    card="winobias",
+)(parse)

@@ -8,9 +8,9 @@ women in its occupation (US Bureau of Labor Statistics, which the paper's "gotch
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from winokit.data.formats.base import FileHead, Format, WriteOptions, need_answer, need_no_query, need_pronoun, register
+from winokit.data.formats.base import Render, WriteOptions, native_format, need_answer, need_no_query, need_pronoun
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Dataset, Problem
@@ -25,8 +25,6 @@ GENDER = {word: gender for forms in PRONOUNS.values() for gender, word in forms.
 WORD = re.compile(r"\b(?:" + "|".join(GENDER) + r")\b")
 PLACEHOLDER = re.compile(r"\$(NOM|POSS|ACC)_PRONOUN")
 STATISTICS = "occupations-stats.tsv"
-SENTENCES_HEADER, TEMPLATES_HEADER = "sentid\tsentence", "occupation(0)\tother-participant(1)\tanswer\tsentence"
-HEADERS = (SENTENCES_HEADER, TEMPLATES_HEADER)
 
 
 def parse_sentence(line: str) -> Problem:
@@ -161,18 +159,6 @@ def _candidate(role: str) -> str:
     return role if role == "someone" else f"the {role}"
 
 
-def _read_sentences(source: Source) -> Iterable[Problem]:
-    return _with_statistics(source, source.each(_rows(source), parse_sentence))
-
-
-def _read_templates(source: Source) -> Iterable[Problem]:
-    return _with_statistics(source, source.each(_rows(source), parse_template))
-
-
-def _rows(source: Source) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in source.lines() if line.strip() not in HEADERS)
-
-
 def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
     path = source.path.with_name(STATISTICS)
     statistics = _statistics(read_bytes(path).decode("utf-8", "replace")) if path.exists() else {}
@@ -189,41 +175,32 @@ def _statistics(text: str) -> Mapping[str, Mapping[str, float]]:
         raise Malformed("occupation and two percentages, with tabs, expected", file=STATISTICS) from None
 
 
-def _headed(header: str) -> Callable[[Sequence[str]], str]:
-    def assemble(rows: Sequence[str]) -> str:
-        return "\n".join([header, *rows]) + "\n"
-
-    return assemble
-
-
-def _starts(header: str) -> Callable[[FileHead], bool]:
-    def recognise(head: FileHead) -> bool:
-        return bool(head.lines) and head.lines[0].strip() == header
-
-    return recognise
-
-
-register(
-    Format(
-        "winogender",
-        "TSV: id with occupation, participant, answer and gender; sentence",
+def _add(name: str, about: str, header: str, parse: Callable[[str], Problem], render: Render) -> None:
+    native_format(
+        name,
+        about,
         ".tsv",
-        _starts(SENTENCES_HEADER),
-        _read_sentences,
-        render_sentence,
-        _headed(SENTENCES_HEADER),
+        lambda head: bool(head.lines) and head.lines[0].strip() == header,
+        lambda source: ((line, row) for line, row in source.lines() if row.strip() not in HEADERS),
+        render,
+        lambda rows: "\n".join([header, *rows]) + "\n",
+        finish=_with_statistics,
         card="winogender",
-    )
+    )(parse)
+
+
+HEADERS = ("sentid\tsentence", "occupation(0)\tother-participant(1)\tanswer\tsentence")
+_add(
+    "winogender",
+    "TSV: id with occupation, participant, answer and gender; sentence",
+    HEADERS[0],
+    parse_sentence,
+    render_sentence,
 )
-register(
-    Format(
-        "winogender-templates",
-        "TSV: occupation, participant, answer, template (120 templates make the 720 sentences)",
-        ".tsv",
-        _starts(TEMPLATES_HEADER),
-        _read_templates,
-        render_template,
-        _headed(TEMPLATES_HEADER),
-        card="winogender",
-    )
+_add(
+    "winogender-templates",
+    "TSV: occupation, participant, answer, template (120 templates make the 720 sentences)",
+    HEADERS[1],
+    parse_template,
+    render_template,
 )

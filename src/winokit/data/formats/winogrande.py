@@ -12,13 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import (
-    WriteOptions,
-    json_format,
-    need_answer,
-    need_one_blank,
-    need_two,
-)
+from winokit.data.formats.base import WriteOptions, json_format, need_answer, need_one_blank, need_two
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import Malformed
 from winokit.problem import Problem
@@ -71,8 +65,8 @@ def labels_path(path: Path) -> Path:
     return path.with_name(f"{Path(name).stem}-labels.lst")
 
 
-def _read(source: Source) -> Iterable[Problem]:
-    problems = list(source.each(source.json_lines(), parse))
+def _with_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
+    problems = list(problems)
     labels = labels_path(source.path)
     if problems and all(problem.answer is None for problem in problems) and labels.exists():
         if source.skipped:
@@ -99,7 +93,7 @@ json_format(
     "JSON lines: qID, sentence with one _, option1, option2, answer 1/2",
     KEYS,
     render,
-    read=_read,
+    finish=_with_labels,
     recognise=lambda head: head.json_keys >= KEYS and "pair_number" not in head.json_keys,
     source_ids=True,
     card="winogrande",

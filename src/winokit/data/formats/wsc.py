@@ -11,12 +11,12 @@ WSC273, which most papers report, is the first 273 of the collection's 285. PDP 
 from __future__ import annotations
 
 import string as letters
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from typing import Any
 
-from winokit.data.formats.base import FileHead, Format, WriteOptions, need_no_query, need_pronoun, register
-from winokit.data.formats.source import Source
+from winokit.data.formats.base import FileHead, WriteOptions, native_format, need_no_query, need_pronoun
 from winokit.data.formats.xml_tree import XmlNode, element, elements
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import BLANK, Problem
@@ -101,27 +101,19 @@ def assemble(schemas: Iterable[str]) -> str:
     return HEADER + "\n".join(schemas) + "</collection>\n"
 
 
-def _read(source: Source) -> Iterable[Problem]:
-    return source.each(elements(source, "schema"), parse)
-
-
-def _read_wsc273(source: Source) -> Iterable[Problem]:
-    return islice(_read(source), 273)
-
-
 def _is_collection(head: FileHead) -> bool:
     return "<collection" in head.text and "<schema" in head.text
 
 
-def _is_pdp(head: FileHead) -> bool:
-    return _is_collection(head) and "<humanSubjects>" in head.text
+def _add(name: str, about: str, recognise: Callable[[FileHead], bool], **more: Any) -> None:
+    records = partial(elements, tag="schema")
+    native_format(name, about, ".xml", recognise, records, render, assemble, card=name, **more)(parse)
 
 
-def _format(name: str, about: str, **different: Any) -> Format:
-    common: dict[str, Any] = {"recognise": _is_collection, "read": _read, "render": render, "assemble": assemble}
-    return register(Format(name, about, ".xml", **{**common, "card": name, **different}))
-
-
-_format("pdp", "the same XML, up to five answers (--as binary gives the papers' 80)", recognise=_is_pdp)
-_format("wsc", "XML: txt1, pron, txt2, answers, correctAnswer")
-_format("wsc273", "the first 273 of the same XML", recognise=lambda head: False, read=_read_wsc273)
+_add(
+    "pdp",
+    "the same XML, up to five answers (--as binary gives the papers' 80)",
+    lambda head: _is_collection(head) and "<humanSubjects>" in head.text,
+)
+_add("wsc", "XML: txt1, pron, txt2, answers, correctAnswer", _is_collection)
+_add("wsc273", "the first 273 of the same XML", lambda _: False, finish=lambda _, problems: islice(problems, 273))
