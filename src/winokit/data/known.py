@@ -1,22 +1,26 @@
-"""Which public dataset some problems are, told from their content and never from the name of their file.
+"""What is known about the public Winograd-style datasets, and which of them some problems are.
 
-`data/known.npz` has, for every file of the catalogue, 40-bit hashes of its problems: no text can be read from them. Of
-files with more than 2,000 problems it has the eighth whose hashes are smallest, so that the share of a part is an
-estimate there. Sums over all hashes (`data/known.json`) tell a whole set exactly, whatever the order of its rows.
-`tools/make_known.py` makes both files from the public ones.
+`CATALOGUE` has where to get each, under which licence, and how people do on it: facts with their sources, from
+`assets/catalogue.toml`; no data.
+
+Which set problems are of is told from their content, never from the name of their file. `assets/known.npz` has, for
+every file of the catalogue, 40-bit hashes of its problems: no text can be read from them. Of files with more than 2,000
+problems it has the eighth whose hashes are smallest, so that the share of a part is an estimate there. Sums over all
+hashes (`assets/known.json`) tell a whole set exactly, whatever the order of its rows. `tools/make_known.py` makes both
+files from the public ones.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from winokit.data.catalogue import CATALOGUE
 from winokit.problem import Card, Dataset, Problem
 from winokit.text.words import letters
 
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
     Hashes = NDArray[np.uint64]
 
+ASSETS = files("winokit") / "assets"
 BITS = 40
 """Of a problem's hash: one in 40,000 foreign problems is taken for a known one with a chance of 1 in 1,400."""
 SAMPLED_BELOW = 1 << (BITS - 3)
@@ -33,6 +38,26 @@ SAMPLED_BELOW = 1 << (BITS - 3)
 FEWEST_SAMPLED = 8
 """So many problems of a part must be among the hashes of a large set before it is said to be its part."""
 WHOLE, PART, OTHER_ANSWERS, REPEATS, SOME = "whole", "part", "with other answers", "with repeats", "some"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """A dataset's card and what `winokit datasets` shows beside it."""
+
+    card: Card
+    problems: str
+    formats: tuple[str, ...]
+    bundled: bool = False
+
+
+def _entry(name: str, facts: dict[str, Any]) -> CatalogueEntry:
+    problems, formats, bundled = facts.pop("problems"), tuple(facts.pop("formats")), facts.pop("bundled", False)
+    return CatalogueEntry(Card(name, **facts), problems, formats, bundled)
+
+
+CATALOGUE = {
+    name: _entry(name, facts) for name, facts in tomllib.loads((ASSETS / "catalogue.toml").read_text("utf-8")).items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +113,9 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIde
     hashes = hashes_of(keys)
     known, table, members = _known()
     content, repeated = total(hashes), sum(problem.occurrence > 1 for problem in problems)
-    same = sorted((one for one in known if one.content == content), key=lambda one: one.card != prefer)
+    same = sorted((each for each in known if each.content == content), key=lambda each: each.card != prefer)
     if same:
-        whole = next((one for one in same if one.repeated == repeated), None)
+        whole = next((each for each in same if each.repeated == repeated), None)
         if whole is None:
             return KnownIdentity(same[0], REPEATS, 1.0)
         answered = all(problem.answer is not None for problem in problems)
@@ -100,17 +125,17 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIde
     places = np.minimum(np.searchsorted(table, short), len(table) - 1)
     bits = np.where(table[places] == short, members[places], 0)
     sampled = short < SAMPLED_BELOW
-    found: list[tuple[bool, float, bool, float, KnownSet]] = []
-    for at, one in enumerate(known):
-        within = (bits >> np.uint64(at)) & np.uint64(1) == 1
-        tried = int(sampled.sum()) if one.sampled else len(problems)
-        if not within.any() or (one.sampled and tried < FEWEST_SAMPLED):
+    sources: list[tuple[bool, float, bool, float, KnownSet]] = []
+    for place, source in enumerate(known):
+        within = (bits >> np.uint64(place)) & np.uint64(1) == 1
+        tried = int(sampled.sum()) if source.sampled else len(problems)
+        if not within.any() or (source.sampled and tried < FEWEST_SAMPLED):
             continue
         share = float(within.sum()) / tried
-        found.append((share == 1, share, one.card == prefer, -one.problems, one))
-    if not found:
+        sources.append((share == 1, share, source.card == prefer, -source.problems, source))
+    if not sources:
         return None
-    all_in, share, *_, best = max(found, key=lambda entry: entry[:4])
+    all_in, share, *_, best = max(sources, key=lambda entry: entry[:4])
     return KnownIdentity(best, PART if all_in and len(problems) <= best.problems else SOME, share)
 
 
@@ -178,8 +203,7 @@ def _known() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
     """The known sets, the sorted hashes of their problems, and for each hash a bit for every set that has it."""
     import numpy as np
 
-    folder = files("winokit") / "assets"
-    known = tuple(KnownSet(**row) for row in json.loads((folder / "known.json").read_text("utf-8")))
-    with as_file(folder / "known.npz") as path, np.load(path) as stored:
+    known = tuple(KnownSet(**row) for row in json.loads((ASSETS / "known.json").read_text("utf-8")))
+    with as_file(ASSETS / "known.npz") as path, np.load(path) as stored:
         table = (stored["high"].astype(np.uint64) << np.uint64(32)) | stored["low"]
         return known, table, stored["patterns"][stored["pattern"]]

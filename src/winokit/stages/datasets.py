@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from winokit.data.catalogue import CATALOGUE, CatalogueEntry
 from winokit.data.formats import FORMATS, Format
+from winokit.data.known import CATALOGUE, CatalogueEntry
 from winokit.drawing.tables import Lines, table
 from winokit.settings import Help, verb
 

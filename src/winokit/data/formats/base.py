@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
+from xml.sax.saxutils import escape, quoteattr
 
 from winokit.data.formats.fields import BRACKETS
 from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
@@ -105,6 +106,7 @@ MOST_TWINS = 3
 PUBLIC_ID = re.compile(r"[0-9a-f]{16}(?:\.\d+)?")
 """How a qID ends that winokit wrote; it names the group that it was given, however large."""
 
+NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 FORMATS: Registry[Format] = Registry("format", "winokit.formats")
 
 
@@ -165,6 +167,14 @@ def json_rows(rows: Sequence[dict[str, Any]]) -> str:
 def json_list(rows: Sequence[dict[str, Any]]) -> str:
     """Rows as one JSON array, an element a line."""
     return "[" + ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows) + "]\n"
+
+
+def element(tag: str, text: str, **attributes: str | None) -> str:
+    """One XML element on one line."""
+    if NOT_XML.search("".join([text, *filter(None, attributes.values())])):
+        raise CannotWrite("a control character stands in it, for which XML has no words")
+    inside = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items() if value is not None)
+    return f"<{tag}{inside}>{escape(text)}</{tag}>"
 
 
 def need_two(problem: Problem, format_name: str) -> tuple[str, str]:

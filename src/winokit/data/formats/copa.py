@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import WriteOptions, json_format, native_format, need_two
-from winokit.data.formats.xml_tree import XmlNode, element, elements
+from winokit.data.formats.base import WriteOptions, element, json_format, native_format, need_two
+from winokit.data.formats.source import XmlNode
 from winokit.errors import Malformed
 from winokit.methods.hunting.causality import CONNECTIVES, premise_of
 from winokit.problem import Problem
@@ -92,7 +92,7 @@ native_format(
     "XML: items with a premise, two alternatives, cause or effect",
     ".xml",
     lambda head: "<copa-corpus" in head.text,
-    lambda source: elements(source, "item"),
+    lambda source: source.xml_elements("item"),
     render_item,
     assemble_items,
     card="copa",

@@ -9,7 +9,6 @@ import lzma
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from winokit.data.catalogue import CATALOGUE
 from winokit.data.formats import winogrande
 from winokit.data.formats.base import (
     FORMATS,
@@ -21,7 +20,7 @@ from winokit.data.formats.base import (
     numbers_dropped,
 )
 from winokit.data.formats.source import Source
-from winokit.data.known import with_true_card
+from winokit.data.known import CATALOGUE, with_true_card
 from winokit.errors import BadInput, CannotWrite, Malformed
 from winokit.files import write_whole
 from winokit.problem import Card, Dataset

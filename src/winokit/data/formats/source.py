@@ -1,4 +1,7 @@
-"""A file as readers see it: bytes, lines or JSON values, each with its line number; strict, or lenient and counting."""
+"""A file as readers see it: lines, cells, JSON values or XML elements, each with its line number.
+
+Reading is strict, or lenient and counting.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from xml.parsers import expat
 
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Card, Problem
@@ -20,6 +25,38 @@ R = TypeVar("R")
 HEAD_BYTES = 65_536
 HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 """How JSON spells half of a character: two in a row make one, and one alone no file can hold."""
+
+
+@dataclass
+class XmlNode:
+    """An XML element: tag, attributes, line (which ElementTree does not remember), its own text and its children."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ""
+    children: list[XmlNode] = field(default_factory=list)
+
+    def child(self, tag: str) -> XmlNode | None:
+        """The first child with a tag."""
+        return next((node for node in self.children if node.tag == tag), None)
+
+    def words(self, tag: str) -> str:
+        """The text of a child with white space folded; empty when there is no such child."""
+        node = self.child(tag)
+        return " ".join(node.text.split()) if node else ""
+
+    def spelled(self, tag: str) -> str:
+        """The text of a child with each white-space character a space, as whoever joins lines has it."""
+        node = self.child(tag)
+        return re.sub(r"\s", " ", node.text.strip()) if node else ""
+
+    def attribute(self, name: str) -> str:
+        """An attribute that must be there."""
+        try:
+            return self.attributes[name]
+        except KeyError:
+            raise Malformed(f"missing in <{self.tag}>", field=name) from None
 
 
 class Source:
@@ -32,7 +69,7 @@ class Source:
         self.notes: list[str] = []
         self.card: Card | None = None
 
-    def each(self, records: Iterable[tuple[int, R]], parse: Callable[[R], Problem | None]) -> Iterator[Problem]:
+    def each(self, records: Iterable[tuple[int, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
         """Parse each record; a malformed one gets its place and is raised, or skipped when lenient."""
         for line, record in records:
             try:
@@ -40,8 +77,7 @@ class Source:
             except Malformed as error:
                 self.reject(error, line)
             else:
-                if problem is not None:
-                    yield problem
+                yield problem
 
     def reject(self, error: Malformed, line: int | None = None) -> None:
         """Raise the error with its place, or remember it when lenient."""
@@ -58,32 +94,28 @@ class Source:
         """The whole file, decompressed."""
         return read_bytes(self.path)
 
-    def text(self, encoding: str = "utf-8") -> str:
+    def text(self) -> str:
         """The whole file as text; a byte that does not decode is named with its line."""
-        return self.decode(self.raw(), encoding)
+        return self._decoded(self.raw())
 
-    def decode(self, data: bytes, encoding: str = "utf-8", first_line: int = 1) -> str:
-        """Decode bytes, naming the line of the first byte that does not fit."""
+    def _decoded(self, data: bytes, first_line: int = 1) -> str:
         try:
-            return data.decode(encoding).removeprefix("\ufeff")
+            return data.decode("utf-8").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = first_line + data.count(b"\n", 0, error.start)
-            raise Malformed(
-                f"{encoding.upper()} text expected, found byte 0x{data[error.start]:02x}",
-                file=str(self.path),
-                line=line,
-            ) from None
+            message = f"UTF-8 text expected, found byte 0x{data[error.start]:02x}"
+            raise Malformed(message, file=str(self.path), line=line) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Number and text of each line that is not blank. Only newlines end a line: U+2028 may stand inside JSON."""
         data = self.raw()
         try:
-            whole: list[str] | None = self.decode(data).split("\n")
+            lines: Iterable[str] = self._decoded(data).split("\n")
         except Malformed:
             if not self.lenient:
                 raise
-            whole = None
-        for number, line in enumerate(whole if whole is not None else self._salvaged(data), 1):
+            lines = self._salvaged(data)
+        for number, line in enumerate(lines, 1):
             if line and not line.isspace():
                 yield number, line.rstrip("\r")
 
@@ -91,7 +123,7 @@ class Source:
         """Each line decoded by itself, for lenient reading of a file with some bad bytes."""
         for number, raw in enumerate(data.split(b"\n"), 1):
             try:
-                yield self.decode(raw, first_line=number)
+                yield self._decoded(raw, number)
             except Malformed as error:
                 self.reject(error)
                 yield ""
@@ -161,6 +193,43 @@ class Source:
         if _skip(text, at + 1) < len(text):
             line += text.count("\n", counted, _skip(text, at + 1))
             self.reject(Malformed("the end of the file expected after the array's ']'"), line)
+
+    def xml_elements(self, tag: str) -> Iterator[tuple[int, XmlNode]]:
+        """Line and tree of each `tag` element that stands directly below the root.
+
+        Expat resolves no external entities and limits entity expansion. When lenient, the elements before the place
+        where the XML breaks are still given.
+        """
+        elements: list[XmlNode] = []
+        stack: list[XmlNode] = []
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            node = XmlNode(name, attributes, parser.CurrentLineNumber)
+            if stack:
+                stack[-1].children.append(node)
+            stack.append(node)
+
+        def end(_: str) -> None:
+            node = stack.pop()
+            if len(stack) == 1 and node.tag == tag:
+                elements.append(node)
+
+        def text(data: str) -> None:
+            if stack:
+                stack[-1].text += data
+
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+        try:
+            parser.Parse(self.raw(), True)
+        except expat.ExpatError as error:
+            broken = Malformed(f"well-formed XML expected ({expat.ErrorString(error.code)}; is the file cut off?)")
+            self.reject(broken, error.lineno)
+        except (LookupError, ValueError) as error:  # an encoding the declaration names but nobody knows
+            self.reject(Malformed(f"well-formed XML expected ({error})"), 1)
+        for node in elements:
+            yield node.line, node
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:

@@ -16,8 +16,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from winokit.data.formats.base import FileHead, WriteOptions, native_format, need_no_query, need_pronoun
-from winokit.data.formats.xml_tree import XmlNode, element, elements
+from winokit.data.formats.base import FileHead, WriteOptions, element, native_format, need_no_query, need_pronoun
+from winokit.data.formats.source import Source, XmlNode
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import BLANK, Problem
 
@@ -106,7 +106,7 @@ def _is_collection(head: FileHead) -> bool:
 
 
 def _add(name: str, about: str, recognise: Callable[[FileHead], bool], **more: Any) -> None:
-    records = partial(elements, tag="schema")
+    records = partial(Source.xml_elements, tag="schema")
     native_format(name, about, ".xml", recognise, records, render, assemble, card=name, **more)(parse)
 
 
