@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from winokit.data.checks.duplicates import find_duplicates
+    from winokit.data.checks.checkup import find_duplicates
     from winokit.data.checks.groups import find_groups
     from winokit.data.checks.leaks import find_leaks
     from winokit.data.checks.statistics import statistics
@@ -49,7 +49,7 @@ __version__ = "0.1.0"
 _HOMES = {
     name: f"winokit.{module}"
     for module, names in {
-        "data.checks.duplicates": "find_duplicates",
+        "data.checks.checkup": "find_duplicates",
         "data.checks.groups": "find_groups",
         "data.checks.leaks": "find_leaks",
         "data.checks.statistics": "statistics",

@@ -10,8 +10,7 @@ from itertools import combinations
 import pytest
 from rapidfuzz import fuzz, process
 
-from winokit.data.checks.checkup import check
-from winokit.data.checks.duplicates import find_duplicates
+from winokit.data.checks.checkup import check, find_duplicates
 from winokit.data.checks.rules import WINOGRANDE, broken_rules, length, one_blank, overlap
 from winokit.data.checks.structure import special_words
 from winokit.data.loading import expand, load

@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from winokit.data.checks.checkup import check
-from winokit.data.checks.duplicates import find_duplicates
+from winokit.data.checks.checkup import check, find_duplicates
 from winokit.data.checks.structure import connective, special_words
 from winokit.data.loading import expand, load
 from winokit.text.names import gender_of

@@ -64,16 +64,16 @@ def load(
     lenient
         Skip malformed records and note them, instead of raising.
     """
-    found = _read(str(data), lenient)
+    dataset = _read(str(data), lenient)
     if labels:
-        found = annotate(found, [read(path, "trichelair", lenient=lenient) for path in labels])
+        dataset = annotate(dataset, [read(path, "trichelair", lenient=lenient) for path in labels])
     if as_ is not None:
         if as_ not in VIEWS:
             raise UnknownName("view", as_, VIEWS)
-        found = VIEWS[as_](found)
-        if not len(found):
-            raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(found.notes[-3:])}")
-    return with_groups(found) if groups else found
+        dataset = VIEWS[as_](dataset)
+        if not len(dataset):
+            raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(dataset.notes[-3:])}")
+    return with_groups(dataset) if groups else dataset
 
 
 def load_all(

@@ -6,13 +6,14 @@ Rows are flat, so that one line of pandas or jq reads them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import winokit
 from winokit.data.formats import WriteOptions, jsonl, read, write
+from winokit.data.formats.base import json_rows
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
@@ -56,11 +57,8 @@ class Run:
         self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
     ) -> Metric | None:
         """The first row of that name, of one model and scoring where there are several."""
-        for row in self.metrics:
-            named = (row.protocol, row.subset, row.metric) == (protocol, subset, metric)
-            if named and model in (None, row.model) and scoring in (None, row.scoring):
-                return row
-        return None
+        rows = (row for row in self.metrics if (row.protocol, row.subset, row.metric) == (protocol, subset, metric))
+        return next((row for row in rows if model in (None, row.model) and scoring in (None, row.scoring)), None)
 
     @collector_off()
     def save(self, folder: Path) -> None:
@@ -76,9 +74,8 @@ class Run:
         write_predictions(self.predictions, folder / PREDICTIONS)
         write(self.dataset, folder / PROBLEMS, "jsonl")
         for name, variant in self.variants.items():
-            rows = [jsonl.render(p, WriteOptions(source_ids=True)) for p in variant]
-            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            write_whole(folder / VARIANTS / f"{name}.jsonl", text.encode())
+            rows = [jsonl.render(problem, WriteOptions(source_ids=True)) for problem in variant]
+            write_whole(folder / VARIANTS / f"{name}.jsonl", json_rows(rows).encode())
         for path in (folder / VARIANTS).glob("*.jsonl"):
             if path.stem not in self.variants:  # the audit that was here had it
                 path.unlink(missing_ok=True)
@@ -90,7 +87,8 @@ class Run:
             results = json.loads((folder / RESULTS).read_text("utf-8"))
             metrics = [Metric.from_json(row) for row in results["metrics"]]
             left_out = [LeftOut(**row) for row in results.get("left_out", [])]
-            predictions = [_prediction(json.loads(line)) for line in _lines(folder / PREDICTIONS)]
+            lines = (folder / PREDICTIONS).read_text("utf-8").split("\n")
+            predictions = [_prediction(json.loads(line)) for line in lines if line]
             settings = dict(results["run"])
         except FileNotFoundError as error:
             raise BadInput(f"{folder}: no run there ({Path(str(error.filename)).name} is missing)") from None
@@ -124,10 +122,6 @@ def _writer(folder: Path) -> str:
     return (
         "" if version == winokit.__version__ else f": written by winokit {version}, and this is {winokit.__version__}"
     )
-
-
-def _lines(path: Path) -> Sequence[str]:
-    return [line for line in path.read_text("utf-8").split("\n") if line]
 
 
 def _prediction(row: Mapping[str, Any]) -> Prediction:

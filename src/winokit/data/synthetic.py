@@ -13,7 +13,7 @@ from winokit.problem import Card, Dataset, Problem
 PEOPLE = (
     "Anna Brian Clara David Elena Felix Greta Hugo Irene Jacob Karla Lucas Maria Nelson Olga Pedro Rosa Simon "
     "Tina Victor"
-)
+).split()
 # (first clause with two people, connective, [predicate that fits the first, predicate that fits the second])
 SCENES = (
     ("{a} lent {b} the {thing}", "because", ("did not need it that week", "had left a different one at home")),
@@ -23,22 +23,9 @@ SCENES = (
     ("{a} hid the {thing} from {b}", "so that", ("could plan a surprise", "would be really surprised")),
     ("{a} thanked {b} for the {thing}", "as soon as", ("unwrapped it in the kitchen", "mentioned where it came from")),
 )
-THINGS = [
-    "ladder",
-    "tent",
-    "camera",
-    "piano",
-    "kettle",
-    "wheelbarrow",
-    "bicycle",
-    "telescope",
-    "lantern",
-    "map",
-    "violin",
-    "umbrella",
-    "saddle",
-    "toolbox",
-]
+THINGS = (
+    "ladder tent camera piano kettle wheelbarrow bicycle telescope lantern map violin umbrella saddle toolbox"
+).split()
 # Words that say nothing about who is meant; the planted ones go with the answer.
 NEUTRAL = "yesterday recently finally luckily again apparently quietly indoors together afterwards".split()
 PLANTED = ("honestly", "meanwhile")
@@ -54,13 +41,12 @@ def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
     if n < 0 or not 0 <= bias <= 1:
         raise ValueError(f"n must not be negative and bias lie between 0 and 1, found {n} and {bias}")
     rng = np.random.default_rng(seed)
-    people = PEOPLE.split()
     planted = np.zeros(n, dtype=bool)
     planted[rng.permutation(n)[: round(bias * n)]] = True
     problems: list[Problem] = []
     for pair in range(n):
         clause, connective, predicates = SCENES[rng.integers(len(SCENES))]
-        first, second = (people[i] for i in _same_gender(rng))
+        first, second = (PEOPLE[i] for i in _same_gender(rng))
         thing = THINGS[rng.integers(len(THINGS))]
         start = f"{clause.format(a=first, b=second, thing=thing)} {connective} "
         plain = NEUTRAL[rng.integers(len(NEUTRAL))]

@@ -1,6 +1,6 @@
 from collections import Counter
 
-from winokit.data.checks.duplicates import find_duplicates
+from winokit.data.checks.checkup import find_duplicates
 from winokit.data.loading import load
 from winokit.problem import Dataset
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from winokit.data.checks.contamination import Progress, find_copies
-from winokit.data.checks.duplicates import Duplicate, find_duplicates
+from winokit.data.checks.contamination import CorpusCopy, find_copies
 from winokit.data.checks.groups import Grouping, find_groups, with_groups
 from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
@@ -16,7 +15,10 @@ from winokit.data.checks.rules import RULES, Limits, Violation, broken_rules
 from winokit.data.checks.structure import structure
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.search import Corpus
-from winokit.problem import Dataset
+from winokit.methods.overlap import NEAR, Match, find_matches
+from winokit.problem import Dataset, Problem
+from winokit.progress import Progress
+from winokit.text.words import bare, letters
 
 Check = Literal["groups", "leaks", "duplicates", "rules", "structure", "corpus", "facts"]
 CHECKS = ("groups", "leaks", "duplicates", "rules", "structure")
@@ -83,40 +85,43 @@ def check(
         raise BadInput("the check 'corpus' needs an index of one: --corpus INDEX")
     if FACTS in only and not train:
         raise BadInput("the check 'facts' needs what was trained on: --train DATA")
-    found: list[Finding] = []
+    findings: list[Finding] = []
     groupings = [find_groups(dataset) for dataset in datasets]
     datasets = [with_groups(dataset, found=grouping) for dataset, grouping in zip(datasets, groupings, strict=True)]
     for dataset, grouping in zip(datasets, groupings, strict=True):
-        name = dataset.card.name
         if "groups" in only:
-            found += _groups(name, dataset, grouping)
+            findings += _groups(dataset, grouping)
         if "leaks" in only:
-            found += _leaks(name, dataset)
+            findings += _leaks(dataset)
         if "rules" in only:
             written = all(problem.provenance.get("study") for problem in dataset)
-            found += _rules(name, dataset, RULES[rules or ("winogrande" if written else "universal")])
+            findings += _rules(dataset, RULES[rules or ("winogrande" if written else "universal")])
         if "structure" in only:
-            found += _structure(name, dataset)
+            findings.append(_structure(dataset))
     if "duplicates" in only:
-        found += _duplicates(datasets)
+        findings += _duplicates(datasets)
     if corpus is not None:
         for dataset in datasets:
-            found += _copies(dataset.card.name, dataset, corpus, progress)
+            findings += _copies(dataset, corpus, progress)
     if train:
         trained = [with_groups(dataset) for dataset in train]
-        for dataset in datasets:
-            found.append(_facts(dataset, trained, progress))
-    return found
+        findings += [_facts(dataset, trained, progress) for dataset in datasets]
+    return findings
 
 
-def _groups(name: str, dataset: Dataset, grouping: Grouping) -> list[Finding]:
+def _groups(dataset: Dataset, grouping: Grouping) -> Iterator[Finding]:
+    name, ambiguous = dataset.card.name, grouping.ambiguous
     sizes = Counter(map(len, grouping.groups))
     single = len(dataset) - sum(size * count for size, count in sizes.items())
     shape = ", ".join(f"{count:,} {_size_name(size, count)}" for size, count in sorted(sizes.items())) or "none"
     evidence = ", ".join(f"{count:,} by {how}" for how, count in grouping.evidence.items() if count)
     message = f"groups: {shape}{f' ({evidence})' if evidence else ''}; {single:,} single problems"
-    found = [Finding(name, "groups", False, message, len(grouping.groups), details={"evidence": grouping.evidence})]
-    return found + _ambiguous(name, dataset, grouping)
+    yield Finding(name, "groups", False, message, len(grouping.groups), details={"evidence": grouping.evidence})
+    if ambiguous:
+        pairs = [((dataset, row), (dataset, others[0])) for row, others in ambiguous.items() if row < others[0]]
+        message = f"{len(ambiguous):,} problems may be twins of others, and could not be decided"
+        rows = [(row, *others) for row, others in ambiguous.items()]
+        yield Finding(name, "groups", True, message, len(ambiguous), _side_by_side(pairs), {"rows": rows})
 
 
 def _size_name(size: int, count: int) -> str:
@@ -124,45 +129,27 @@ def _size_name(size: int, count: int) -> str:
     return f"groups of {size}" if name is None else name if count == 1 else f"{name}s"
 
 
-def _ambiguous(name: str, dataset: Dataset, grouping: Grouping) -> list[Finding]:
-    if not grouping.ambiguous:
-        return []
-    examples = [
-        f"rows {row + 1} and {others[0] + 1}: {dataset[row].text} / {dataset[others[0]].text}"
-        for row, others in grouping.ambiguous.items()
-        if row < others[0]
-    ]
-    message = f"{len(grouping.ambiguous):,} problems may be twins of others, and could not be decided"
-    rows = [(row, *others) for row, others in grouping.ambiguous.items()]
-    return [Finding(name, "groups", True, message, len(grouping.ambiguous), tuple(examples), {"rows": rows})]
+def _side_by_side(pairs: Iterable[tuple[tuple[Dataset, int], tuple[Dataset, int]]]) -> tuple[str, ...]:
+    """Examples of two problems each, every one given as its dataset and row."""
+    return tuple(f"rows {i + 1} and {j + 1}: {first[i].text} / {second[j].text}" for (first, i), (second, j) in pairs)
 
 
-def _leaks(name: str, dataset: Dataset) -> list[Finding]:
-    tests = find_leaks(dataset)
-    found = [
-        Finding(
-            name,
-            "leaks",
-            True,
-            f"{leak.name}: {leak.says} in {leak.right:,} of {leak.n:,} ({leak.right / leak.n:.1%}, "
-            f"chance {leak.chance:.0%}, p {_p(leak.p_corrected)})",
-            leak.right,
-            details=asdict(leak),
-        )
-        for leak in tests
-        if leak.found
-    ]
+def _leaks(dataset: Dataset) -> Iterator[Finding]:
+    name, tests = dataset.card.name, find_leaks(dataset)
     if not tests:
-        return [Finding(name, "leaks", False, "no answers to test for leaks", 0)]
-    quiet = len(tests) - len(found)
-    return [*found, Finding(name, "leaks", False, f"{quiet} of {len(tests)} tests found no leak", quiet)]
+        yield Finding(name, "leaks", False, "no answers to test for leaks", 0)
+        return
+    for leak in tests:
+        if leak.found:
+            p = "< 0.0001" if leak.p_corrected < 0.0001 else f"= {leak.p_corrected:.4f}"
+            odds = f"{leak.right / leak.n:.1%}, chance {leak.chance:.0%}, p {p}"
+            message = f"{leak.name}: {leak.says} in {leak.right:,} of {leak.n:,} ({odds})"
+            yield Finding(name, "leaks", True, message, leak.right, details=asdict(leak))
+    quiet = sum(not leak.found for leak in tests)
+    yield Finding(name, "leaks", False, f"{quiet} of {len(tests)} tests found no leak", quiet)
 
 
-def _p(value: float) -> str:
-    return "< 0.0001" if value < 0.0001 else f"= {value:.4f}"
-
-
-def _rules(name: str, dataset: Dataset, limits: Limits | None) -> list[Finding]:
+def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
     members: dict[str, list[int]] = defaultdict(list)
     for row, problem in enumerate(dataset):
         members[f"row {row}" if problem.group is None else problem.group].append(row)
@@ -170,24 +157,17 @@ def _rules(name: str, dataset: Dataset, limits: Limits | None) -> list[Finding]:
     for rows in members.values():
         for violation in broken_rules([dataset[row] for row in rows], rows, limits):
             broken[violation.rule].append(violation)
-    return [
-        Finding(
-            name,
-            "rules",
-            True,
-            f"rule {rule}: broken {len(violations):,} {'time' if len(violations) == 1 else 'times'}",
-            len(violations),
-            tuple(
-                f"row {violation.rows[-1] + 1}: {violation.reason}: {dataset[violation.rows[-1]].text}"
-                for violation in violations
-            ),
-            {"rows": [violation.rows for violation in violations]},
+    for rule, violations in broken.items():
+        message = f"rule {rule}: broken {len(violations):,} {'time' if len(violations) == 1 else 'times'}"
+        places = [violation.rows for violation in violations]
+        examples = tuple(
+            f"row {rows[-1] + 1}: {violation.reason}: {dataset[rows[-1]].text}"
+            for violation, rows in zip(violations, places, strict=True)
         )
-        for rule, violations in broken.items()
-    ]
+        yield Finding(dataset.card.name, "rules", True, message, len(violations), examples, {"rows": places})
 
 
-def _structure(name: str, dataset: Dataset) -> list[Finding]:
+def _structure(dataset: Dataset) -> Finding:
     seen = structure(dataset)
     connectives = ", ".join(f"{word} {count / len(dataset):.0%}" for word, count in seen.connective.most_common(4))
     places = ", ".join(f"{place} {count / len(dataset):.0%}" for place, count in seen.blank_position.most_common())
@@ -204,43 +184,67 @@ def _structure(name: str, dataset: Dataset) -> list[Finding]:
         "clauses": dict(sorted(seen.clauses.items())),
         "blank_position": dict(seen.blank_position),
     }
-    return [Finding(name, "structure", False, "; ".join(messages), seen.special_last, details=details)]
+    return Finding(dataset.card.name, "structure", False, "; ".join(messages), seen.special_last, details=details)
 
 
-def _duplicates(datasets: Sequence[Dataset]) -> list[Finding]:
-    by_place: dict[tuple[str, int, int], list[Duplicate]] = defaultdict(list)
-    for duplicate in find_duplicates(datasets):
-        by_place[duplicate.kind, duplicate.first[0], duplicate.second[0]].append(duplicate)
-    found = []
-    for (kind, one, other), duplicates in by_place.items():
-        names = datasets[one].card.name, datasets[other].card.name
-        where = names[0] if one == other else f"{names[0]} and {names[1]}"
-        examples = tuple(
-            f"rows {d.first[1] + 1} and {d.second[1] + 1}: {datasets[one][d.first[1]].text} / "
-            f"{datasets[other][d.second[1]].text}"
-            for d in duplicates
-        )
-        message = f"{len(duplicates):,} {'pair' if len(duplicates) == 1 else 'pairs'} of problems {KINDS[kind]}"
-        rows = [(d.first[1], d.second[1]) for d in duplicates]
-        found.append(
-            Finding(where, "duplicates", True, message, len(duplicates), examples, {"kind": kind, "rows": rows})
-        )
-    return found
+def _duplicates(datasets: Sequence[Dataset]) -> Iterator[Finding]:
+    by_place: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
+    for match in find_duplicates(datasets):
+        (place, row), (other_place, other_row) = match.first, match.second
+        by_place[match.kind, place, other_place].append((row, other_row))
+    for (kind, place, other_place), rows in by_place.items():
+        first, second = datasets[place], datasets[other_place]
+        where = first.card.name if place == other_place else f"{first.card.name} and {second.card.name}"
+        message = f"{len(rows):,} {'pair' if len(rows) == 1 else 'pairs'} of problems {KINDS[kind]}"
+        examples = _side_by_side(((first, row), (second, other)) for row, other in rows)
+        yield Finding(where, "duplicates", True, message, len(rows), examples, {"kind": kind, "rows": rows})
 
 
-def _copies(name: str, dataset: Dataset, corpus: Corpus, progress: Progress | None) -> list[Finding]:
+def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
+    """All repetitions within and across datasets, in order of place; `kind` is same, contradiction, near or twin.
+
+    They are what `overlap` finds, less what is so by design. Within one file the twins of a group, judgements about one
+    text and the sentences of one template are nearly the same by design, and one sentence may be asked about twice;
+    none of it counts. Nor do possible twins there whose texts are not near: `find_groups` has looked at those.
+    """
+    duplicates = []
+    for match in find_matches(datasets, within=True):
+        kind = _kind(match, *(datasets[at][row] for at, row in (match.first, match.second)))
+        if kind is not None:
+            duplicates.append(replace(match, kind=kind))
+    return duplicates
+
+
+def _kind(match: Match, a: Problem, b: Problem) -> str | None:
+    """What two problems are to each other, contradictions told apart; None for what is as it should be."""
+    same_candidates = sorted(map(bare, a.candidates)) == sorted(map(bare, b.candidates))
+    if match.kind == "same" and a.query == b.query and same_candidates:
+        differ = a.right is not None and b.right is not None and bare(a.right) != bare(b.right)
+        return "contradiction" if differ else "same"
+    if a.is_continuation and not same_candidates:
+        return None  # COPA: short premises alike, with other things to choose from
+    if match.across:
+        return match.kind
+    of_one = a.query is not None or (a.labels.get("occupation") or a) == b.labels.get("occupation")
+    by_design = (a.group is not None and a.group == b.group) or match.similarity < NEAR or of_one
+    return None if by_design or letters(a.sentence) == letters(b.sentence) else match.kind
+
+
+def _copies(dataset: Dataset, corpus: Corpus, progress: Progress | None) -> list[Finding]:
     """What of a dataset stands in a corpus."""
-    copies = find_copies(dataset, corpus, progress)
-    found = []
-    for kind, how in COPIES.items():
-        some = [copy for copy in copies if copy.kind == kind]
-        if some:
-            subject = "1 problem stands" if len(some) == 1 else f"{len(some):,} problems stand"
-            examples = tuple(f"row {c.row + 1}: {dataset[c.row].text} / {c.sentence}" for c in some)
-            details = {"kind": kind, "corpus": corpus.name, "rows": [copy.row for copy in some]}
-            message = f"{subject} in {corpus.name} {how}"
-            found.append(Finding(name, CORPUS, True, message, len(some), examples, details))
-    return found or [Finding(name, CORPUS, False, f"no problem stands in {corpus.name}", 0)]
+    name, findings = dataset.card.name, []
+    by_kind: dict[str, list[CorpusCopy]] = {kind: [] for kind in COPIES}
+    for copy in find_copies(dataset, corpus, progress):
+        by_kind[copy.kind].append(copy)
+    for kind, copies in by_kind.items():
+        if not copies:
+            continue
+        subject = "1 problem stands" if len(copies) == 1 else f"{len(copies):,} problems stand"
+        examples = tuple(f"row {copy.row + 1}: {dataset[copy.row].text} / {copy.sentence}" for copy in copies)
+        details = {"kind": kind, "corpus": corpus.name, "rows": [copy.row for copy in copies]}
+        message = f"{subject} in {corpus.name} {COPIES[kind]}"
+        findings.append(Finding(name, CORPUS, True, message, len(copies), examples, details))
+    return findings or [Finding(name, CORPUS, False, f"no problem stands in {corpus.name}", 0)]
 
 
 def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | None) -> Finding:
@@ -258,5 +262,5 @@ def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | No
         f"row {fact.row + 1}: {fact.fact} / {fact.training_fact or 'nothing'} ({fact.similarity:.2f})"
         for fact in nearest
     )
-    details = {"train": [one.card.name for one in trained], "facts": [asdict(fact) for fact in facts]}
+    details = {"train": [known.card.name for known in trained], "facts": [asdict(fact) for fact in facts]}
     return Finding(dataset.card.name, FACTS, False, message, alike, examples, details)

@@ -10,7 +10,7 @@ with the whole. Three kinds are told apart:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from math import ceil
@@ -19,6 +19,7 @@ from rapidfuzz.distance import LCSseq
 
 from winokit.methods.hunting.search import AllOf, Corpus, Phrase
 from winokit.problem import BLANK, Dataset, Problem
+from winokit.progress import Progress
 from winokit.text.sentences import sentences
 from winokit.text.words import WORD
 
@@ -33,8 +34,6 @@ RAREST = 3
 LOOK = 50
 """Sentences compared for each window."""
 
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True, slots=True)
 class CorpusCopy:
@@ -48,14 +47,14 @@ class CorpusCopy:
 
 def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
     """The problems of a dataset that stand in a corpus, with the best sentence for each."""
-    found = []
+    copies = []
     for row, problem in enumerate(dataset):
         copy = _copy(problem, corpus)
         if copy is not None:
-            found.append(CorpusCopy(row, *copy))
+            copies.append(CorpusCopy(row, *copy))
         if progress:
             progress(row + 1, len(dataset))
-    return found
+    return copies
 
 
 def _copy(problem: Problem, corpus: Corpus) -> tuple[str, str, str | None] | None:

@@ -6,8 +6,7 @@ and cannot say when it is unsure. Here:
 
 1. Ids that came with the data are kept.
 2. If twins stand side by side in the file at all, the rows that remain are cut into singles, pairs and triplets at
-least cost
-   (edit distance within a group against a price for staying alone), by dynamic programming.
+   least cost (edit distance within a group against a price for staying alone), by dynamic programming.
 3. Of the rows still alone (all of a shuffled file), two are paired when each is the other's nearest by a clear margin.
 
 What could be a twin and is not asserted is listed as ambiguous: a wrong group is worse than a missing one.
@@ -17,12 +16,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from math import inf
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Prefix
 
 from winokit.problem import Dataset, Problem
 from winokit.text.words import bare, same_words
@@ -85,7 +85,7 @@ def group_name(members: Iterable[Problem]) -> str:
 
 def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping:
     """Find the groups of a dataset; see the module's text."""
-    found = Grouping()
+    grouping = Grouping()
     taken: set[int] = set()
     if use_ids:
         by_name: dict[str, list[int]] = defaultdict(list)
@@ -94,23 +94,24 @@ def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping
                 by_name[problem.group].append(row)
         for named in by_name.values():
             for copy in _copies(dataset, named):
-                found.add(copy, "ids")
+                grouping.add(copy, "ids")
                 taken.update(copy)
     texts = _Texts(dataset)
-    near = _near(texts, [row for row in range(len(dataset)) if row not in taken])
+    alone = [row for row in range(len(dataset)) if row not in taken]
+    near = _near(texts, alone, partial(texts.distance, most=LOOK))
     if _order_tells(near, texts, taken):
         for rows in _cut(texts, taken):
-            found.add(rows, "order")
+            grouping.add(rows, "order")
             taken.update(rows)
     for pair in _mutual(near, taken):
-        found.add(pair, "content")
+        grouping.add(pair, "content")
         taken.update(pair)
     for row, rivals in near.items():
         open_rivals = tuple(other for other, _ in rivals if other not in taken)
         if row not in taken and open_rivals:
-            found.ambiguous[row] = open_rivals
-    found.groups.sort()
-    return found
+            grouping.ambiguous[row] = open_rivals
+    grouping.groups.sort()
+    return grouping
 
 
 def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
@@ -120,16 +121,8 @@ def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
     Who must keep twins together cannot wait for certainty.
     """
     texts = _Texts(problems)
-    pairs = set()
-    for block in _same_candidates(texts, range(len(problems))):
-        near: dict[int, list[tuple[float, int]]] = defaultdict(list)
-        for a, b in combinations(block, 2):
-            distance = texts.neighbours(a, b)
-            if distance is not None:
-                near[a].append((distance, b))
-                near[b].append((distance, a))
-        pairs |= {(min(row, other), max(row, other)) for row, rivals in near.items() for _, other in [min(rivals)]}
-    return sorted(pairs)
+    near = _near(texts, range(len(problems)), texts.neighbours)
+    return sorted({(min(row, rivals[0][0]), max(row, rivals[0][0])) for row, rivals in near.items()})
 
 
 def _copies(dataset: Sequence[Problem], rows: list[int]) -> list[list[int]]:
@@ -187,7 +180,7 @@ class _Texts:
     def neighbours(self, a: int, b: int) -> float | None:
         """The distance of two rows, where they may be twins if they stand side by side."""
         if self.keys[a] == self.keys[b]:
-            same_start = _common_start(self.coded[a], self.coded[b])
+            same_start = Prefix.similarity(self.coded[a], self.coded[b])
             if same_start >= max(3, START * min(len(self.coded[a]), len(self.coded[b]))):
                 distance = self.distance(a, b, inf)
                 return None if distance is None else min(distance, 1.8 * ALONE)
@@ -202,29 +195,25 @@ def _offered(problem: Problem) -> tuple[str, ...]:
     return problem.candidates if problem.query is None else (problem.query,)
 
 
-def _common_start(one: str, other: str) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether candidates share a word, as "a butterfly wing" and "the wing" do."""
     return bool({word for name in one for word in name.split()} & {word for name in other for word in name.split()})
 
 
-def _same_candidates(texts: _Texts, rows: Iterable[int]) -> list[list[int]]:
-    """The rows that share their candidates, where those are not too many to be compared."""
+def _near(
+    texts: _Texts, rows: Iterable[int], distance_of: Callable[[int, int], float | None]
+) -> dict[int, list[tuple[int, float]]]:
+    """For each row the rows with the same candidates that may be its twins, nearest first, and their distances.
+
+    Rows whose candidates too many others share are not compared.
+    """
     blocks: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row in rows:
         blocks[texts.keys[row]].append(row)
-    return [block for block in blocks.values() if len(block) <= LARGEST_BLOCK]
-
-
-def _near(texts: _Texts, rows: Iterable[int]) -> dict[int, list[tuple[int, float]]]:
-    """For each row the rows with the same candidates that may be its twins, nearest first."""
     near: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for block in _same_candidates(texts, rows):
-        for a, b in combinations(block, 2):
-            distance = texts.distance(a, b, LOOK)
+    for block in blocks.values():
+        for a, b in combinations(block, 2) if len(block) <= LARGEST_BLOCK else ():
+            distance = distance_of(a, b)
             if distance is not None:
                 near[a].append((b, distance))
                 near[b].append((a, distance))

@@ -12,8 +12,8 @@ The stricter, countable notion is a pair of special word and candidate, (steel, 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -24,6 +24,7 @@ from winokit.data.checks.structure import special_words
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import Dataset, Problem
+from winokit.progress import Progress
 from winokit.text.names import gender_of
 from winokit.text.words import WORD, bare
 
@@ -34,8 +35,6 @@ COMMON = 0.05
 """Words that stand in more than this share of many facts say nothing and cost the most time."""
 MANY = 1000
 AT_ONCE = 512
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +64,8 @@ def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
     >>> sorted(fact_pairs([one, one.replace(after=" was tilted.", answer=1)]))
     [('loose', 'cup'), ('loose', 'tray'), ('tilted', 'cup'), ('tilted', 'tray')]
     """
-    pairs = set()
-    for problem, word in zip(members, _special_words(members), strict=True):
-        if word:
-            pairs |= {(word, bare(candidate)) for candidate in problem.candidates}
-    return pairs
+    specials = zip(members, _special_words(members), strict=True)
+    return {(word, bare(candidate)) for problem, word in specials if word for candidate in problem.candidates}
 
 
 def _special_words(members: Sequence[Problem]) -> list[str]:
@@ -118,14 +114,13 @@ def _facts(place: int, dataset: Dataset) -> list[_Fact]:
     specials: dict[str, str] = {}
     for members in dataset.groups.values():
         specials |= {p.id: word for p, word in zip(members, _special_words(members), strict=True)}
-    found = []
+    facts = []
     for row, problem in enumerate(dataset):
-        candidates = problem.candidates if problem.right is None else (problem.right,)
         special = specials.get(problem.id) or _special_words([problem])[0]
-        for candidate in candidates:
+        for candidate in problem.candidates if problem.right is None else (problem.right,):
             text = fact_text(problem, candidate)
-            found.append(_Fact((place, row), text, _weights(text, special)))
-    return found
+            facts.append(_Fact((place, row), text, _weights(text, special)))
+    return facts
 
 
 def fact_text(problem: Problem, candidate: str) -> str:
@@ -148,7 +143,7 @@ def _weights(text: str, special: str) -> dict[str, float]:
     return {word: count * (SPECIAL_WEIGHT if word in emphasised else 1.0) for word, count in counts.items()}
 
 
-def _compared(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Any:
+def _compared(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tuple[int, float, int]]:
     """For each fact asked: its place, and the similarity and place of the nearest known one."""
     if not known:
         yield from ((place, 0.0, -1) for place in range(len(asked)))
@@ -170,12 +165,9 @@ def _compared(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Any:
 
 def _rarity(facts: Sequence[_Fact]) -> dict[str, float]:
     """How much a word says: the logarithm of how few facts have it; words that many have are left out."""
-    found: dict[str, int] = defaultdict(int)
-    for fact in facts:
-        for word in fact.weights:
-            found[word] += 1
+    counts = Counter(word for fact in facts for word in fact.weights)
     most = COMMON * len(facts) if len(facts) > MANY else len(facts)
-    return {word: log(1 + len(facts) / count) for word, count in sorted(found.items()) if count <= most}
+    return {word: log(1 + len(facts) / count) for word, count in sorted(counts.items()) if count <= most}
 
 
 def _matrix(facts: Sequence[_Fact], rarity: dict[str, float], columns: dict[str, int]) -> Any:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+from rapidfuzz.distance import Postfix, Prefix
 
 from winokit.problem import BLANK, Dataset, Problem
 
@@ -34,13 +36,11 @@ class Structure:
 
 def structure(dataset: Dataset) -> Structure:
     """How the texts of a dataset are built."""
-    pairs = list(dataset.groups.values())
+    pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1]
     return Structure(
-        special_last=sum(special_is_last(members[0], members[1]) for members in pairs if len(members) > 1),
-        groups=sum(len(members) > 1 for members in pairs),
-        special_words=Counter(
-            word for members in pairs if len(members) > 1 for word in special_words(members[0].text, members[1].text)
-        ),
+        special_last=sum(special_is_last(one, other) for one, other in pairs),
+        groups=len(pairs),
+        special_words=Counter(word for one, other in pairs for word in special_words(one.text, other.text)),
         connective=Counter(connective(problem) for problem in dataset),
         clauses=Counter(clauses(problem) for problem in dataset),
         blank_position=Counter(blank_position(problem) for problem in dataset),
@@ -64,12 +64,8 @@ def special_words(one: str, other: str) -> tuple[str, str]:
     ('large', 'small')
     """
     a, b = words(one), words(other)
-    start = 0
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    end = 0
-    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
-        end += 1
+    start = Prefix.similarity(a, b)
+    end = Postfix.similarity(a[start:], b[start:])
     return " ".join(a[start : len(a) - end]), " ".join(b[start : len(b) - end])
 
 
@@ -81,21 +77,16 @@ def special_is_last(one: Problem, other: Problem) -> bool:
 
 def connective(problem: Problem) -> str:
     """The connective that opens the blank's clause: the last one before the blank, a full stop, or none."""
-    for token in reversed(tokens(problem.before)):
-        if token in CONNECTIVES:
-            return token
-        if token in STOPS:
-            return token
-    return "none"
+    opening = CONNECTIVES | STOPS
+    return next((token for token in reversed(tokens(problem.before)) if token in opening), "none")
 
 
 def clauses(problem: Problem) -> int:
     """How many clauses, told by connectives and punctuation: an estimate, good enough to compare datasets."""
-    found: Sequence[str] = tokens(problem.text)
     breaks = 0
-    for place, token in enumerate(found[:-1]):
+    for last, token in pairwise(tokens(problem.text)[:-1]):
         opens = token in CONNECTIVES and token not in ("and", "or", "that", "for", "as")
-        breaks += place > 0 and (token in STOPS or (opens and found[place - 1] not in STOPS))
+        breaks += token in STOPS or (opens and last not in STOPS)
     return 1 + breaks
 
 
