@@ -9,11 +9,13 @@ from winokit.collect.study.export import export, majority
 from winokit.collect.study.new_tasks import variant_problems
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import ProblemRow, Task, Vote
-from winokit.collect.study.study import Study, create_study
+from winokit.collect.study.study import Study
+from winokit.collect.verbs import init
 from winokit.data.formats import write
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import write_predictions
 from winokit.methods.transforms.variants import make_variants
+from winokit.progress import telling
 
 
 def answers(study):
@@ -129,9 +131,11 @@ def test_people_may_say_that_they_cannot_tell_where_the_study_lets_them(make_stu
 def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
     source = tmp_path / "twins.jsonl"
     write(twins, source)
-    config, notes = create_study(tmp_path / "study", evaluate=str(source), variants=("part-sent",))
+    notes = []
+    with telling(notes.append):
+        made = init(tmp_path / "study", evaluate=str(source), variant=("part-sent",))
     source.unlink()
-    assert config.title == "What people make of twins"
+    assert made.record["title"] == "What people make of twins"
     study = Study.open(tmp_path / "study")
     with study.store.read() as session:
         assert len(session.scalars(select(Task).where(~Task.gold)).all()) == 4
@@ -144,22 +148,22 @@ def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
 @pytest.mark.parametrize(
     ("wishes", "complaint"),
     [
-        ({"variants": ("part-sent",)}, "--evaluate DATA"),
-        ({"evaluate": "open", "kinds": ("write",)}, "leave out --kind"),
-        ({"evaluate": "open", "variants": ("upside-down",)}, "evaluate.variants.0"),
-        ({"kinds": ("validate",)}, "write or evaluate"),
+        ({"variant": ("part-sent",)}, "--evaluate DATA"),
+        ({"evaluate": "open", "kind": ("write",)}, "leave out --kind"),
+        ({"evaluate": "open", "variant": ("upside-down",)}, "evaluate.variants.0"),
+        ({"kind": ("validate",)}, "write or evaluate"),
     ],
 )
 def test_wishes_that_do_not_fit_together_are_one_line(wishes, complaint, tmp_path):
     with pytest.raises(BadInput, match=complaint):
-        create_study(tmp_path / "study", **wishes)
+        init(tmp_path / "study", **wishes)
     assert not (tmp_path / "study").exists()
 
 
 def test_real_data_can_be_put_to_people(real_file, tmp_path):
-    _, notes = create_study(
-        tmp_path / "study", evaluate=str(real_file("wsc/WSCollection.xml")), variants=("part-sent",)
-    )
+    notes = []
+    with telling(notes.append):
+        init(tmp_path / "study", evaluate=str(real_file("wsc/WSCollection.xml")), variant=("part-sent",))
     study = Study.open(tmp_path / "study")
     with study.store.read() as session:
         asked = session.scalars(select(ProblemRow).where(ProblemRow.variant == "part-sent")).all()

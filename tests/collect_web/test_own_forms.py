@@ -3,7 +3,7 @@
 import pytest
 from fastapi.routing import APIRoute
 
-from winokit.collect.web.sessions import SECONDS, WORKER
+from winokit.collect.web.forms import SECONDS, WORKER
 
 FILLED = {"token": "t", "kind": "write", "code": "w-x", "number": "1", "invite": "i"}
 

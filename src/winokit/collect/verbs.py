@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from winokit.collect import need_extra
-from winokit.data.loading import DATA_HELP
+from winokit.data.formats import write
+from winokit.data.loading import DATA_HELP, load
 from winokit.errors import BadInput, MissingExtra
 from winokit.progress import tell
 from winokit.settings import Help, verb
@@ -68,11 +69,31 @@ def init(
 ) -> StudyAnswer:
     """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
     need_extra()
-    from winokit.collect.study.study import create_study
+    from winokit.collect.study import new_tasks, study
+    from winokit.collect.study.config import parse_config
 
     folder = Path(folder)
-    config, notes = create_study(folder, title, twins, votes, kind, evaluate, variant, limit, adversary, db)
-    tell(notes)
+    study.refuse_existing(folder)
+    if variant and not evaluate:
+        raise BadInput("--variant distorts a dataset: name it with --evaluate DATA")
+    if evaluate and (kind or adversary):
+        raise BadInput("--evaluate is a study of its own: leave out --kind and --adversary")
+    wishes: dict[str, Any] = {"title": title} if title else {}
+    if evaluate:
+        wishes["title"] = title or f"What people make of {Path(evaluate).stem}"
+        wishes["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
+        wishes["evaluate"] = {"data": new_tasks.DATA, "variants": list(variant) or ["original"], "limit": limit}
+    else:
+        wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
+        wishes["adversary"] = {"model": adversary}
+    config = parse_config(wishes, "winokit collect init")
+    if evaluate:
+        dataset = load(evaluate)
+        _, notes = new_tasks.evaluation_problems(dataset[: limit or None], config.evaluate.variants)
+        # A copy, so that the study does not change when the file elsewhere does.
+        write(dataset, folder / new_tasks.DATA)
+        tell(notes)
+    study.write_folder(folder, config, db)
     kinds = list(config.tasks.kinds)
     return StudyAnswer(
         {"study": str(folder), "title": config.title, "kinds": kinds, "votes": config.tasks.votes},

@@ -89,10 +89,12 @@ def export(study: Study, folder: Path) -> Exported:
     with study.store.read(steady=True) as session:
         rows = session.scalars(there.options(*_EVERYTHING)).all()
     if WRITE in study.config.tasks.kinds:
+        card = Card(re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study", title=study.config.title)
         written = [row for row in rows if row.origin == WRITTEN]
         for name, wanted in (("problems.jsonl", True), ("others.jsonl", False)):
-            chosen = [row for row in written if _is_chosen(study, row) is wanted]
-            _write_problems(folder / name, study, with_group_names(study, chosen), done)
+            problems = with_group_names(study, [row for row in written if _is_chosen(study, row) is wanted])
+            write(Dataset(problems, card), folder / name, "jsonl", WriteOptions(source_ids=True))
+            done.files[name] = len(problems)
     if EVALUATE in study.config.tasks.kinds:
         _write_evaluation(study, rows, folder, done)
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
@@ -162,12 +164,6 @@ def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, do
     write(dataset.with_problems(problems), folder / "evaluated.jsonl", "jsonl", WriteOptions(source_ids=True))
     write_predictions(predictions, folder / "predictions.jsonl")
     done.files |= {"evaluated.jsonl": len(problems), "predictions.jsonl": len(predictions)}
-
-
-def _write_problems(path: Path, study: Study, problems: Sequence[Problem], done: Exported) -> None:
-    card = Card(re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study", title=study.config.title)
-    write(Dataset(problems, card), path, "jsonl", WriteOptions(source_ids=True))
-    done.files[path.name] = len(problems)
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], done: Exported) -> None:

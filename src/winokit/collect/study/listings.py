@@ -101,25 +101,19 @@ def log_entries(
 
 
 def _where(wanted: ProblemFilter) -> list[ColumnElement[bool]]:
-    rules: list[ColumnElement[bool]] = []
-    if wanted.origin:
-        rules.append(ProblemRow.origin == wanted.origin)
-    if wanted.domain:
-        rules.append(ProblemRow.domain == wanted.domain)
-    if wanted.author:
-        rules.append(ProblemRow.author_id == select(Worker.id).where(Worker.code == wanted.author).scalar_subquery())
-    if wanted.text:
-        whole = ProblemRow.before.concat("_").concat(ProblemRow.after)
-        rules.append(whole.icontains(wanted.text[:200], autoescape=True))
-    if wanted.status == "withdrawn":
-        return [*rules, ProblemRow.withdrawn.is_(True)]
-    if wanted.status in ("valid", "invalid"):
-        rules.append(ProblemRow.valid.is_(wanted.status == "valid"))
-    elif wanted.status == "open":
-        rules.append(ProblemRow.valid.is_(None))
-    elif wanted.status in STATUSES:
-        rules.append(ProblemRow.agreement == wanted.status)
-    return [*rules, ~ProblemRow.withdrawn] if wanted.status else rules
+    status, whole = wanted.status, ProblemRow.before.concat("_").concat(ProblemRow.after)
+    author = select(Worker.id).where(Worker.code == wanted.author).scalar_subquery()
+    rules: list[tuple[str | bool, ColumnElement[bool]]] = [
+        (wanted.origin, ProblemRow.origin == wanted.origin),
+        (wanted.domain, ProblemRow.domain == wanted.domain),
+        (wanted.author, ProblemRow.author_id == author),
+        (wanted.text, whole.icontains(wanted.text[:200], autoescape=True)),
+        (status, ProblemRow.withdrawn.is_(status == "withdrawn")),
+        (status in ("valid", "invalid"), ProblemRow.valid.is_(status == "valid")),
+        (status == "open", ProblemRow.valid.is_(None)),
+        (status in (UNANIMOUS_YES, UNANIMOUS_NO, SPLIT), ProblemRow.agreement == status),
+    ]
+    return [rule for is_asked, rule in rules if is_asked]
 
 
 def _page(study: Study, query: Select[Any], page: int, per_page: int) -> ListingPage[Any]:

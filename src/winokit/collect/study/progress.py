@@ -142,8 +142,11 @@ def _kinds(study: Study, session: Session) -> tuple[KindProgress, ...]:
     for kind in study.config.tasks.kinds:
         asked, accepted, held = tasks.get(kind, (0, 0, 0))
         total, not_counted, people = submissions.get(kind, (0, 0, 0))
-        (cents,), seconds = paid.get(kind, (0,)), _usual_seconds(session, kind)
-        rows.append(KindProgress(kind, asked, accepted, held, total, not_counted, people, seconds, cents))
+        (cents,), newest = paid.get(kind, (0,)), Submission.id.desc()
+        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(newest).limit(RECENT)
+        seconds = session.scalars(recent).all()
+        usual = median(seconds) if seconds else None
+        rows.append(KindProgress(kind, asked, accepted, held, total, not_counted, people, usual, cents))
     return tuple(rows)
 
 
@@ -151,12 +154,6 @@ def _grouped(session: Session, by: Any, *sums: Any, where: Sequence[ColumnElemen
     """Tuples of sums over the rows of each value of a column, those without a value left out."""
     rows = session.execute(select(by, *sums).where(*where).group_by(by).order_by(by))
     return {str(key): tuple(values) for key, *values in rows if key is not None}
-
-
-def _usual_seconds(session: Session, kind: str) -> float | None:
-    query = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.id.desc()).limit(RECENT)
-    seconds = session.scalars(query).all()
-    return median(seconds) if seconds else None
 
 
 def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
@@ -207,13 +204,12 @@ def _days(session: Session) -> tuple[StudyDay, ...]:
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Iterator[str | Table]:
     """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
     yield f"{now.title}{' (paused)' if now.paused else ''}  {now.done:.0%} done"
-    yield table(
-        ("task", "asked", "in", "under way", "not counted", "workers", "usual time"),
-        map(_kind_cells, now.kinds),
-    )
+    heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time")
+    counts = [(row, (row.asked, row.accepted, row.held, row.not_counted, row.workers)) for row in now.kinds]
+    yield table(heads, ((row.kind, *(f"{count:,}" for count in of_row), _time(row)) for row, of_row in counts))
     if now.problems["written"]:
-        counts = (now.problems | now.domains).items()
-        yield f"problems: {', '.join(f'{name} {count:,}' for name, count in counts if count)}"
+        by_name = (now.problems | now.domains).items()
+        yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
     if now.asked_adversary:
         yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it"
     if any(row.problems for row in now.agreement):
@@ -226,11 +222,6 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> It
     if people:
         heads = ("worker", "state", "look at", "in", "agrees", "gold", "usual time", "earned")
         yield table(heads, (_worker_cells(worker, now) for worker in people), left=3)
-
-
-def _kind_cells(row: KindProgress) -> tuple[str, ...]:
-    counts = (row.asked, row.accepted, row.held, row.not_counted, row.workers)
-    return row.kind, *(f"{count:,}" for count in counts), _time(row)
 
 
 def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:

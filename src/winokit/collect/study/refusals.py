@@ -1,13 +1,4 @@
-"""What a worker, a requester or a stranger may not do, each with the HTTP status a page answers with.
-
-Refused
-├── NotFound          there is no such thing, or it is not theirs: the two look the same from outside (404)
-├── NotAllowed        blocked, screened out, not yet qualified, a wrong password (403)
-├── NotNow            the study is paused, or nothing is left to do for this worker (409)
-├── LinkExpired       a link that was used up, revoked or is too old (410)
-├── Incomplete        a form with something missing or wrong; `problems` says what for each field (422)
-└── TooMany           too many tries; `wait` says for how many seconds to stop (429)
-"""
+"""What a worker, a requester or a stranger may not do, each with the HTTP status a page answers with."""
 
 from __future__ import annotations
 
@@ -23,31 +14,31 @@ class Refused(BadInput):
 
 
 class NotFound(Refused):
-    """No such thing, or not theirs."""
+    """There is no such thing, or it is not theirs: the two look the same from outside."""
 
     status = 404
 
 
 class NotAllowed(Refused):
-    """The person may not do this at all."""
+    """The person may not do this at all: blocked, screened out, not yet qualified, a wrong password."""
 
     status = 403
 
 
 class NotNow(Refused):
-    """It could be done at another time."""
+    """The study is paused, or nothing is left to do for this worker."""
 
     status = 409
 
 
 class LinkExpired(Refused):
-    """A link that opens nothing any more."""
+    """A link that was used up, revoked or is too old."""
 
     status = 410
 
 
 class Incomplete(Refused):
-    """A form that cannot be taken as it is."""
+    """A form with something missing or wrong; `problems` says what for each field."""
 
     status = 422
 
@@ -57,7 +48,7 @@ class Incomplete(Refused):
 
 
 class TooMany(Refused):
-    """Too many tries in too short a time."""
+    """Too many tries; `wait` says for how many seconds to stop."""
 
     status = 429
 

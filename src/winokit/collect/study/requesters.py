@@ -52,15 +52,11 @@ def setup_path(study: Study) -> str | None:
 def set_up(study: Study, token: str, name: str, password: str) -> Requester:
     """Make the first account by the link that `serve` shows; there is no second one to be had that way."""
     study.signer.read(SETUP, token, SETUP_SECONDS)
-    return _add(study, name, password, "system", first=True)
+    return add(study, name, password, "system", first=True)
 
 
-def add(study: Study, name: str, password: str, actor: str) -> Requester:
-    """Make another account."""
-    return _add(study, name, password, actor, first=False)
-
-
-def _add(study: Study, name: str, password: str, actor: str, *, first: bool) -> Requester:
+def add(study: Study, name: str, password: str, actor: str, *, first: bool = False) -> Requester:
+    """Make another account, or the first one and no second."""
     if not NAME.fullmatch(name):
         raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
     requester = Requester(name=name, password_hash=hash_password(password), session_version=1, created_at=study.now())

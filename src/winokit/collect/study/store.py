@@ -107,9 +107,8 @@ class Store:
             reason = str(error.orig).strip().splitlines()[0]
             raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({reason})") from None
         except CommandError as error:  # a revision that no migration of ours has
-            raise BadInput(
-                f"{self.url.render_as_string()}: written by a newer winokit, or not a study's ({error})"
-            ) from None
+            place = self.url.render_as_string()
+            raise BadInput(f"{place}: written by a newer winokit, or not a study's ({error})") from None
 
     def _refuse_others(self, connection: Connection) -> None:
         """Refuse a file in which something else keeps its tables: ours would be put beside them."""

@@ -13,7 +13,7 @@ Everything else takes an open study as first argument.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -23,14 +23,12 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import content
 from winokit.collect.study.adversary import Adversary
-from winokit.collect.study.config import FILE, StudyConfig, parse_config, read_config, render_config
-from winokit.collect.study.new_tasks import DATA, evaluation_problems, prepare
-from winokit.collect.study.schema import EVALUATE, PAUSED, VALIDATE, WRITE, LogEntry, State
+from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
+from winokit.collect.study.new_tasks import prepare
+from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
 from winokit.collect.study.store import Store, without_password
 from winokit.collect.study.tokens import Signer, read_secret
 from winokit.collect.study.writing import EarlierText
-from winokit.data.formats import write
-from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.files import read_text, write_whole
 
@@ -122,53 +120,6 @@ class Study:
         """Log something that changed nothing else in the database: a refused form, a flood of logins."""
         with self.store.write() as session:
             self.log(session, actor, action, target, **detail)
-
-
-def create_study(
-    folder: Path,
-    title: str | None = None,
-    twins: int = 100,
-    votes: int = 3,
-    kinds: Sequence[str] = (),
-    evaluate: str | None = None,
-    variants: Sequence[str] = (),
-    limit: int = 0,
-    adversary: str = "",
-    db: str | None = None,
-) -> tuple[StudyConfig, list[str]]:
-    """Make a study's folder from a few wishes; everything else is for the requester to edit in its config.
-
-    Parameters
-    ----------
-    evaluate
-        A dataset for people to solve, instead of writing.
-
-    Returns
-    -------
-    The config, and notes on what could not be made of the dataset it is about.
-    """
-    refuse_existing(folder)
-    if variants and not evaluate:
-        raise BadInput("--variant distorts a dataset: name it with --evaluate DATA")
-    if evaluate and (kinds or adversary):
-        raise BadInput("--evaluate is a study of its own: leave out --kind and --adversary")
-    settings: dict[str, Any] = {"title": title} if title else {}
-    if evaluate:
-        settings |= {"title": title or f"What people make of {Path(evaluate).stem}"}
-        settings["tasks"] = {"votes": votes, "kinds": [EVALUATE], "twins": 0}
-        settings["evaluate"] = {"data": DATA, "variants": list(variants) or ["original"], "limit": limit}
-    else:
-        settings["tasks"] = {"votes": votes, "kinds": list(kinds) or [WRITE, VALIDATE], "twins": twins}
-        settings["adversary"] = {"model": adversary}
-    config = parse_config(settings, "winokit collect init")
-    notes: list[str] = []
-    if evaluate:
-        dataset = load(evaluate)
-        _, notes = evaluation_problems(dataset[: limit or None], config.evaluate.variants)
-        # A copy, so that the study does not change when the file elsewhere does.
-        write(dataset, folder / DATA)
-    write_folder(folder, config, db)
-    return config, notes
 
 
 def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:

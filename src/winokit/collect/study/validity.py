@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import BindParameter, bindparam, select
 from sqlalchemy.orm import Session
@@ -19,7 +20,6 @@ from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.schema import VALIDATE, Adjudication, ProblemRow, Task, Vote
 
 UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
-RULES = ("answer", "plausible", "local")
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
 _VOTES = select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted).order_by(Vote.id)
@@ -29,18 +29,12 @@ _DECIDED = (
 )
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """One vote, seen from the three rules: whether the problem passes each."""
+class Judgement(NamedTuple):
+    """One vote, seen from the three rules: whether the problem passes each. A vote for the problem passes all."""
 
     answer: bool
     plausible: bool
     local: bool
-
-    @property
-    def valid(self) -> bool:
-        """Whether this one vote is for the problem."""
-        return self.answer and self.plausible and self.local
 
 
 @dataclass(frozen=True)
@@ -69,8 +63,8 @@ def judge(votes: Sequence[Judgement], rule: str = "unanimous") -> ValidityVerdic
     True
     """
     needed = len(votes) if rule == "unanimous" else len(votes) // 2 + 1
-    failed = tuple(name for name in RULES if sum(getattr(vote, name) for vote in votes) < needed)
-    return ValidityVerdict(not failed, agreement_of([vote.valid for vote in votes]), failed)
+    failed = tuple(rule for at, rule in enumerate(Judgement._fields) if sum(vote[at] for vote in votes) < needed)
+    return ValidityVerdict(not failed, agreement_of([all(vote) for vote in votes]), failed)
 
 
 def agreement_of(votes: Sequence[bool]) -> str:

@@ -19,15 +19,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from winokit.collect.study.refusals import Refused
 from winokit.collect.study.study import Study
 from winokit.collect.web.error_pages import HANDLERS, LOG, LOGGED_A_MINUTE, accident_page, refusal_page
+from winokit.collect.web.forms import Cookies
 from winokit.collect.web.rendering import STATIC
 from winokit.collect.web.requester import entry as requester_entry
 from winokit.collect.web.requester import home as requester_home
 from winokit.collect.web.requester import problems, records, workers
-from winokit.collect.web.sessions import Cookies
 from winokit.collect.web.visit import NO_FRAMES, policy
-from winokit.collect.web.worker import entry, home, qualifying, voting, writing
+from winokit.collect.web.worker import entry, home, qualifying, writing
 
-WORKER_PAGES = (voting, writing, home, entry, qualifying)  # those that are asked for most are found first
+WORKER_PAGES = (home, writing, entry, qualifying)  # those that are asked for most are found first
 REQUESTER_PAGES = (requester_entry, requester_home, problems, workers, records)
 THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""

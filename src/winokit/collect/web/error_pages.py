@@ -41,8 +41,9 @@ def refusal_page(request: Request, error: Exception) -> Response:
     why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, HTTPStatus(status).phrase)
     suspicious = status in SUSPICIOUS or request.scope["path"].startswith(OWN_THINGS)
     if suspicious and not request.app.state.refusals.count():
-        actor, path = _actor(request), _route(request)[:200]
-        request.app.state.study.note(actor, "refused", path, status=status, why=why[:200])
+        # The shape of the address, since the address itself may hold a token.
+        path = str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))
+        request.app.state.study.note(_actor(request), "refused", path[:200], status=status, why=why[:200])
     response = _page(request, status, TITLES.get(status, "That did not work"), why)
     if isinstance(error, TooMany):
         response.headers["Retry-After"] = str(error.wait)
@@ -81,11 +82,6 @@ def _actor(request: Request) -> str:
         return f"requester:{requester.name}"
     worker = known_worker(request)
     return f"worker:{worker.code}" if worker is not None else "stranger"
-
-
-def _route(request: Request) -> str:
-    """The shape of the address, since the address itself may hold a token."""
-    return str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))
 
 
 HANDLERS: dict[int | type[Exception], Any] = {

@@ -19,8 +19,8 @@ from winokit.collect.study.refusals import NotAllowed, Refused
 from winokit.collect.study.schema import Requester
 from winokit.collect.study.study import Study
 from winokit.collect.study.workers import WorkerInfo
+from winokit.collect.web.forms import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
 from winokit.collect.web.rendering import render
-from winokit.collect.web.sessions import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
 
 V = TypeVar("V")
 A = TypeVarTuple("A")

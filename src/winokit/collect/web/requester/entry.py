@@ -10,8 +10,7 @@ from winokit.collect.study import requesters
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed
 from winokit.collect.study.requesters import SETUP, SETUP_SECONDS
 from winokit.collect.study.schema import Requester
-from winokit.collect.web.forms import Fields, Pages
-from winokit.collect.web.sessions import REQUESTER, VISITOR
+from winokit.collect.web.forms import REQUESTER, VISITOR, Fields, Pages
 from winokit.collect.web.visit import DASHBOARD, LOGIN, Anybody, ARequester, Visit, known_requester, run_slow
 
 door, router = Pages(VISITOR), Pages(REQUESTER)

@@ -13,8 +13,7 @@ from winokit.collect.study import progress, quality
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import VOTES
-from winokit.collect.web.forms import Fields, Pages
-from winokit.collect.web.sessions import REQUESTER
+from winokit.collect.web.forms import REQUESTER, Fields, Pages
 from winokit.collect.web.visit import DASHBOARD, ARequester, RequesterVisit
 from winokit.errors import WinokitError
 

@@ -13,8 +13,7 @@ from winokit.collect.study.content import DOMAINS
 from winokit.collect.study.listings import STATUSES, ProblemFilter
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
-from winokit.collect.web.forms import Fields, Pages, is_number, plain, reason
-from winokit.collect.web.sessions import REQUESTER
+from winokit.collect.web.forms import REQUESTER, Fields, Pages, is_number, plain, reason
 from winokit.collect.web.visit import ARequester
 
 router = Pages(REQUESTER)

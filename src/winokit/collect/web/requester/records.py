@@ -9,9 +9,8 @@ from fastapi import Query, Response
 
 from winokit.collect.platforms import payout
 from winokit.collect.study import export, ledger, listings
-from winokit.collect.web.forms import Fields, Pages, plain
+from winokit.collect.web.forms import REQUESTER, Fields, Pages, plain
 from winokit.collect.web.requester.problems import Wanted
-from winokit.collect.web.sessions import REQUESTER
 from winokit.collect.web.visit import ARequester, RequesterVisit
 
 router = Pages(REQUESTER)

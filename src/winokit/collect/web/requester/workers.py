@@ -8,8 +8,7 @@ from fastapi import Path, Response
 
 from winokit.collect.study import invites, ledger, listings, moderation, quality, workers
 from winokit.collect.study.refusals import Incomplete
-from winokit.collect.web.forms import Fields, Pages, cents, reason, whole
-from winokit.collect.web.sessions import REQUESTER
+from winokit.collect.web.forms import REQUESTER, Fields, Pages, cents, reason, whole
 from winokit.collect.web.visit import ARequester, RequesterVisit
 
 router = Pages(REQUESTER)

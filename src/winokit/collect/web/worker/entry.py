@@ -10,8 +10,7 @@ from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import arrive, platform_of, visitor_from
 from winokit.collect.study import invites, workers
 from winokit.collect.study.workers import WorkerInfo
-from winokit.collect.web.forms import Fields, Pages, plain
-from winokit.collect.web.sessions import VISITOR, WORKER
+from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, plain
 from winokit.collect.web.visit import HOME, Anybody, Visit, known_worker, policy
 
 router = Pages(VISITOR)

@@ -1,4 +1,4 @@
-"""A worker's home, taking and giving back tasks, the guidelines, and the way out."""
+"""A worker's home, taking, judging and giving back tasks, the guidelines, and the way out."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from urllib.parse import urlsplit
 from fastapi import Path, Response
 
 from winokit.collect.platforms.base import leave
-from winokit.collect.study import tasks, workers
-from winokit.collect.study.refusals import Incomplete, NotFound, NotNow
+from winokit.collect.study import submissions, tasks, workers
+from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
 from winokit.collect.study.schema import WRITE
 from winokit.collect.study.voting import VoteTask
 from winokit.collect.study.writing import WriteTask
-from winokit.collect.web.forms import Fields, Pages
-from winokit.collect.web.rendering import sentence
-from winokit.collect.web.sessions import WORKER
+from winokit.collect.web.forms import WORKER, Fields, Pages
+from winokit.collect.web.rendering import money, sentence
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, policy
 
 router = Pages(WORKER)
@@ -44,6 +43,28 @@ def skip(visit: AtWork, token: Token) -> Response:
     kind = tasks.look(visit.study, visit.worker.id, token).kind
     tasks.give_back(visit.study, visit.worker.id, token)
     return go_to_next(visit, kind)
+
+
+@router.get("/task/{token}/vote")
+def ballot(visit: AtWork, token: Token) -> Response:
+    """What is to be judged."""
+    return visit.page("vote", task=own_task(visit, token, VoteTask), answers={})
+
+
+@router.form("/task/{token}/vote", "choice", "equally_plausible", "local_decides")
+def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
+    """Take the vote and go on to the next, or say what is missing."""
+    try:
+        receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
+    except Incomplete as error:
+        task = own_task(visit, token, VoteTask)
+        return visit.page("vote", status=422, task=task, answers=fields, problems=error.problems)
+    earned = f" {money(receipt.cents, visit.study.config.pay.currency)} earned." if receipt.cents else ""
+    try:
+        return go_to_next(visit, receipt.kind, receipt.message + earned)
+    except NotAllowed:  # a gold question may have been one too many
+        visit.worker = workers.get(visit.study, visit.worker.code)
+        return visit.go(visit.next_path, receipt.message)
 
 
 @router.form("/task/{token}/signals", "events")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi import Response
 
 from winokit.collect.study import workers
-from winokit.collect.web.forms import Fields, Pages, is_number
-from winokit.collect.web.sessions import WORKER
+from winokit.collect.web.forms import WORKER, Fields, Pages, is_number
 from winokit.collect.web.visit import AWorker, GoTo, WorkerVisit
 
 router = Pages(WORKER)

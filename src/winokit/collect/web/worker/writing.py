@@ -12,9 +12,8 @@ from winokit.collect.study import adversary, submissions, tasks, writing
 from winokit.collect.study.refusals import Incomplete, TooMany
 from winokit.collect.study.study import Study
 from winokit.collect.study.writing import TWIN_FIELDS, WriteTask, WritingCheck, WritingFeedback
-from winokit.collect.web.forms import Fields, Pages
+from winokit.collect.web.forms import WORKER, Fields, Pages
 from winokit.collect.web.rendering import money
-from winokit.collect.web.sessions import WORKER
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, run_slow
 from winokit.collect.web.worker.home import Token, own_task
 
