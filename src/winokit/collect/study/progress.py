@@ -220,8 +220,8 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> It
     spent, paid, expected = (_money(cents, now) for cents in (now.spent_cents, now.settled_cents, now.expected_cents))
     yield f"cost: {spent} so far, {paid} of it paid; {expected} when all is in"
     if people:
-        heads = ("worker", "state", "look at", "in", "agrees", "gold", "usual time", "earned")
-        yield table(heads, (_worker_cells(worker, now) for worker in people), left=3)
+        known = ("worker", "state", "look at", "in", "agrees", "gold", "usual time", "earned")
+        yield table(known, (_worker_cells(worker, now) for worker in people), left=3)
 
 
 def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
