@@ -32,6 +32,11 @@ def read_object(path: Path) -> dict[str, Any]:
     return value
 
 
+def json_bytes(value: Any, **how: Any) -> bytes:
+    """A value as the JSON of our files: indented, in UTF-8; `how` is for `json.dumps`."""
+    return (json.dumps(value, indent=1, ensure_ascii=False, **how) + "\n").encode()
+
+
 def refuse_overwriting(out: Path, sources: Iterable[Path]) -> None:
     """Refuse to write where something is read from."""
     if any(out.resolve() == source.resolve() for source in sources):

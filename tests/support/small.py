@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 from winokit.problem import Problem
-from winokit.stages.release.draws import Draws
-from winokit.stages.release.hidden import COMMITMENT, label_lines, write_hidden
+from winokit.stages.release.hidden import COMMITMENT, Draws, label_lines, write_hidden
 from winokit.stages.release.manifest import write_manifest
 from winokit.stages.release.rows import hidden_row_of, row_of
 

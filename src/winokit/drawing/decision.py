@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from typing import NamedTuple
 
 from winokit.drawing.wording import say
 from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
@@ -54,6 +55,14 @@ class Verdict:
     tone: str
     headline: str
     points: tuple[VerdictPoint, ...]
+
+
+class VerdictTile(NamedTuple):
+    """One of the few numbers beside a verdict."""
+
+    label: str
+    value: str
+    small: str
 
 
 @dataclass(frozen=True, slots=True)

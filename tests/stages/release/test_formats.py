@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from winokit.problem import Dataset
-from winokit.stages.release.parquet import parquet_bytes, parquet_path
+from winokit.stages.release.formats import parquet_bytes, parquet_path
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import LICENCES, ReleaseSettings, hub_licence
 

@@ -14,7 +14,7 @@ from winokit.methods.metrics.groups import group_accuracy
 from winokit.methods.scoring.base import SCORINGS, Setting
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.run import audit
-from winokit.stages.release.harness import harness_rows
+from winokit.stages.release.formats import harness_rows
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseSettings
 

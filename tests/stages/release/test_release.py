@@ -12,8 +12,7 @@ from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
 from winokit.stages.debias.run import debias
-from winokit.stages.release.draws import read_secret
-from winokit.stages.release.hidden import read_hidden
+from winokit.stages.release.hidden import read_hidden, read_secret
 from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import read_manifest
 from winokit.stages.release.rows import problem_of, read_release, row_of

@@ -9,7 +9,7 @@ from winokit.data.loading import load
 from winokit.errors import BadInput, CannotWrite, UnknownName
 from winokit.problem import Dataset, Problem
 from winokit.stages.release.contents import TWIN_EVALUATED, balanced, fill, size_targets
-from winokit.stages.release.draws import Draws
+from winokit.stages.release.hidden import Draws
 from winokit.stages.release.inputs import ReleaseInputs, read_inputs
 from winokit.stages.release.settings import FORMALIZATIONS, ReleaseSettings
 from winokit.stages.release.splits import ReleaseUnit, blocks_of, units_of

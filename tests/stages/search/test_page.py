@@ -90,24 +90,24 @@ def test_the_page_says_what_the_rows_say(found, folder):
 def test_the_verdict_names_the_best_trial_its_correction_and_the_test(found):
     page = search_page(found)
     best = found.best
-    assert f"number {best.chosen.number} of {best.formalization}" in page.verdict.headline
-    assert f"{100 * found.overall.corrected:.1f}" in page.verdict.headline
-    said = " ".join(point.text for point in page.verdict.points)
+    assert f"number {best.chosen.number} of {best.formalization}" in page["verdict"].headline
+    assert f"{100 * found.overall.corrected:.1f}" in page["verdict"].headline
+    said = " ".join(point.text for point in page["verdict"].points)
     assert "6 of 27 trials are degenerate" in said
     assert "On tested, which had no say in the choice" in said
 
 
 def test_a_best_that_guessers_reach_is_said_to_be_no_better(found):
     luck = replace(found.overall, p_guessing=0.3)
-    assert search_page(replace(found, overall=luck, tests={})).verdict.word == (
+    assert search_page(replace(found, overall=luck, tests={}))["verdict"].word == (
         "The best of 24 trials is what the best of as many guessers reaches"
     )
     # A test set that was answered well is not passed over in silence.
-    assert "though guessers reach as much on the dev set" in search_page(replace(found, overall=luck)).verdict.word
+    assert "though guessers reach as much on the dev set" in search_page(replace(found, overall=luck))["verdict"].word
 
 
 def test_medians_by_setting_count_every_trial(found):
-    ((name, values),) = search_page(found).by_setting.items()
+    ((name, values),) = search_page(found)["by_setting"].items()
     assert name == "learning_rate"
     assert len(values) == 3
     for place in range(3):

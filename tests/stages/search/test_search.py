@@ -19,10 +19,10 @@ from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.results import rows_to_json
 from winokit.stages.search import local, trials
-from winokit.stages.search.local import TrialCrew, side_by_side
 from winokit.stages.search.run import search as verb
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask
+from winokit.stages.search.workers import TrialCrew, side_by_side
 
 SPACE = SearchSpace(learning_rate="1e-5,3e-3", batch_size="8,16", epochs="1,2")
 NAMES = ("mc-sent", "p-sent")

@@ -23,7 +23,7 @@ import numpy as np
 import winokit
 from winokit.data.loading import DATA_HELP, As, Lenient, load_one
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import json_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.training.data import TrainingData, VariantArm, make_variant
 from winokit.methods.training.settings import (
@@ -105,7 +105,7 @@ class LearningCurve:
         """Write points.csv, results.json and the page, and return the curve with the place of that."""
         write_points(self.points, folder / "points.csv")
         saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
-        write_whole(folder / "results.json", (json.dumps(saved, indent=1, ensure_ascii=False) + "\n").encode())
+        write_whole(folder / "results.json", json_bytes(saved))
         return replace(self, page=write_curve_page(self, folder / "report"))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from winokit.drawing.decision import SMALL
+from winokit.drawing.decision import SMALL, VerdictTile
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
@@ -34,14 +34,6 @@ GURURANGAN = Citation(
     "Annotation Artifacts in Natural Language Inference Data. NAACL 2018.",
     "https://aclanthology.org/N18-2017",
 )
-
-
-class DebiasTile(NamedTuple):
-    """One of the few numbers at the top."""
-
-    label: str
-    value: str
-    small: str
 
 
 class RemovedExample(NamedTuple):
@@ -94,18 +86,18 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
     }
 
 
-def _tiles(filtering: Debiased) -> Iterator[DebiasTile]:
+def _tiles(filtering: Debiased) -> Iterator[VerdictTile]:
     """Kept, probe and divergence before and after, and removals beyond chance."""
     chosen, n = filtering.chosen, len(filtering.dataset)
     kept = int(chosen.keep.sum())
-    yield DebiasTile("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
+    yield VerdictTile("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
     for label, metric in (("Linear probe", "probe_accuracy"), ("Divergence (KL)", "kl_histogram")):
         before, after = filtering.find("all", metric), filtering.find(filtering.method, metric)
         if before is not None and after is not None:
-            yield DebiasTile(label, say(after), f"before {say(before)}, chance {say_chance(after)}")
+            yield VerdictTile(label, say(after), f"before {say(before)}, chance {say_chance(after)}")
     removed = filtering.find(filtering.method, "n_removed")
     if removed is not None:
-        yield DebiasTile("Removed", say(removed), f"by chance {say_chance(removed)}")
+        yield VerdictTile("Removed", say(removed), f"by chance {say_chance(removed)}")
 
 
 def _divergences(filtering: Debiased, suffix: str) -> Iterator[tuple[str, list[Metric]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,7 @@ from winokit.data.formats import write
 from winokit.drawing.page import INDEX
 from winokit.drawing.tables import table
 from winokit.drawing.wording import plural, say_interval
-from winokit.files import check_own_folder, write_whole
+from winokit.files import check_own_folder, json_bytes, write_whole
 from winokit.methods.aflite.methods import DebiasArm
 from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.overuse import Overuse
@@ -44,8 +43,7 @@ def save(filtering: Debiased, folder: Path | str) -> None:
     check_folder(folder)
     results = {"run": filtering.settings, "metrics": rows_to_json(filtering.metrics)}
     for name, content in ((DEBIAS, record(filtering)), (RESULTS, results)):
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=_plain)
-        write_whole(folder / name, (text + "\n").encode())
+        write_whole(folder / name, json_bytes(content, allow_nan=False, default=_plain))
     write(filtering.removed, folder / REMOVED)
     write(filtering.kept, folder / KEPT)
     write_debias_page(filtering, folder / REPORT)

@@ -36,7 +36,7 @@ from winokit.stages.debias.run import debias
 from winokit.stages.evolve.pool import EvolvePool
 from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
 from winokit.stages.grade.ladder import on_grid, steps_of
-from winokit.stages.release.draws import Draws
+from winokit.stages.release.hidden import Draws
 from winokit.stages.release.manifest import TEST, TRAIN
 from winokit.stages.release.rows import ADDED, KEPT, REMOVED, RETIRED, Row, lineage_row
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from winokit.drawing.page import rendered
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
-from winokit.files import write_whole
+from winokit.files import json_bytes, write_whole
 from winokit.results import Metric, stands
 from winokit.stages.evolve.evolution import ACCURACY, GROUP_ACCURACY, RECORD, Evolution, Fare, coarse_fare
 from winokit.stages.release.hidden import hidden_folder, write_private
@@ -80,7 +79,7 @@ def _record(evolution: Evolution) -> bytes:
         "fares": [asdict(fare) for fare in evolution.fares],
         "notes": [*evolution.notes, *evolution.findings],
     }
-    return (json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return json_bytes(record, allow_nan=False)
 
 
 def _counts(evolution: Evolution) -> dict[str, int]:

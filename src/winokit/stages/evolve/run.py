@@ -23,8 +23,7 @@ from winokit.stages.evolve.evolution import Evolution, EvolveSettings, evolve
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
-from winokit.stages.release.draws import SECRET, Draws, read_secret
-from winokit.stages.release.hidden import COMMITMENT, hidden_folder, release_secret
+from winokit.stages.release.hidden import COMMITMENT, SECRET, Draws, hidden_folder, read_secret, release_secret
 from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import TEST, problems_path, read_manifest
 from winokit.stages.release.run import Release, write_release

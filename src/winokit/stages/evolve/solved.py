@@ -31,7 +31,7 @@ from winokit.methods.transforms.variants import make_variants
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress
-from winokit.stages.release.draws import Draws
+from winokit.stages.release.hidden import Draws
 
 ORIGINAL, SWITCHED = "original", "switched"
 Unit = Sequence[Problem]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.files import read_object, write_whole
+from winokit.files import json_bytes, read_object, write_whole
 from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.release.hidden import OWNER_ONLY, append_private, json_lines, write_private
 
@@ -124,8 +124,7 @@ class Graded:
 
 def write_graded(graded: Graded, path: Path) -> None:
     """Write GRADED.json."""
-    text = json.dumps(graded.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(path, (text + "\n").encode())
+    write_whole(path, json_bytes(graded.to_json(), allow_nan=False))
 
 
 def read_graded(path: Path) -> Graded:

@@ -30,10 +30,9 @@ from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.release.contents import ReleaseContents
-from winokit.stages.release.harness import rendered, task_name
+from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path, rendered, task_name
 from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
-from winokit.stages.release.parquet import COLUMNS, VALIDATION, parquet_path
 from winokit.stages.release.settings import (
     FORMALIZATIONS,
     NOT_STATED,

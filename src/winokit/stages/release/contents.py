@@ -23,7 +23,7 @@ from functools import cached_property
 from winokit.data.formats.base import lone_groups_dropped
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.release.draws import Draws
+from winokit.stages.release.hidden import Draws
 from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.manifest import DEBIASED, DEV, SIZES, TEST, TRAIN
 from winokit.stages.release.rows import KEPT, REMOVED

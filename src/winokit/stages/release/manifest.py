@@ -7,12 +7,11 @@ problems in each split, …) and `files`: path, sha256 and size, sorted. No date
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput
-from winokit.files import read_object, write_whole
+from winokit.files import json_bytes, read_object, write_whole
 
 MANIFEST = "manifest.json"
 SCHEMA = 1
@@ -45,9 +44,7 @@ def write_manifest(folder: Path, about: dict[str, Any]) -> None:
     if taken:
         raise BadInput(f"{folder / MANIFEST}: {' and '.join(sorted(taken))} are the manifest's own")
     files = {name: described(folder / name) for name in file_names(folder)}
-    content = {"schema": SCHEMA, **about, "files": files}
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(folder / MANIFEST, (text + "\n").encode())
+    write_whole(folder / MANIFEST, json_bytes({"schema": SCHEMA, **about, "files": files}, allow_nan=False))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

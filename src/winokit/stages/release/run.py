@@ -17,10 +17,10 @@ from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import Progress
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
 from winokit.stages.release.contents import ReleaseContents, fill
-from winokit.stages.release.draws import Draws
-from winokit.stages.release.harness import task_files
+from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, task_files
 from winokit.stages.release.hidden import (
     COMMITMENT,
+    Draws,
     hidden_folder,
     label_lines,
     labels_of,
@@ -36,7 +36,6 @@ from winokit.stages.release.manifest import (
     read_manifest,
     write_manifest,
 )
-from winokit.stages.release.parquet import croissant_bytes, parquet_bytes, parquet_path
 from winokit.stages.release.rows import ADDED, LINEAGE, Row, hidden_row_of, lineage_row, row_of, write_lineage
 from winokit.stages.release.settings import NAME, SCORING, ReleaseExtras, ReleaseSettings
 

@@ -26,7 +26,7 @@ from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.errors import BadInput
 from winokit.methods.overlap import find_matches
 from winokit.problem import Dataset, Problem, joined
-from winokit.stages.release.draws import Draws
+from winokit.stages.release.hidden import Draws
 from winokit.stages.release.manifest import DEV, TEST, TRAIN
 from winokit.stages.release.settings import ReleaseSettings
 

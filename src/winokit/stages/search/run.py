@@ -109,11 +109,11 @@ def search(
     need_training("search", "optuna")
     from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
     from winokit.stages.search.findings import search_findings
-    from winokit.stages.search.local import TrialCrew, engine_of
     from winokit.stages.search.page import write_search_page
     from winokit.stages.search.study import TrialBook, identity_of
     from winokit.stages.search.table import save
     from winokit.stages.search.trials import SearchJob
+    from winokit.stages.search.workers import TrialCrew, engine_of
 
     asked = [formalization] if isinstance(formalization, str) else formalization or list(FORMALIZATIONS)
     names = list(dict.fromkeys(Formalization.parse(name).spec for name in asked))

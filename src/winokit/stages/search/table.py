@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.page import INDEX
 from winokit.drawing.tables import table
-from winokit.files import write_whole
+from winokit.files import json_bytes, write_whole
 from winokit.methods.scoring.scorer import write_predictions
 from winokit.results import rows_to_json
 from winokit.stages.train.run import share_and_interval
@@ -94,7 +93,7 @@ def save(findings: SearchFindings) -> None:
         for which, predictions in finding.voted.items():
             write_predictions(predictions, findings.folder / ENSEMBLES / name / f"{which}.jsonl")
     results = {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}
-    write_whole(findings.folder / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
+    write_whole(findings.folder / RESULTS, json_bytes(results))
 
 
 def _row(trial: Trial) -> dict[str, Any]:

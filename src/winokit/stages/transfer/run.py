@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import winokit
 from winokit.data.loading import As, Lenient, load_one
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import json_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.overlap import said
@@ -103,8 +103,7 @@ class Transfer:
 
     def save(self, folder: Path) -> Transfer:
         """Write results.json, tables.md and the page, and return the transfer with the place of that."""
-        saved = json.dumps(self.to_json() | {"notes": self.notes}, indent=1, ensure_ascii=False)
-        write_whole(folder / "results.json", f"{saved}\n".encode())
+        write_whole(folder / "results.json", json_bytes(self.to_json() | {"notes": self.notes}))
         return replace(self, page=write_transfer_page(self, folder / "report"))
 
 

@@ -1,12 +1,17 @@
-"""Trials on this machine: one after the other in this process, or side by side in processes of their own.
+"""What runs trials: this process, one after the other; processes of their own, side by side; or a Ray cluster.
 
 A worker is a Python of its own that reads tasks from its standard input. When this process dies, however it dies, the
 inputs close and the workers end, so that no trial is run twice at a time. Ctrl-C reaches this process alone. Run as a
 module (`python -m`), this is such a worker.
+
+On Ray each trial is a task, wherever there is room, and what it wrote comes back to the search's folder. Where the
+folder is shared, a trial that Ray moves to another machine goes on from its checkpoint; elsewhere it begins again, with
+the same settings and seed.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import subprocess
@@ -17,12 +22,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import IO, Any, TypeAlias
 
 import torch
 
-from winokit.errors import BadInput, WinokitError
+from winokit.errors import BadInput, MissingExtra, WinokitError
+from winokit.files import write_whole
+from winokit.methods.aflite.ray_rows import started
+from winokit.methods.training.learner import NAME as CHECKPOINT
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 
 Asking: TypeAlias = Callable[[], SearchTask | None]
@@ -32,7 +41,7 @@ Moving: TypeAlias = Callable[[SearchTask, float], None]
 Answers: TypeAlias = Iterator[tuple[SearchTask, EndedTrial]]
 Engine: TypeAlias = "Callable[[SearchJob, Asking, TrialCrew, Moving], Answers]"
 LOGS = "workers"
-WORKER = ("-m", "winokit.stages.search.local")
+WORKER = ("-m", "winokit.stages.search.workers")
 OFTEN = 0.5
 """Seconds between two words of a worker about how far a trial has come."""
 STEP, END, REFUSED, GONE = "step", "end", "refused", "gone"
@@ -61,8 +70,6 @@ class TrialCrew:
 def engine_of(name: str, address: str | None, crew: TrialCrew) -> Engine:
     """What runs trials: this process, several workers of this machine, or Ray at an address."""
     if name == "ray":
-        from winokit.stages.search.on_ray import on_ray
-
         return partial(on_ray, address=address)
     if address is not None:
         raise BadInput(f"address {address}: of a Ray cluster, which only the engine 'ray' runs on")
@@ -208,6 +215,64 @@ class _Reporter:
 def _answer(answers: IO[bytes], kind: str, what: Any) -> None:
     pickle.dump((kind, what), answers)
     answers.flush()
+
+
+def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address: str | None = None) -> Answers:
+    """Run trials as tasks of Ray, as many at a time as there are workers."""
+    if find_spec("ray") is None:
+        raise MissingExtra("searching on Ray", "ray")
+    ray = started(address)
+    shared = ray.put(job)
+    run = ray.remote(**resources(ray.cluster_resources(), crew))(_remote)
+    running: dict[Any, SearchTask] = {}
+    try:
+        while True:
+            while len(running) < crew.workers and (task := ask()) is not None:
+                running[run.remote(shared, task, crew.threads_each)] = task
+            if not running:
+                return
+            (ready,), _ = ray.wait(list(running), num_returns=1)
+            task = running.pop(ready)
+            yield task, _received(ray, ready, job, task)
+    finally:
+        for one in running:
+            ray.cancel(one)
+
+
+def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
+    """What a trial takes of the cluster: its threads, and its share of a GPU where there are GPUs.
+
+    >>> resources({"CPU": 64.0, "GPU": 2.0}, TrialCrew(workers=8, threads=4))
+    {'num_cpus': 4, 'num_gpus': 0.25}
+    """
+    gpus, cores = there.get("GPU", 0), int(there.get("CPU", 1))
+    share = 1 / max(1, math.ceil(crew.workers / gpus)) if gpus else 0
+    # More than a machine has would wait for ever.
+    return {"num_cpus": max(1, min(crew.threads_each, cores)), "num_gpus": share}
+
+
+def _remote(job: SearchJob, task: SearchTask, threads: int) -> tuple[EndedTrial, dict[str, bytes]]:
+    """Run a trial where Ray has put us; its answer and its files."""
+    torch.set_num_threads(threads)
+    ended = attempt(job, task)
+    folder = job.out / task.folder
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and CHECKPOINT not in path.name]
+    return ended, {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def _received(ray: Any, ready: Any, job: SearchJob, task: SearchTask) -> EndedTrial:
+    """The answer of a task; its files are put where a trial of this machine would have left them."""
+    try:
+        ended, files = ray.get(ready)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        return EndedTrial(FAILED, why=f"Ray lost it: {next(iter(str(error).splitlines()), type(error).__name__)}")
+    for name, content in files.items():
+        path = job.out / task.folder / name
+        if not path.exists():
+            write_whole(path, content)
+    return ended  # type: ignore[no-any-return]
 
 
 if __name__ == "__main__":

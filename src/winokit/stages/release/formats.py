@@ -1,0 +1,210 @@
+"""The same problems as other tools read them: Parquet, Croissant, lm-evaluation-harness and Inspect.
+
+Parquet stands in one folder per configuration, as Hugging Face `datasets` loads it. Columns are WinoGrande's as they
+stand on the hub (sentence, option1, option2, answer "1"/"2", "" where hidden), so that what reads WinoGrande reads
+this, and beside them the group, the pronoun, the domain, kept or removed, and the labels as JSON text. Nothing in the
+files depends on when or where they were written. Croissant metadata (https://mlcommons.org/croissant) say which file
+holds which columns of which split; they are written and checked with mlcroissant itself, so that what it reads is what
+it wrote.
+
+The tasks of the harness and of Inspect have a group score each. The harness reads texts as they were put together here,
+so that possessives and capitals are those of `winokit score`: `lm_eval/dev.jsonl`, and `lm_eval/train.jsonl` to draw
+solved examples from. Both tasks find their files from where they stand themselves: a release works wherever it is
+moved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from winokit.data.formats.base import json_rows
+from winokit.errors import MissingExtra
+from winokit.files import json_bytes
+from winokit.methods.transforms.substitute import substitute
+from winokit.problem import Problem
+from winokit.stages.release.contents import ReleaseContents
+from winokit.stages.release.manifest import DEBIASED, DEV
+from winokit.stages.release.settings import LICENCES, SCORING, ReleaseSettings, hub_licence
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+COLUMNS = {
+    "qID": "Group and public id; the id is derived from text, pronoun and sorted candidates and says nothing else.",
+    "sentence": "The text, with one blank: _",
+    "option1": "The first candidate.",
+    "option2": "The second candidate.",
+    "answer": "1 or 2: the candidate that belongs in the blank. Empty in the test.",
+    "group": "Twins share a group; empty for a problem alone, and in the test.",
+    "pronoun": "The pronoun that stood in the blank, where there was one.",
+    "domain": "What the problem is about, where that is known.",
+    "status": "kept or removed by debiasing.",
+    "labels": "What else is known about the problem, as JSON.",
+}
+VALIDATION = "validation"
+"""What the hub calls dev."""
+MOST_SHOTS = 200
+"""Problems to draw solved examples from; nobody puts more into a prompt."""
+
+
+def parquet_path(name: str) -> PurePosixPath:
+    """Where the Parquet of a file stands: a folder for each training size, one for dev and test.
+
+    >>> str(parquet_path("train_xs")), str(parquet_path("dev"))
+    ('data/xs/train-00000-of-00001.parquet', 'data/evaluation/validation-00000-of-00001.parquet')
+    """
+    split, _, size = name.partition("_")
+    split = VALIDATION if split == "dev" else split
+    return PurePosixPath("data") / (size or "evaluation") / f"{split}-00000-of-00001.parquet"
+
+
+def parquet_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """Rows as a Parquet file: every column is text, empty where a row is silent."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtra("a release in Parquet", "release") from None
+    cells = [_cells(row) for row in rows]
+    columns = {name: [row[name] for row in cells] for name in COLUMNS}
+    table = pyarrow.table(columns, pyarrow.schema([(name, pyarrow.string()) for name in COLUMNS]))
+    out = io.BytesIO()
+    parquet.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def _cells(row: Mapping[str, Any]) -> dict[str, str | None]:
+    group = str(row["qID"]).rpartition("-")[0] or None
+    labels = json.dumps(row["labels"], ensure_ascii=False, sort_keys=True) if row.get("labels") else None
+    more = {"answer": row.get("answer", ""), "group": group, "labels": labels}
+    return {name: more[name] if name in more else row.get(name) for name in COLUMNS}
+
+
+def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, licence: str, description: str) -> bytes:
+    """The metadata of a release's Parquet files, given by name (train_xs, …, dev, test)."""
+    try:
+        import mlcroissant as mlc
+    except ImportError:
+        raise MissingExtra("a release's Croissant metadata", "release") from None
+    log = logging.getLogger("absl")
+    level = log.level
+    log.setLevel(logging.ERROR)  # without remarks on what is merely recommended (a date, a citation)
+    try:
+        metadata = mlc.Metadata(
+            name=settings.name,
+            description=description,
+            version=settings.version,
+            license=[LICENCES.get(hub_licence(licence), licence)],
+            date_published=settings.date,
+            distribution=[_file(mlc, name, data) for name, data in tables.items()],
+            record_sets=[_records(mlc, name) for name in tables],
+        )
+        return json_bytes(metadata.to_json(), default=str)
+    finally:
+        log.setLevel(level)
+
+
+def _file(mlc: Any, name: str, data: bytes) -> Any:
+    return mlc.FileObject(
+        id=f"{name}.parquet",
+        name=f"{name}.parquet",
+        content_url=str(parquet_path(name)),
+        encoding_formats=["application/x-parquet"],
+        sha256=hashlib.sha256(data).hexdigest(),
+    )
+
+
+def _records(mlc: Any, name: str) -> Any:
+    return mlc.RecordSet(
+        id=name,
+        name=name,
+        description=f"The problems of {name}.",
+        fields=[
+            mlc.Field(
+                id=f"{name}/{column}",
+                name=f"{name}/{column}",
+                description=about,
+                data_types=[mlc.DataType.TEXT],
+                source=mlc.Source(file_object=f"{name}.parquet", extract=mlc.Extract(column=column)),
+            )
+            for column, about in COLUMNS.items()
+        ],
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("winokit.stages.release"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Markdown, YAML and Python; what goes in is quoted where it must be
+    )
+    # JSON's double quotes, which YAML and Python read too.
+    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)
+    return environment
+
+
+def rendered(template: str, **content: Any) -> bytes:
+    """A template of a release, its card or one of its tasks, filled in."""
+    return _environment().get_template(template).render(**content).encode()
+
+
+def task_name(settings: ReleaseSettings) -> str:
+    """What both tasks are called: the release's name as files, tasks and Python modules can bear it.
+
+    >>> task_name(ReleaseSettings(name="Wino-2.1"))
+    'wino_2_1'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", (settings.name or "").casefold()).strip("_")
+
+
+def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:
+    """The files of both tasks, by path inside the release."""
+    name = task_name(settings)
+    pool = next(iter(contents.sizes.values()), contents.files[DEBIASED])
+    return {
+        f"lm_eval/{name}.yaml": rendered(
+            "lm_eval_task.yaml.j2", name=name, settings=settings, scoring=SCORING, title=settings.name
+        ),
+        "lm_eval/utils.py": rendered("lm_eval_utils.py.j2", title=settings.name),
+        "lm_eval/dev.jsonl": json_rows(harness_rows(contents.files[DEV])).encode(),
+        "lm_eval/train.jsonl": json_rows(harness_rows(pool[:MOST_SHOTS])).encode(),
+        f"inspect/{name}.py": rendered("inspect_task.py.j2", name=name, settings=settings),
+    }
+
+
+def harness_rows(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    """Problems as the harness's documents; those that partial scoring cannot score are left out."""
+    sizes = Counter(problem.group for problem in problems)
+    return [_document(problem, sizes[problem.group]) for problem in problems if problem.after.strip()]
+
+
+def _document(problem: Problem, size: int) -> dict[str, Any]:
+    filled = [substitute(problem, candidate) for candidate in problem.candidates]
+    answer = problem.answer or 0
+    return {
+        "id": problem.id,
+        "group": problem.group or "",
+        "group_size": size if problem.group is not None else 1,
+        "sentence": problem.text,
+        "option1": problem.candidates[0],
+        "option2": problem.candidates[1],
+        "answer": str(answer + 1),
+        "pronoun": problem.pronoun or "",
+        "contexts": [part.before + part.candidate for part in filled],
+        "continuation": filled[0].after,
+    }
