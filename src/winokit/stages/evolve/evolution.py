@@ -182,6 +182,10 @@ def evolve(
     # A retired test problem is gone, and any other that is retired is for training alone.
     gone = {name for name in why if pool.where.get(name) == TEST}
     trained = (pool.removed | why.keys()) - gone
+    closing = (
+        f"{len(gone):,} test problems of {pool.version} are retired; who has the models can tell their answers now, "
+        f"so close the leaderboard of {pool.version} when this version opens"
+    )
     # A new twin follows its group by itself; named here, it would count as one whose order of candidates is public.
     settled = pool.before | set(pool.returning)
     fixed = {name: split for name, split in pool.where.items() if name in settled and name not in why}
@@ -195,7 +199,7 @@ def evolve(
         solved=solved,
         filtered=filtered,
         fares=_known_fares(previous, _fares(pool, stays, against, watched, settings.version)),
-        notes=(*pool.notes, *_notes(pool, len(gone))),
+        notes=(*pool.notes, closing) if gone else pool.notes,
         findings=tuple(_findings(solved, filtered)),
     )
 
@@ -249,14 +253,6 @@ def _findings(solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
         yield (
             f"AFLite in the features of {model.model}: {model.removed:,} removed, {model.expected:.1f} from relabelled "
             f"problems: {model.retired:,} retired"
-        )
-
-
-def _notes(pool: EvolvePool, tests: int) -> Iterator[str]:
-    if tests:
-        yield (
-            f"{tests:,} test problems of {pool.version} are retired; who has the models can tell their answers now, "
-            f"so close the leaderboard of {pool.version} when this version opens"
         )
 
 

@@ -34,7 +34,14 @@ def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = No
     if place.is_dir():
         write_private(place / RECORD, _record(evolution))
         write_private(place / PAGE, _page(evolution))
-        public = _coarse(evolution)
+        public = replace(
+            evolution,
+            solved=replace(evolution.solved, strata=()),
+            filtered=(),
+            fares=tuple(map(coarse_fare, evolution.fares)),
+            notes=(*evolution.notes, COARSE),
+            findings=(),
+        )
     write_whole(folder / RECORD, _record(public))
     write_whole(folder / PAGE, _page(public))
     about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
@@ -52,18 +59,6 @@ def _page(evolution: Evolution) -> bytes:
         models=models,
         watched=any(fare.model not in models for fare in evolution.fares),
         counts=_counts(evolution),
-    )
-
-
-def _coarse(evolution: Evolution) -> Evolution:
-    """An evolution without what was counted on hidden answers, but scores to the step of a leaderboard."""
-    return replace(
-        evolution,
-        solved=replace(evolution.solved, strata=()),
-        filtered=(),
-        fares=tuple(map(coarse_fare, evolution.fares)),
-        notes=(*evolution.notes, COARSE),
-        findings=(),
     )
 
 
@@ -100,12 +95,5 @@ def _charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
                 note = BY_CONSTRUCTION if fare.against else None
                 line = ForestLine(f"version {fare.version}", (ForestMark(0, row, stands(row)),), note)
                 blocks.setdefault(fare.model, []).append(line)
-        yield (
-            title,
-            Forest(
-                tuple(
-                    ForestBlock(model, "" if model in filtered else "never filtered against", tuple(lines))
-                    for model, lines in blocks.items()
-                )
-            ),
-        )
+        notes = {model: "" if model in filtered else "never filtered against" for model in blocks}
+        yield title, Forest(tuple(ForestBlock(model, notes[model], tuple(lines)) for model, lines in blocks.items()))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from winokit.drawing.page import write_page
 from winokit.drawing.wording import join, plural
@@ -17,16 +18,6 @@ from winokit.stages.grade.record import AUC
 WIDTH, HEIGHT, EDGE = 108, 34, 4
 LOWEST = 0.4
 """Where the axis of the small curves begins: chance is well inside, and no curve worth drawing is below."""
-
-
-@dataclass(frozen=True, slots=True)
-class SmallCurve:
-    """A learning curve, small: its line, its dots, and where chance is."""
-
-    points: str
-    dots: tuple[tuple[float, float], ...]
-    chance: float
-    said: str
 
 
 def make_board(
@@ -57,19 +48,20 @@ def write_board(board: Leaderboard, path: Path) -> None:
     )
 
 
-def curve_of(place: BoardPlace) -> SmallCurve | None:
-    """The curve of an entry over the logarithm of its training sizes; None where there is none."""
+def curve_of(place: BoardPlace) -> dict[str, Any] | None:
+    """The curve of an entry over the logarithm of its training sizes, small, by its template's names; None without one.
+
+    Its dots, the height of chance, and the curve in words.
+    """
     scores, sizes = place.curve, place.entry.sizes
     if len(scores) < 2:
         return None
     logs = [math.log2(sizes[score.size]) for score in scores]
     across = (WIDTH - 2 * EDGE) / ((logs[-1] - logs[0]) or 1)
-    dots = tuple(
-        (round(EDGE + (log - logs[0]) * across, 1), _height(score.value))
-        for log, score in zip(logs, scores, strict=True)
-    )
+    across_all = [round(EDGE + (log - logs[0]) * across, 1) for log in logs]
+    dots = list(zip(across_all, (_height(score.value) for score in scores), strict=True))
     said = join([f"{score.value:.1%} with {sizes[score.size]:,} training problems" for score in scores])
-    return SmallCurve(" ".join(f"{x},{y}" for x, y in dots), dots, _height(scores[0].chance), said)
+    return {"dots": dots, "chance": _height(scores[0].chance), "said": said}
 
 
 def _height(value: float) -> float:

@@ -67,16 +67,13 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
 def read_release(folder: Path) -> dict[str, Dataset]:
     """The problems of each file that a release has, by name: train_xs, …, train_debiased, dev, test."""
     files = {name: folder / problems_path(name) for name in FILES}
-    datasets = {name: _read_file(path, folder.name) for name, path in files.items() if path.is_file()}
-    if not datasets:
+    sources = {name: Source(path) for name, path in files.items() if path.is_file()}
+    if not sources:
         raise BadInput(f"{folder}: no release there ({problems_path('*')} is missing)")
-    return datasets
-
-
-def _read_file(path: Path, release: str) -> Dataset:
-    source = Source(path)
-    problems = lone_groups_dropped(source.each(source.json_lines(), problem_of))
-    return Dataset(problems, Card(f"{release}/{path.stem}"))
+    return {
+        name: Dataset(lone_groups_dropped(source.each(source.json_lines(), problem_of)), Card(f"{folder.name}/{name}"))
+        for name, source in sources.items()
+    }
 
 
 def read_statuses(folder: Path, name: str) -> dict[str, str]:

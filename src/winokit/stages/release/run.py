@@ -43,8 +43,6 @@ Lineage = Callable[[Mapping[str, str]], list[Row]]
 """From the split of each id to the rows of a lineage."""
 BELONGS = ("name", "version", "content_hash", COMMITMENT)
 """What hidden answers say about the release they belong to."""
-FIRST = "in the first release"
-"""Why a problem was added."""
 STEPS = 4
 """Reading, splitting, checking, writing."""
 
@@ -125,8 +123,9 @@ def write_release(
         _check_hidden(hidden, belongs, folder)
     for name, data in files.items():
         write_whole(folder / name, data)
-    added = (lineage_row(name, split, ADDED, FIRST, settings.version) for name, split in contents.where.items())
-    write_lineage(folder / LINEAGE, lineage(contents.where) if lineage else added)
+    where, why = contents.where, "in the first release"
+    added = (lineage_row(name, split, ADDED, why, settings.version) for name, split in where.items())
+    write_lineage(folder / LINEAGE, lineage(where) if lineage else added)
     for name in stale - {*files, LINEAGE, MANIFEST}:
         (folder / name).unlink(missing_ok=True)
     if test is not None and secret is not None:

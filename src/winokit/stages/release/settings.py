@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -99,10 +99,7 @@ class ReleaseSettings(Settings):
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON-ready values, but those that a manifest names by themselves."""
-        return {key: value for key, value in asdict(self).items() if key in IN_MANIFEST}
-
-
-IN_MANIFEST = ("dev", "test", "sizes", "split", "complete", "singles")
+        return {key: getattr(self, key) for key in ("dev", "test", "sizes", "split", "complete", "singles")}
 
 
 @dataclass(frozen=True)

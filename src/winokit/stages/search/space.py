@@ -143,10 +143,7 @@ def _number(name: str, text: str, option: str) -> Number:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        expected = (
-            "whole numbers with commas between (8,16) or a range (8..64)"
-            if whole
-            else ("numbers with commas between (1e-5,2e-5) or a range (1e-6..1e-4)")
-        )
+        kind, values, ends = ("whole numbers", "8,16", "8..64") if whole else ("numbers", "1e-5,2e-5", "1e-6..1e-4")
+        expected = f"{kind} with commas between ({values}) or a range ({ends})"
         raise BadInput(f"{option}: {expected} expected, found {text.strip()!r}")
     return number
