@@ -129,6 +129,7 @@ def test_datasets_lists_licences_and_formats():
         (["debias", "pmi", "open", "--size", "9", "--count", "x"], "No way to count words named 'x'"),
         (["transfer", "--train", "open", "--test", "open", "--keep", "x"], "No choice of weights named 'x'"),
         (["convert", "open", ""], "cannot be written"),
+        (["collect", "withdraw", "none", "w-x"], "none/study.toml: no such file"),
         (["convert", "open", "/proc/none/out"], "cannot be written"),
         (["stats"], "Missing argument"),
         (["nothing"], "No such command"),

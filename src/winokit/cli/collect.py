@@ -18,6 +18,10 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
     """What is asked before a worker is taken out."""
     if given.get("yes", True):
         return {}
+    with verbs.opened(given["folder"], given["db"]) as study:  # who is not there is told before anything is asked
+        from winokit.collect.study import workers
+
+        workers.get(study, given["worker"])
     return {"yes": (f"Delete the sentences and judgements of {given['worker']}? They cannot be put back.", bool)}
 
 
