@@ -91,9 +91,9 @@ FORMALIZATIONS: Registry[Definition] = Registry(
     homes={
         "mc-mlm": "winokit.methods.formalizations.mc_mlm:MC_MLM",
         "mc-sent": "winokit.methods.formalizations.mc_sent:MC_SENT",
-        "mc-sent-no-pair-loss": "winokit.methods.formalizations.mc_sent:MC_SENT_NO_PAIR_LOSS",
-        "mc-sent-no-softmax": "winokit.methods.formalizations.mc_sent:MC_SENT_NO_SOFTMAX",
-        "p-sent": "winokit.methods.formalizations.mc_sent:P_SENT",
+        "mc-sent-no-pair-loss": "winokit.methods.formalizations.mc_sent_no_pair_loss:MC_SENT_NO_PAIR_LOSS",
+        "mc-sent-no-softmax": "winokit.methods.formalizations.mc_sent_no_softmax:MC_SENT_NO_SOFTMAX",
+        "p-sent": "winokit.methods.formalizations.p_sent:P_SENT",
         "p-span": "winokit.methods.formalizations.p_span:P_SPAN",
     },
 )
