@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import PurePath
 from typing import Any
 
 ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
@@ -19,6 +20,37 @@ NOT_A_NUMBER = "a score is not a number"
 FLOOR = "floor"
 """The detail of a row of yes/no questions: what always giving the commonest answer has."""
 Detail = str | int | float | bool | None
+
+
+class Brief:
+    """A dataclass whose repr fits into a notebook's cell: what is long is counted, or named by its type.
+
+    >>> @dataclass(repr=False)
+    ... class Basket(Brief):
+    ...     owner: str
+    ...     plums: list[int]
+    ...     notes: tuple[str, ...] = ()
+    >>> Basket("Simon", [3, 5, 4])
+    Basket(owner='Simon', plums=<3>)
+    """
+
+    def __repr__(self) -> str:
+        shown = {each.name: _brief(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in shown.items() if text)})"
+
+
+def _brief(value: Any) -> str:
+    """A value in a few words; nothing where there is nothing in it."""
+    if value is None or (isinstance(value, (str, list, tuple, Mapping)) and not value):
+        return ""
+    if isinstance(value, (list, tuple, Mapping)):
+        return f"<{len(value):,}>"
+    if hasattr(value, "shape"):
+        return f"<{' x '.join(f'{size:,}' for size in value.shape)}>"
+    if is_dataclass(value) and not isinstance(value, Brief):
+        return f"<{type(value).__name__}>"
+    text = repr(str(value) if isinstance(value, PurePath) else value)
+    return text if len(text) <= 100 else f"{text[:99]}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields, replace
+from difflib import get_close_matches
 from functools import cache, wraps
+from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -34,6 +38,12 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 from winokit.errors import BadInput, UnknownName
 
 F = TypeVar("F", bound=Callable[..., Any])
+SEVERAL = (tuple, list, Sequence, Iterable)
+WORDS: dict[Any, str] = {
+    **{int: "a whole number", float: "a number", str: "a text", Path: "a path", bool: "True or False"},
+    **{NoneType: "None", Callable: "a function"},
+}
+"""What an error calls a type."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ class Without:
 
 
 class Settings:
-    """A frozen dataclass of settings whose bounds are checked as it is made."""
+    """A frozen dataclass of settings whose types and bounds are checked as it is made."""
 
     def __post_init__(self) -> None:
         hints: Mapping[str, Any] = _hints(type(self))  # type: ignore[arg-type]
@@ -82,30 +92,85 @@ class Settings:
 
 
 def fitted(value: Any, hint: Any) -> Any:
-    """The value as its annotation wants it: one name where several may be given, a text where a path is taken.
+    """The value as its annotation wants it: one thing where several may be given, a text where a path is taken.
 
     >>> fitted("run", Path | None), fitted("random", tuple[str, ...]), fitted("open", str | Path)
     (PosixPath('run'), ('random',), 'open')
     """
-    kinds = _kinds(hint)
-    if isinstance(value, (str, Path)) and get_origin(_bare(hint)) is tuple and (str in kinds or Path in kinds):
+    several = [kind for kind in _members(hint) if get_origin(kind) in SEVERAL]
+    if several and value is None and NoneType not in _members(hint):
+        return ()
+    if isinstance(value, (Set, Iterator)) and several:
+        value = tuple(value)
+    if not _fits(value, hint) and any(_fits(value, get_args(kind)[0]) for kind in several):
         value = (value,)
-    if Path not in kinds or str in kinds or not isinstance(value, (str, list, tuple)):
-        return value
-    return Path(value) if isinstance(value, str) else tuple(map(Path, value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_plain(each, _kinds(hint)) for each in value) if type(value) in (list, tuple) else value
+    return _plain(value, _kinds(hint))
+
+
+def _plain(value: Any, kinds: list[Any]) -> Any:
+    """A path, a text or a number as it is taken: those of NumPy have no place in a JSON file."""
+    if isinstance(value, str) and Path in kinds and str not in kinds:
+        return Path(value)
+    if isinstance(value, Path) and str in kinds and Path not in kinds:
+        return str(value)
+    if isinstance(value, Integral) and not isinstance(value, bool) and (int in kinds or float in kinds):
+        return int(value)
+    return float(value) if isinstance(value, Real) and not isinstance(value, int) and float in kinds else value
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the kind an annotation names; a text is a path too, and never several texts."""
+    members, origin = _members(hint), get_origin(hint)
+    if len(members) > 1 or members[0] is not hint:
+        return any(_fits(value, member) for member in members)
+    if origin is Literal:
+        return isinstance(value, str) or value in get_args(hint)
+    if origin in SEVERAL:
+        each = get_args(hint)[0]
+        return isinstance(value, Iterable) and not isinstance(value, str) and all(_fits(one, each) for one in value)
+    if hint in (int, float):
+        return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
+    if hint in (str, Path):
+        return isinstance(value, (str, Path))
+    kind = origin or hint
+    try:
+        return not isinstance(kind, type) or isinstance(value, kind)
+    except TypeError:  # a protocol that only a type checker can check
+        return True
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    """What an annotation offers to choose from: itself, unless it is a union."""
+    if get_origin(hint) is Annotated:
+        return _members(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(member for part in get_args(hint) for member in _members(part))
+    return (hint,)
 
 
 def _kinds(hint: Any) -> list[Any]:
-    """The types that an annotation is made of."""
-    inner = get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)
-    return [kind for part in inner for kind in _kinds(part)] if inner else [hint]
+    """The types of single things that an annotation is made of."""
+    kinds: list[Any] = []
+    for member in _members(hint):
+        if get_origin(member) in SEVERAL:
+            kinds += _kinds(get_args(member)[0])
+        else:
+            kinds.append(str if get_origin(member) is Literal else get_origin(member) or member)
+    return kinds
 
 
 def check(name: str, value: Any, hint: Any) -> None:
-    """Refuse a value outside the bounds, or the choices, of its annotation."""
+    """Refuse a value that is not of the type, or outside the bounds or the choices, of its annotation."""
+    choices, said = choices_of(hint), help_of(hint)
+    if not _fits(value, hint):
+        words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
+        several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in _members(hint)) else ""
+        found = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
+        raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {found}")
     if value is None:
         return
-    choices, said = choices_of(hint), help_of(hint)
     for each in value if isinstance(value, (list, tuple)) else (value,):
         if choices and each not in choices and isinstance(each, str):
             raise UnknownName((said and said.noun) or name.replace("_", " "), each, choices)
@@ -152,28 +217,92 @@ def verb(function: F) -> F:
     """
     # What it returns may need an extra, and is known to type checkers alone.
     written = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    names = inspect.unwrap(function).__globals__
-    hints = get_type_hints(SimpleNamespace(__annotations__=written), names, include_extras=True)
+    space = inspect.unwrap(function).__globals__
+    hints = get_type_hints(SimpleNamespace(__annotations__=written), space, include_extras=True)
     wholes = {name: _bare(hint) for name, hint in hints.items() if _is_settings(_bare(hint))}
     plain = inspect.signature(function)
     homes = {field: name for name, kind in wholes.items() for field in taken(kind, hints[name])}
     parameters = [made for one in plain.parameters.values() for made in _expanded(one, hints, wholes)]
+    names = {*homes, *plain.parameters}
+    open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
+        if not open_ended:
+            check_names(function.__name__, kwargs, names)
         own = {name: kwargs.pop(name) for name in tuple(kwargs) if name not in homes}
         for name, kind in wholes.items():
             given = {field: kwargs[field] for field, home in homes.items() if home == name and field in kwargs}
             whole = own.get(name, plain.parameters[name].default)
+            if name in own:
+                check(name, whole, kind)
             own[name] = kind(**given) if whole is inspect.Parameter.empty else replace(whole, **given)
         bound = plain.bind(*args, **own)
         for name, value in bound.arguments.items():
-            bound.arguments[name] = fitted(value, hints.get(name))
-            check(name, bound.arguments[name], hints.get(name))
+            bound.arguments[name] = fitted(value, hints.get(name, Any))
+            check(name, bound.arguments[name], hints.get(name, Any))
         return function(*bound.args, **bound.kwargs)
 
-    called.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]
+    vars(called)["full"] = plain.replace(parameters=parameters)
+    kinds = get_type_hints(SimpleNamespace(__annotations__=written), space)
+    kinds |= {field: kind for whole in wholes.values() for field, kind in get_type_hints(whole).items()}
+    shown = [one.replace(annotation=kinds.get(one.name, one.annotation)) for one in parameters]
+    called.__signature__ = plain.replace(parameters=shown)  # type: ignore[attr-defined]
+    called.__doc__ = documented(function.__doc__ or "", parameters, wholes)
     return cast(F, called)
+
+
+def signature_of(call: Callable[..., Any]) -> inspect.Signature:
+    """A call's parameters, with their help where it is a verb; what Python shows of them has the types alone."""
+    return cast(inspect.Signature, getattr(call, "full", None) or inspect.signature(call))
+
+
+def documented(text: str, parameters: Iterable[inspect.Parameter], wholes: Mapping[str, type]) -> str:
+    """A docstring in which every parameter is described: by its help, and by what was written there besides."""
+    head, *sections = re.split(r"\n\n(?=\w+\n---+\n)", inspect.cleandoc(text))
+    written = next((part for part in sections if part.startswith("Parameters\n")), "")
+    besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", written, re.MULTILINE))
+    described = {}
+    for one in parameters:
+        said = help_of(one.annotation)
+        default = "" if one.default is inspect.Parameter.empty else f" : default {one.default!r}"
+        words = "Told how much is done and how much there is." if one.name == "progress" else said.text if said else ""
+        described[one.name] = (default, textwrap.fill(_in_python(words), 96), besides.get(one.name, ""))
+    for name, kind in wholes.items():
+        words = f"{kind.__name__}: several of the above in one object; what is given by itself wins."
+        described[name] = ("", words, besides.get(name, ""))
+    lines = [
+        "\n".join(part.rstrip() for part in (name + default, textwrap.indent(words, "    "), more) if part)
+        for name, (default, words, more) in described.items()
+    ]
+    rest = [part for part in sections if part is not written]
+    return "\n\n".join([_in_python(head), "Parameters\n----------\n" + "\n".join(lines), *rest])
+
+
+def _in_python(words: str) -> str:
+    """Help as Python says it.
+
+    >>> _in_python("With --model: how to read; repeatable. Default: --no-assess.")
+    'With model: how to read; one or several. Default: assess=False.'
+    """
+    words = words.replace("repeatable", "one or several").replace("Repeatable", "One or several")
+    words = re.sub(r"--no-([a-z][a-z-]*)", r"\1=False", words)
+    return re.sub(r"--([a-z][a-z-]*)", lambda option: option[1].replace("-", "_"), words)
+
+
+def check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a parameter that a call does not have, as Python does, with the one that was probably meant.
+
+    >>> check_names("bake", ["heet"], ["heat", "mode"])
+    Traceback (most recent call last):
+    ...
+    TypeError: bake() has no parameter 'heet'. Did you mean 'heat'?
+    """
+    known = list(known)
+    for name in given:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            raise TypeError(f"{call}() has no parameter {name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))
 
 
 def parameters_of(kind: type) -> Iterator[inspect.Parameter]:

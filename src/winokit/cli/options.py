@@ -19,7 +19,7 @@ import typer
 
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.progress import telling
-from winokit.settings import Help, choices_of, help_of
+from winokit.settings import Help, choices_of, help_of, signature_of
 
 HANDLED = ("progress", "say")
 """Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
@@ -53,7 +53,7 @@ def command(
     questions
         From the values given to what a person who sits there is asked for besides, by parameter.
     """
-    signature = inspect.signature(verb)
+    signature = signature_of(verb)
     parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
     flag = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
     if as_json is not None:
@@ -80,7 +80,7 @@ def command(
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    run.__doc__ = inspect.cleandoc(verb.__doc__ or "").partition("\n\nParameters\n")[0]
+    run.__doc__ = inspect.cleandoc(inspect.unwrap(verb).__doc__ or "").partition("\n\nParameters\n")[0]
     run.__name__ = verb.__name__
     return run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -16,7 +16,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
-from winokit.settings import Help
+from winokit.settings import Help, verb
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
 Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA", typed=str)]
@@ -40,12 +40,13 @@ BUNDLED = ("open",)
 GENERATED, MOST_GENERATED = "synthetic", 1_000_000
 
 
+@verb
 @collector_off()
 def load(
-    data: str | Path,
+    data: str | Path | Dataset,
     *,
     as_: str | None = None,
-    labels: Iterable[str | Path] = (),
+    labels: Sequence[str | Path] = (),
     groups: bool = True,
     lenient: bool = False,
 ) -> Dataset:
@@ -55,6 +56,7 @@ def load(
     ----------
     data
         `open`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`; several with + between.
+        A `Dataset` is taken as it is, with labels and view as asked for.
     as_
         `binary`, `choice` or `judgements`: another view of the same problems.
     labels
@@ -64,7 +66,7 @@ def load(
     lenient
         Skip malformed records and note them, instead of raising.
     """
-    dataset = _read(str(data), lenient)
+    dataset = data if isinstance(data, Dataset) else _read(str(data), lenient)
     if labels:
         dataset = annotate(dataset, [read(path, "trichelair", lenient=lenient) for path in labels])
     if as_ is not None:
@@ -73,14 +75,14 @@ def load(
         dataset = VIEWS[as_](dataset)
         if not len(dataset):
             raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(dataset.notes[-3:])}")
-    return with_groups(dataset) if groups else dataset
+    return with_groups(dataset) if groups and dataset is not data else dataset
 
 
 def load_all(
     data: str | Path | Dataset | Sequence[str | Path | Dataset],
     *,
     as_: str | None = None,
-    labels: Iterable[str | Path] = (),
+    labels: Sequence[str | Path] = (),
     groups: bool = True,
     lenient: bool = False,
 ) -> list[Dataset]:
@@ -91,7 +93,7 @@ def load_all(
     given = [data] if isinstance(data, (str, Path, Dataset)) else list(data)
     names, notes = expand([str(each) for each in given if not isinstance(each, Dataset)])
     tell(notes)
-    loaded = [each for each in given if isinstance(each, Dataset)]
+    loaded = [load(each, as_=as_, labels=labels, groups=groups) for each in given if isinstance(each, Dataset)]
     for name in names:
         loaded.append(load(name, as_=as_, labels=labels, groups=groups, lenient=lenient))
         tell(loaded[-1].notes)
@@ -106,12 +108,12 @@ def load_one(
     data: str | Path | Dataset,
     *,
     as_: str | None = None,
-    labels: Iterable[str | Path] = (),
+    labels: Sequence[str | Path] = (),
     lenient: bool = False,
     limit: int | None = None,
 ) -> Dataset:
     """Load a dataset for a verb, unless it is loaded already; tell its notes, and keep the first `limit` problems."""
-    loaded = data if isinstance(data, Dataset) else load(data, as_=as_, labels=labels, lenient=lenient)
+    loaded = load(data, as_=as_, labels=labels, lenient=lenient)
     tell(loaded.notes)
     return loaded[:limit]
 

@@ -18,7 +18,7 @@ from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Dataset, collector_off
-from winokit.results import Metric, rows_to_json
+from winokit.results import Brief, Metric, rows_to_json
 
 RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
 
@@ -33,8 +33,8 @@ class LeftOut:
     n: int
 
 
-@dataclass
-class Run:
+@dataclass(repr=False)
+class Run(Brief):
     """The outcome of an audit."""
 
     settings: dict[str, Any]

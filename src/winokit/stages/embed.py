@@ -20,6 +20,7 @@ from winokit.models.base import notes_of
 from winokit.models.registry import ModelSpec, load_model
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
+from winokit.results import Brief
 from winokit.settings import Help, Without, verb
 
 FINETUNED = ".finetuned"
@@ -30,8 +31,8 @@ UNUSED = (
 )
 
 
-@dataclass(frozen=True)
-class Embedding:
+@dataclass(frozen=True, repr=False)
+class Embedding(Brief):
     """One row per problem of the dataset, in its order, and where the rows were written."""
 
     rows: NDArray[np.float32]

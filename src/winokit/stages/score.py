@@ -20,11 +20,12 @@ from winokit.methods.scoring.scorer import (
 from winokit.models.base import notes_of
 from winokit.models.registry import ModelSpec, load_model
 from winokit.progress import Progress, tell
+from winokit.results import Brief
 from winokit.settings import Help, Without, verb
 
 
-@dataclass(frozen=True)
-class Scored:
+@dataclass(frozen=True, repr=False)
+class Scored(Brief):
     """One prediction per problem, and where they were written."""
 
     predictions: list[Prediction]

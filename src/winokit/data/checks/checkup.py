@@ -46,8 +46,8 @@ class Finding:
     warns: bool
     message: str
     count: int
-    examples: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
+    examples: tuple[str, ...] = field(default=(), repr=False)
+    details: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON-ready values."""

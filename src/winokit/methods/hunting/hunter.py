@@ -27,6 +27,7 @@ from winokit.methods.hunting.spacy_parse import RULES, SpacyParser, find_parser,
 from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import Problem
+from winokit.results import Brief
 from winokit.text.words import WORD, bare, mention_places
 
 LIMIT = 200
@@ -38,8 +39,8 @@ COPY = 0.8
 """Share of a problem's other words that make a sentence with both candidates a copy of the problem."""
 
 
-@dataclass
-class Hunt:
+@dataclass(repr=False)
+class Hunt(Brief):
     """Everything a hunter did for one problem; `why` says what kept it from an answer."""
 
     problem: Problem

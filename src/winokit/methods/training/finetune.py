@@ -38,7 +38,7 @@ from winokit.models.hf import HfSettings, fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset
 from winokit.progress import Progress
-from winokit.results import Metric, rows_to_json
+from winokit.results import Brief, Metric, rows_to_json
 
 RESULTS, CURVE, FIGURE, PREDICTIONS = "results.json", "curve.json", "curve.png", "predictions"
 DEV = "dev"
@@ -46,8 +46,8 @@ CONFIG = "config.json"
 """What every model folder of transformers has."""
 
 
-@dataclass(frozen=True)
-class TrainOutcome:
+@dataclass(frozen=True, repr=False)
+class TrainOutcome(Brief):
     """What came of a run."""
 
     folder: Path

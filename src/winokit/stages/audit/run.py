@@ -61,7 +61,8 @@ def audit(
         ),
     ] = (),
     perturbed: Annotated[
-        Sequence[str], Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA")
+        Sequence[str | Path | Dataset],
+        Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA", typed=list[str]),
     ] = (),
     labels: Labels = (),
     as_: As = None,
@@ -245,7 +246,7 @@ def _subset(dataset: Dataset, name: str) -> Dataset:
     return dataset.filter(lambda problem: problem.labels.get(label) is wanted)
 
 
-def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str]) -> dict[str, Variant]:
+def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str | Path | Dataset]) -> dict[str, Variant]:
     """Perturbed datasets as variants of this one, joined by the original's id."""
     originals, known = {problem.id for problem in whole}, {problem.id: problem for problem in dataset}
     found: dict[str, Variant] = {}

@@ -19,12 +19,13 @@ from winokit.methods.metrics.compare import compare as paired_test
 from winokit.methods.metrics.groups import all_right_chance, complete_groups
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset, Problem
+from winokit.results import Brief
 from winokit.settings import Help, verb
 from winokit.stages.compare.page import ScorerPair, paired, write_comparison
 
 
-@dataclass(frozen=True)
-class ComparedRuns:
+@dataclass(frozen=True, repr=False)
+class ComparedRuns(Brief):
     """Every paired test, corrected for their number, and the page on them where one was written."""
 
     pairs: list[ScorerPair]
@@ -35,7 +36,7 @@ class ComparedRuns:
 @verb
 def compare(
     runs: Annotated[
-        Sequence[str | Path] | Mapping[str, Run], Help("Folders of runs.", metavar="RUN", typed=list[Path])
+        Sequence[str | Path | Run] | Mapping[str, Run], Help("Folders of runs.", metavar="RUN", typed=list[Path])
     ],
     *,
     out: Annotated[str | Path | None, Help("The folder of the page.", typed=Path, otherwise=Path("comparison"))] = None,
@@ -47,19 +48,28 @@ def compare(
     Parameters
     ----------
     runs
-        Folders, or runs by the names they are to have.
+        Folders or runs; or runs by the names they are to have.
     out
         Where the page is written; None writes none.
     """
-    if isinstance(runs, Mapping):
-        loaded = dict(runs)
-    else:
-        folders = [Path(run) for run in runs]
-        short = len({folder.name for folder in folders}) == len(folders)
-        loaded = {folder.name if short else str(folder): Run.load(folder) for folder in folders}
+    loaded = dict(runs) if isinstance(runs, Mapping) else _named(runs)
     comparisons = compare_runs(loaded)
     page = None if out is None else write_comparison(loaded, comparisons, Path(out))
     return ComparedRuns(paired(comparisons), page)
+
+
+def _named(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
+    """Runs by the shortest names that tell them apart: of their folders, or of the models in them."""
+    folders = [Path(run) for run in runs if not isinstance(run, Run)]
+    short = len({folder.name for folder in folders}) == len(folders)
+    named: dict[str, Run] = {}
+    for number, run in enumerate(runs, 1):
+        if isinstance(run, Run):
+            name = ", ".join(run.settings.get("models") or run.settings.get("predictions") or ("run",))
+            named[f"{name} ({number})" if name in named else name] = run
+        else:
+            named[Path(run).name if short else str(run)] = Run.load(Path(run))
+    return named
 
 
 def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparison]:

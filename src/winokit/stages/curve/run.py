@@ -40,7 +40,7 @@ from winokit.methods.training.settings import (
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset
 from winokit.progress import Progress, part, tell
-from winokit.results import Metric, rows_to_json
+from winokit.results import Brief, Metric, rows_to_json
 from winokit.settings import Help, Settings, Without, verb
 from winokit.stages.curve.fit import (
     CurveGoal,
@@ -84,8 +84,8 @@ class CurveDesign(Settings):
         return replace(settings, steps=self.steps, epochs=self.steps, evaluate_every=every)
 
 
-@dataclass(frozen=True)
-class LearningCurve:
+@dataclass(frozen=True, repr=False)
+class LearningCurve(Brief):
     """What came of it."""
 
     run: dict[str, Any]

@@ -7,7 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,8 +29,8 @@ from winokit.models.base import Model
 from winokit.models.registry import MODEL_HELP
 from winokit.problem import BLANK, Dataset
 from winokit.progress import Progress, begin, tell
-from winokit.results import Metric
-from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
+from winokit.results import Brief, Metric
+from winokit.settings import Help, Without, check_names, parameters_of, refuse_unused, signature_of, verb
 from winokit.stages.debias.assessment import ALL, Assessment, DebiasMeasures, of_seed
 from winokit.stages.debias.features import DebiasFeatures, embedded, read_features, without_held_out
 from winokit.stages.debias.plots import Pictures, pictures_of
@@ -46,8 +46,8 @@ PARTS = {"seeds": "other seeds", "null": "relabelled runs", "probe": "linear pro
 """What the bar calls parts of the work."""
 
 
-@dataclass(frozen=True)
-class Debiased:
+@dataclass(frozen=True, repr=False)
+class Debiased(Brief):
     """The outcome: what the chosen method keeps, and everything that is known about that."""
 
     dataset: Dataset
@@ -159,6 +159,8 @@ def debias(
         With none, a model embeds the problems, if anybody looks at features.
     out
         Where everything is saved and the page written; None saves nothing.
+    settings
+        Those of the method, by name: `size=500` for random and pmi; `help(winokit.AFLite)` has AFLite's.
     assess
         Without it features may be too many for one machine's memory.
 
@@ -218,16 +220,18 @@ def debias_by(name: str) -> Callable[..., Debiased]:
     def call(data: Any, **given: Any) -> Debiased:
         return debias(data, name, **given)
 
-    data, _, *rest, _ = inspect.signature(debias).parameters.values()
+    data, _, *rest, _ = signature_of(debias).parameters.values()
     call.__signature__ = inspect.Signature([data, *parameters_of(kind), *rest])  # type: ignore[attr-defined]
     call.__doc__, call.__name__ = kind.__doc__, name
     return call
 
 
 def _method(method: str | DebiasMethod, settings: dict[str, Any]) -> DebiasMethod:
+    kind = type(method) if isinstance(method, DebiasMethod) else METHODS[method]
+    own = (each.name for each in fields(kind) if each.init)  # type: ignore[arg-type]
+    check_names(f"debias by {kind.name}", settings, [*own, *inspect.signature(debias).parameters])
     if isinstance(method, DebiasMethod):
         return replace(method, **settings) if settings else method  # type: ignore[type-var]
-    kind = METHODS[method]
     if _sized(kind) and "size" not in settings:
         raise BadInput(f"how many problems should {method} keep? Give a size (--size)")
     return kind(**settings)

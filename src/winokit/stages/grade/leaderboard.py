@@ -23,6 +23,7 @@ from winokit.errors import BadInput
 from winokit.methods.metrics.arrays import FloatArray
 from winokit.methods.metrics.compare import holm, p_paired, paired_interval
 from winokit.methods.metrics.groups import all_right, complete_groups
+from winokit.results import Brief
 from winokit.stages.grade.ladder import LadderRules, rounded
 from winokit.stages.grade.record import (
     ACCURACY,
@@ -88,8 +89,8 @@ class BoardPlace:
         return tuple(score for score in self.entry.scores if score.metric == ACCURACY)
 
 
-@dataclass(frozen=True)
-class Leaderboard:
+@dataclass(frozen=True, repr=False)
+class Leaderboard(Brief):
     """Everything the page shows."""
 
     release: dict[str, Any]

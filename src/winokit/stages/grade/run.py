@@ -27,6 +27,7 @@ from winokit.methods.metrics.groups import all_right, complete_groups, group_acc
 from winokit.methods.metrics.intervals import share_interval
 from winokit.methods.metrics.luck import p_best_of, p_chance
 from winokit.progress import tell
+from winokit.results import Brief
 from winokit.settings import Help, refuse_unused, verb
 from winokit.stages.grade.ladder import GUESSED, LadderRules, luck_corrected, rounded, rules_of, to_step
 from winokit.stages.grade.record import (
@@ -57,8 +58,8 @@ NORMAL = 1.959964
 CURVE = "curve"
 
 
-@dataclass(frozen=True)
-class Grading:
+@dataclass(frozen=True, repr=False)
+class Grading(Brief):
     """One grading, as a submitter may see it and as the owner of the labels does."""
 
     public: Graded

@@ -15,6 +15,7 @@ from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import Progress
+from winokit.results import Brief
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
 from winokit.stages.release.contents import ReleaseContents, fill
 from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, task_files
@@ -47,8 +48,8 @@ STEPS = 4
 """Reading, splitting, checking, writing."""
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(Brief):
     """What was released."""
 
     folder: Path

@@ -24,7 +24,7 @@ from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import rows
 from winokit.methods.training.finetune import DEV, PREDICTIONS, file_name
 from winokit.problem import Dataset
-from winokit.results import Metric, decide
+from winokit.results import Brief, Metric, decide
 from winokit.stages.search.luck import SearchLuck, Spread, best_of, luck, spread
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import DIVERGED, DONE, FAILED, Trial
@@ -86,8 +86,8 @@ class SearchFinding:
         return self.row(protocol, subset, "expected_accuracy") or self.row(protocol, subset, "accuracy")
 
 
-@dataclass(frozen=True)
-class SearchFindings:
+@dataclass(frozen=True, repr=False)
+class SearchFindings(Brief):
     """What a search found."""
 
     folder: Path

@@ -11,6 +11,7 @@ before it nor on who runs it. Every formalization has the same trials, so that t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias
@@ -27,6 +28,7 @@ WHOLE = ("batch_size", "epochs")
 SEEDS = 1_000_000
 BETWEEN = ".."
 Number: TypeAlias = float | int
+Values: TypeAlias = str | Number | Sequence[Number]
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,15 @@ class SearchValues:
 class SearchSpace(Settings):
     """What is varied, and how trials are drawn: at random, or without repetition until the grid is through.
 
-    Values as a user writes them: `1e-5,2e-5` for a list, `1e-6..1e-4` for a range. The defaults are the paper's.
+    Values as a user writes them: `1e-5,2e-5` for a list, `1e-6..1e-4` for a range; in Python a number or a list of them
+    too. The defaults are the paper's.
     """
 
-    learning_rate: Annotated[str, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES")] = "1e-5,2e-5,3e-5"
-    batch_size: Annotated[str, Help("Problems in a batch.", "VALUES")] = "8,16,32,64"
-    epochs: Annotated[str, Help("Passes over the data.", "VALUES")] = "10,20,40"
-    warmup: Annotated[str, Help("Shares of the steps over which the rate rises.", "VALUES")] = "0.06"
-    weight_decay: Annotated[str, Help("Weight decay, on every weight.", "VALUES")] = "0.001"
+    learning_rate: Annotated[Values, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES", typed=str)] = "1e-5,2e-5,3e-5"
+    batch_size: Annotated[Values, Help("Problems in a batch.", "VALUES", typed=str)] = "8,16,32,64"
+    epochs: Annotated[Values, Help("Passes over the data.", "VALUES", typed=str)] = "10,20,40"
+    warmup: Annotated[Values, Help("Shares of the steps over which the rate rises.", "VALUES", typed=str)] = "0.06"
+    weight_decay: Annotated[Values, Help("Weight decay, on every weight.", "VALUES", typed=str)] = "0.001"
     sampler: Annotated[Sampler, Help("random, or grid: each combination once, in random order.")] = "random"
 
     def __post_init__(self) -> None:
@@ -75,7 +78,7 @@ class SearchSpace(Settings):
     def parts(self) -> dict[str, SearchValues]:
         """The settings by name, in an order that decides which random number is whose."""
         names = [field.name for field in fields(self) if field.name != "sampler"]
-        return {name: parse(name, str(getattr(self, name))) for name in names}
+        return {name: parse(name, _written(getattr(self, name))) for name in names}
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -113,6 +116,15 @@ class SearchSpace(Settings):
     def told(self) -> dict[str, str]:
         """The space as a user would write it."""
         return {"sampler": self.sampler, **{name: str(some) for name, some in self.parts.items()}}
+
+
+def _written(values: Values) -> str:
+    """Values as they are typed.
+
+    >>> _written([1e-5, 2e-5]), _written(8), _written("8,16")
+    ('1e-05,2e-05', '8', '8,16')
+    """
+    return ",".join(map(str, values)) if isinstance(values, (list, tuple)) else str(values)
 
 
 def parse(name: str, text: str) -> SearchValues:

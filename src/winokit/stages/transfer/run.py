@@ -30,7 +30,7 @@ from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, Trainable, TrainSettings, need_training
 from winokit.problem import Dataset
 from winokit.progress import Progress, part, tell
-from winokit.results import Detail, Metric, rows_to_json
+from winokit.results import Brief, Detail, Metric, rows_to_json
 from winokit.settings import Help, Without, verb
 from winokit.stages.transfer.page import write_transfer_page
 from winokit.stages.transfer.selection import (
@@ -73,8 +73,8 @@ class TransferCell:
         return next((row for row in self.rows if (row.protocol, row.subset, row.metric) == named), None)
 
 
-@dataclass(frozen=True)
-class Transfer:
+@dataclass(frozen=True, repr=False)
+class Transfer(Brief):
     """What came of it: a cell for each arm and test set."""
 
     run: dict[str, Any]

@@ -1,0 +1,135 @@
+"""What a notebook gives a verb: one thing or several, of the right kind, by the right name."""
+
+import inspect
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import winokit
+from winokit.errors import BadInput, UnknownName
+from winokit.methods.scoring.scorer import ScoringPlan
+from winokit.stages.search.space import SearchSpace
+
+DATA = winokit.load("synthetic-30")
+
+
+def test_one_check_is_named_as_several_are():
+    assert {finding.check for finding in winokit.check(DATA, only="leaks")} == {"leaks"}
+    assert (
+        winokit.check(DATA, only="leaks") == winokit.check(DATA, only=["leaks"]) == winokit.check(DATA, only={"leaks"})
+    )
+
+
+def test_one_file_of_predictions_is_named_as_several_are(tmp_path):
+    winokit.score(DATA, "random", limit=8, out=tmp_path / "p.jsonl")
+    for one in (tmp_path / "p.jsonl", str(tmp_path / "p.jsonl"), [tmp_path / "p.jsonl"]):
+        assert len(winokit.audit(DATA, predictions=one, limit=8).predictions) == 8
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"limit": "5"}, "limit: a whole number or None expected, found '5'"),
+        ({"limit": 2.5}, "limit: a whole number or None expected, found 2.5"),
+        ({"limit": True}, "limit: a whole number or None expected, found True"),
+        ({"limit": -1}, "limit: 1 or more expected, found -1"),
+        ({"seed": None}, "seed: a whole number expected, found None"),
+        ({"model": 3}, "model: a text or a Model expected, found 3"),
+        ({"cache": False}, "cache: a text or a path or a Cache or None expected, found False"),
+        ({"out": 3}, "out: a text or a path or None expected, found 3"),
+        ({"scoring": ["full"]}, "scoring: a text or None expected, found ['full']"),
+        ({"progress": True}, "progress: a function or None expected, found True"),
+        ({"lenient": "no"}, "lenient: True or False expected, found 'no'"),
+        ({"plan": "full"}, "plan: a ScoringPlan expected, found 'full'"),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_refused_by_name(given, message):
+    with pytest.raises(BadInput) as refused:
+        winokit.score(DATA, **{"model": "random", **given})
+    assert str(refused.value) == message
+
+
+def test_data_of_the_wrong_kind_are_refused_before_a_file_is_looked_for():
+    for call in (winokit.load, winokit.stats, winokit.audit):
+        with pytest.raises(BadInput, match="data: a text or a path or a Dataset"):
+            call(3)
+
+
+def test_a_misspelled_parameter_is_refused_with_the_one_that_was_meant():
+    with pytest.raises(TypeError, match=r"score\(\) has no parameter 'scorings'. Did you mean 'scoring'\?"):
+        winokit.score(DATA, "random", scorings="full")
+    with pytest.raises(TypeError, match=r"has no parameter 'sise'. Did you mean 'size'\?"):
+        winokit.debias(DATA, "random", sise=20)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    run = winokit.audit(DATA, "random", limit=np.int64(8), seed=np.int32(3), out=tmp_path / "run")
+    assert run.settings["seed"] == 3
+    assert (tmp_path / "run" / "results.json").exists()
+
+
+def test_fields_win_over_the_settings_they_stand_beside():
+    with pytest.raises(BadInput, match="shots"):
+        winokit.score(DATA, "builtin", limit=2, plan=ScoringPlan(shots=1), seed=3, cache="off")
+    assert len(winokit.score(DATA, "random", limit=2, plan=ScoringPlan(shots=1), shots=0).predictions) == 2
+
+
+def test_a_view_is_taken_of_a_loaded_dataset_too():
+    assert winokit.stats(DATA, as_="judgements") == winokit.stats("synthetic-30", as_="judgements")
+    assert winokit.load(DATA) is DATA
+    with pytest.raises(UnknownName, match="view"):
+        winokit.load(DATA, as_="views")
+
+
+def test_labels_are_joined_to_a_loaded_dataset_too():
+    with pytest.raises(BadInput, match=r"nope\.json: no such file"):
+        winokit.stats(DATA, labels="nope.json")
+
+
+def test_the_index_of_a_corpus_may_be_a_path():
+    with pytest.raises(BadInput, match=r"nope\.sqlite: no such index"):
+        winokit.check(DATA, corpus=Path("nope.sqlite"))
+
+
+def test_help_describes_every_parameter_as_python_has_it():
+    for name in winokit.__all__:
+        verb = getattr(winokit, name)
+        if hasattr(verb, "full"):
+            described = re.split(r"\n\n?\w+\n-{5,}\n", verb.__doc__)[1]
+            names = inspect.signature(verb).parameters
+            assert [each for each in names if f"\n{each}" not in f"\n{described}"] == [], name
+            assert re.findall(r"--[a-z]+", described) == [], name
+
+
+def test_a_signature_has_types_and_no_machinery():
+    shown = str(inspect.signature(winokit.audit))
+    assert "Help(" not in shown
+    assert "limit: int | None = None" in shown
+
+
+def test_a_result_fits_into_a_cell():
+    run = winokit.audit(DATA, "random", limit=8)
+    scored = winokit.score(DATA, "random")
+    assert repr(scored) == "Scored(predictions=<60>)"
+    assert "Dataset('synthetic-30, 8 of 60'" in repr(run)
+    for result in (run, winokit.debias(DATA, "random", size=20, assess=False), winokit.compare([run, run])):
+        assert len(repr(result)) < 300
+    assert pickle.loads(pickle.dumps(run)).metrics == run.metrics
+
+
+def test_runs_are_compared_as_they_come_out_of_an_audit(tmp_path):
+    runs = [winokit.audit(DATA, model, limit=8, cache="off") for model in ("random", "builtin")]
+    pair, *_ = winokit.compare(runs).pairs
+    assert (pair.first, pair.second) == ("random", "builtin")
+    saved = winokit.audit(DATA, "builtin", limit=8, cache="off", out=tmp_path / "mine")
+    assert saved.report is not None
+    pair, *_ = winokit.compare([runs[0], tmp_path / "mine"]).pairs
+    assert (pair.first, pair.second) == ("random", "mine")
+
+
+def test_values_of_a_search_may_be_numbers():
+    space = SearchSpace(learning_rate=[1e-5, 2e-5], epochs=np.int64(3), batch_size=(8, 16))
+    assert space.told() == SearchSpace(learning_rate="1e-5,2e-5", epochs="3", batch_size="8,16").told()
