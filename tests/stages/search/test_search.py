@@ -18,7 +18,7 @@ from winokit.methods.training.exam import Diverged
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.results import rows_to_json
-from winokit.stages.search import local, trials
+from winokit.stages.search import trials, workers
 from winokit.stages.search.run import search as verb
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask
@@ -69,7 +69,7 @@ def stub(monkeypatch, ends):
                 (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         return ended
 
-    monkeypatch.setattr(local, "attempt", attempt)
+    monkeypatch.setattr(workers, "attempt", attempt)
     return begun
 
 
@@ -261,7 +261,7 @@ def tasks(count):
 
 
 def test_a_worker_that_dies_fails_its_trial_and_is_replaced(monkeypatch, data, tmp_path):
-    monkeypatch.setattr(local, "WORKER", ("-c", "raise SystemExit(3)"))
+    monkeypatch.setattr(workers, "WORKER", ("-c", "raise SystemExit(3)"))
     job = SearchJob(data, tmp_path, "builtin", TrainSettings())
     ended = list(side_by_side(job, tasks(3), TrialCrew(2), lambda *_: None))
     assert sorted(task.number for task, _ in ended) == [0, 1, 2]
@@ -271,7 +271,7 @@ def test_a_worker_that_dies_fails_its_trial_and_is_replaced(monkeypatch, data, t
 
 def test_what_a_worker_refuses_is_raised_here(monkeypatch, data, tmp_path):
     say = "pickle.dump(('refused', 'no head'), sys.stdout.buffer); sys.stdout.flush(); time.sleep(9)"
-    monkeypatch.setattr(local, "WORKER", ("-c", f"import pickle, sys, time; {say}"))
+    monkeypatch.setattr(workers, "WORKER", ("-c", f"import pickle, sys, time; {say}"))
     job = SearchJob(data, tmp_path, "builtin", TrainSettings())
     with pytest.raises(WinokitError, match="no head"):
         list(side_by_side(job, tasks(2), TrialCrew(2), lambda *_: None))
