@@ -164,7 +164,9 @@ def _kinds(hint: Any) -> list[Any]:
 def check(name: str, value: Any, hint: Any) -> None:
     """Refuse a value that is not of the type, or outside the bounds or the choices, of its annotation."""
     choices, said = choices_of(hint), help_of(hint)
-    if not _fits(value, hint):
+    # What may be typed may be given too: a share written as "15%" is read by the settings themselves.
+    typed = said is not None and said.typed is not None and _fits(value, said.typed)
+    if not typed and not _fits(value, hint):
         words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
         several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in _members(hint)) else ""
         found = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"

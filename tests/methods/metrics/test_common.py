@@ -196,6 +196,8 @@ NO_METRICS = {
     "guessed",
     "confusion",
     "Comparison",
+    "Crossed",
+    "crossed_share",
     "F1",
     "Gap",
     "Interval",
