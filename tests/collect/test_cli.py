@@ -59,6 +59,13 @@ def test_init_of_an_evaluation_says_what_could_not_be_made(tmp_path):
     assert (tmp_path / "s" / "problems.jsonl").exists()
 
 
+def test_links_good_for_longer_than_dates_reach_are_refused(folder):
+    done = CliRunner().invoke(cli.app, ["invite", str(folder), "--days", "1e12"])
+    assert done.exit_code == 2
+    with pytest.raises(BadInput, match=r"days: 0\.01 or more and 3650 or less expected"):
+        verbs.invite(folder, days=1e12)
+
+
 def test_invite_prints_links_that_work(folder):
     links = run("invite", folder, "--count", 2, "--url", "https://study.example.org/").split()
     assert len(links) == 2

@@ -174,7 +174,7 @@ def invite(
     *,
     count: Annotated[int, Help("How many links.", least=1, most=10_000)] = 1,
     uses: Annotated[int, Help("How many people may come in by each.", least=1)] = 1,
-    days: Annotated[float | None, Help("How long they are good; default: the config's.", least=0.01)] = None,
+    days: Annotated[float | None, Help("How long they are good; default: the config's.", least=0.01, most=3650)] = None,
     label: Annotated[str, Help("A note for yourself.")] = "",
     worker: Annotated[str | None, Help("Let this worker in again instead, on another device.", metavar="CODE")] = None,
     url: Annotated[str, Help("The address people see.", metavar="URL")] = "http://127.0.0.1:8000",
