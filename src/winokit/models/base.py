@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -184,6 +184,20 @@ def notes_of(model: Model) -> tuple[str, ...]:
     """What a user should know about how a model reads, where it has something to say."""
     notes: tuple[str, ...] = getattr(model, "notes", ())
     return notes
+
+
+class LetGo:
+    """Stands where a model's weights were once it is closed: whoever asks for them is told so in a line."""
+
+    def __init__(self, spec: str) -> None:
+        self._spec = spec
+
+    def __getattr__(self, name: str) -> Any:
+        raise BadInput(f"{self._spec}: was let go; load it again to ask it more")
+
+    def __call__(self, *given: object, **options: object) -> Any:
+        """What a network does; here it refuses."""
+        return self.weights
 
 
 class Unreadable(BadInput):

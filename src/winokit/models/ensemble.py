@@ -31,7 +31,7 @@ from winokit.models.base import (
     Scores,
     notes_of,
 )
-from winokit.models.registry import Spec, load_model
+from winokit.models.registry import Spec, load_model, release
 
 COMBINE = ("probability", "logprob", "vote")
 WORD = re.compile(r"\s*\S+")
@@ -66,6 +66,11 @@ class EnsembleModel:
                 answers[index].append(answer)
                 if len(answers[index]) == len(self.members):
                     yield index, self._combined(requests[index], answers[index])
+
+    def close(self) -> None:
+        """Let every member go."""
+        for member in self.members:
+            release(member)
 
     def _combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
         for answer in answers:

@@ -29,6 +29,7 @@ from winokit.models.base import (
     Answer,
     Ask,
     Continuation,
+    LetGo,
     NothingToScore,
     Piece,
     Pieces,
@@ -77,7 +78,7 @@ class GgufModel:
 
     def __init__(self, spec: str, path: Path, reader: _Reader, gpu_layers: int) -> None:
         self.spec = spec
-        self._reader = reader
+        self._reader: _Reader | Any = reader
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         self.fingerprint = f"gguf:{content}:gpu{gpu_layers}:bos={'on' if reader.mark else 'off'}"
@@ -94,6 +95,10 @@ class GgufModel:
         for index, answer in joined(requests, [index for index, _ in parts], read):
             logprobs = answer.logprobs if isinstance(answer, Reply) else None
             yield index, answer if logprobs is None else Reply(logprobs, int(np.argmax(logprobs)), "")
+
+    def close(self) -> None:
+        """Let llama.cpp free the weights."""
+        self._reader = LetGo(self.spec)
 
     def _read(self, requests: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
         encoded: list[tuple[tuple[int, ...], int, int]] = []

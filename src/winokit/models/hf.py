@@ -11,6 +11,7 @@ Here is what the three kinds share: settings, loading, what identifies a model, 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import os
@@ -25,7 +26,7 @@ from textwrap import shorten
 from typing import Any, TypeVar
 
 from winokit.errors import BadInput, MissingExtra, UnknownName
-from winokit.models.base import Model
+from winokit.models.base import LetGo, Model
 from winokit.models.registry import Spec
 from winokit.registry import Registry
 
@@ -215,6 +216,13 @@ def padded(rows: Sequence[Sequence[int]], pad: int, device: Any) -> torch.Tensor
     return torch.tensor([[*row, *[pad] * (length - len(row))] for row in rows], device=device)
 
 
+def free_memory() -> None:
+    """Give back what nobody holds any more: layers and their hooks hold each other, and CUDA keeps what it once had."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
 class HfModel:
     """What a masked or sequence-to-sequence model has once it is loaded."""
 
@@ -226,6 +234,11 @@ class HfModel:
     def fingerprint(self) -> str:
         """Weights, tokenizer, precision."""
         return fingerprint(self.settings)
+
+    def close(self) -> None:
+        """Let the weights go."""
+        self.model = LetGo(self.spec)
+        free_memory()
 
     def _padded(self, texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Token ids, and where they are not padding, both of shape (texts, longest)."""

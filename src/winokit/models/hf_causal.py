@@ -33,13 +33,23 @@ from winokit.models.base import (
     Ask,
     Continuation,
     Embed,
+    LetGo,
     Pieces,
     Refusal,
     Request,
     Unreadable,
 )
 from winokit.models.boundary import Boundary, EncodedText, joined, parts_of
-from winokit.models.hf import HfSettings, fingerprint, halving, load_tokenizer, load_weights, out_of_memory, padded
+from winokit.models.hf import (
+    HfSettings,
+    fingerprint,
+    free_memory,
+    halving,
+    load_tokenizer,
+    load_weights,
+    out_of_memory,
+    padded,
+)
 from winokit.models.packing import ScoredText, Tree, forest, packed, singles
 from winokit.models.reading import TextReading
 from winokit.models.registry import Spec
@@ -264,6 +274,11 @@ class CausalModel:
         parts = parts_of(self, requests)
         yield from joined(requests, [index for index, _ in parts], self._read([part for _, part in parts]))
         yield from self._embed({i: request for i, request in enumerate(requests) if isinstance(request, Embed)})
+
+    def close(self) -> None:
+        """Let the weights go."""
+        self.reader.network = self.reader.head = LetGo(self.spec)
+        free_memory()
 
     def _read(self, requests: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
         encoded = self.boundary.split(requests, self.reader.most)

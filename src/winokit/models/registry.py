@@ -133,3 +133,13 @@ def load_model(spec: str | Spec | Model) -> Model:
         return spec
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     return MODELS[parsed.prefix](parsed)
+
+
+def release(model: Model) -> None:
+    """Free the memory of a model that is not to be asked any more, so that the next one has room.
+
+    It keeps its name, fingerprint, plan and notes. A model without a `close()` holds nothing worth freeing.
+    """
+    close = getattr(model, "close", None)
+    if close is not None:
+        close()

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from winokit.errors import BadInput
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import Case, rivals_of, without
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network, open_network
-from winokit.models.base import Answer, Choose, Request, Scores
-from winokit.models.hf import HfSettings, fingerprint
+from winokit.models.base import Answer, Choose, LetGo, Request, Scores
+from winokit.models.hf import HfSettings, fingerprint, free_memory
 from winokit.models.registry import Spec
 from winokit.problem import Dataset, Problem
 
@@ -35,12 +36,14 @@ class FineTuned:
     def __init__(self, spec: str, settings: HfSettings, network: Network) -> None:
         self.spec = spec
         self.settings = settings
-        self.network = network
-
-    @property
-    def formalization(self) -> str:
+        self.network: Any = network
+        self.formalization = network.formalization.spec
         """How it was trained, and how it is asked."""
-        return self.network.formalization.spec
+
+    def close(self) -> None:
+        """Let the weights go."""
+        self.network = LetGo(self.spec)
+        free_memory()
 
     @cached_property
     def fingerprint(self) -> str:
