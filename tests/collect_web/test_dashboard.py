@@ -4,7 +4,7 @@ import re
 
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.web.rendering import _environment
-from winokit.collect.web.requester.home import drawn_days
+from winokit.collect.web.requester_home import drawn_days
 
 HEIGHT, WIDTH = 160, 600
 

@@ -19,7 +19,7 @@ PLATFORMS: Registry[type[Platform]] = Registry(
     "platform",
     "winokit.platforms",
     {
-        "links": "winokit.collect.platforms.links:Links",
+        "links": "winokit.collect.platforms.base:Links",
         "prolific": "winokit.collect.platforms.prolific:Prolific",
         "mturk": "winokit.collect.platforms.mturk:MTurk",
     },

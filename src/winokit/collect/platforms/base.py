@@ -87,6 +87,18 @@ class Platform:
         raise NotImplementedError
 
 
+@PLATFORMS.register("links")
+class Links(Platform):
+    """Plain links: the requester invites people and pays them by hand, which the ledger only notes."""
+
+    title = "plain links"
+    by_hand = True
+
+    def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """The requester pays by hand, and says so by settling."""
+        return "by hand"
+
+
 def platform_of(study: Study) -> Platform:
     """The platform of a study."""
     return PLATFORMS[study.config.platform.name](study.config.platform)

@@ -1,34 +1,50 @@
-"""The web app of a study: its pages, and around them headers on every answer, limits, and a page for every accident."""
+"""The web app of a study: its pages, and around them headers on every answer, limits, and a page for every accident.
+
+What is refused is a page that says why and where to go; the suspicious part of it also goes to the audit log.
+"""
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from http import HTTPStatus
 
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from winokit.collect.study.refusals import Refused
+from winokit.collect.study.refusals import NotFound, Refused, TooMany
 from winokit.collect.study.study import Study
-from winokit.collect.web.error_pages import HANDLERS, LOG, LOGGED_A_MINUTE, accident_page, refusal_page
-from winokit.collect.web.forms import Cookies
+from winokit.collect.web import (
+    entry,
+    home,
+    requester_account,
+    requester_home,
+    requester_problems,
+    requester_workers,
+    writing,
+)
+from winokit.collect.web.forms import NO_ADDRESS, Cookies, plain
 from winokit.collect.web.rendering import STATIC
-from winokit.collect.web.requester import entry as requester_entry
-from winokit.collect.web.requester import home as requester_home
-from winokit.collect.web.requester import problems, records, workers
-from winokit.collect.web.visit import NO_FRAMES, policy
-from winokit.collect.web.worker import entry, home, qualifying, writing
+from winokit.collect.web.visit import NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
+from winokit.errors import WinokitError
 
-WORKER_PAGES = (home, writing, entry, qualifying)  # those that are asked for most are found first
-REQUESTER_PAGES = (requester_entry, requester_home, problems, workers, records)
+ROUTERS = (
+    *(requester_account.door, home.router, writing.router, entry.door, entry.router, requester_account.router),
+    *(requester_home.router, requester_problems.router, requester_workers.router),
+)
+"""Of workers' pages, those that are asked for most are found first."""
 THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
 ASKED_A_MINUTE = 20
@@ -44,6 +60,23 @@ ALWAYS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+LOG = logging.getLogger("winokit.collect")
+TITLES = {
+    403: "That is not possible",
+    404: "There is nothing here",
+    405: "That is not how this page works",
+    409: "Not at the moment",
+    410: "This link has had its day",
+    413: "That is too much",
+    422: "Something is missing",
+    429: "A moment, please",
+}
+WHYS = {404: "there is no page at this address", 405: "please use the links and buttons of the pages"}
+SUSPICIOUS = (403, 413, 429)
+LOGGED_A_MINUTE = 60
+"""Refusals that go to the audit log: a flood must not fill the disk."""
+REQUESTERS, OWN_THINGS = "/requester", "/task/"
+"""Below the second path everything is somebody's own, and asking for what is not is suspicious too."""
 
 
 class TooLarge(Refused):
@@ -141,6 +174,55 @@ def _counted(receive: Receive) -> Receive:
     return receive_counted
 
 
+def refusal_page(request: Request, error: Exception) -> Response:
+    """The page for something refused, and a line in the audit log where it looks like an attempt."""
+    status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
+    why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, HTTPStatus(status).phrase)
+    suspicious = status in SUSPICIOUS or request.scope["path"].startswith(OWN_THINGS)
+    if suspicious and not request.app.state.refusals.count():
+        # The shape of the address, since the address itself may hold a token.
+        path = str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))
+        request.app.state.study.note(_actor(request), "refused", path[:200], status=status, why=why[:200])
+    response = _page(request, status, TITLES.get(status, "That did not work"), why)
+    if isinstance(error, TooMany):
+        response.headers["Retry-After"] = str(error.wait)
+    return response
+
+
+def accident_page(request: Request) -> Response:
+    """The page for a mistake of ours."""
+    return _page(request, 500, "Something went wrong here", "the fault is ours; what you had saved is kept")
+
+
+def _page(request: Request, status: int, title: str, why: str) -> Response:
+    visit = Visit(request)
+    if visit.is_htmx:
+        return visit.piece("refusal", status=status, why=why)
+    return visit.page("error", status=status, title=title, why=why)
+
+
+def _out_of_order(request: Request, error: Exception) -> Response:
+    """Something is wrong with the study itself. Its requester is told what; others have no use for names of files."""
+    if request.url.path.startswith(REQUESTERS):
+        return refusal_page(request, error)
+    LOG.error("%s %s: %s", request.method, request.url.path, error)
+    return accident_page(request)
+
+
+def _go(request: Request, error: Exception) -> Response:
+    if Visit(request).is_htmx:
+        return Response(status_code=403, headers={"HX-Redirect": str(error)})
+    return RedirectResponse(str(error), 303)
+
+
+def _actor(request: Request) -> str:
+    requester = known_requester(request) if request.url.path.startswith(REQUESTERS) else None
+    if requester is not None:
+        return f"requester:{requester.name}"
+    worker = known_worker(request)
+    return f"worker:{worker.code}" if worker is not None else "stranger"
+
+
 @asynccontextmanager
 async def few_threads(_app: FastAPI) -> AsyncIterator[None]:
     """Keep the number of threads down as long as the app runs."""
@@ -157,15 +239,20 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
         lifespan=few_threads,
-        exception_handlers=HANDLERS,
+        exception_handlers={
+            GoTo: _go,
+            Refused: refusal_page,
+            WinokitError: _out_of_order,
+            HTTPException: refusal_page,
+            RequestValidationError: lambda request, _: refusal_page(request, NotFound(NO_ADDRESS)),
+        },
     )
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
     app.state.refusals = RateLimit(study, LOGGED_A_MINUTE)
     app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)
-    app.include_router(requester_entry.door)
-    for pages in (*WORKER_PAGES, *REQUESTER_PAGES):
-        app.include_router(pages.router)
+    for router in ROUTERS:
+        app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC))
     return app

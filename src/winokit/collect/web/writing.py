@@ -13,9 +13,9 @@ from winokit.collect.study.refusals import Incomplete, TooMany
 from winokit.collect.study.study import Study
 from winokit.collect.study.writing import TWIN_FIELDS, WriteTask, WritingCheck, WritingFeedback
 from winokit.collect.web.forms import WORKER, Fields, Pages
+from winokit.collect.web.home import Token, own_task
 from winokit.collect.web.rendering import money
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, run_slow
-from winokit.collect.web.worker.home import Token, own_task
 
 router = Pages(WORKER)
 WHERE = {

@@ -1,0 +1,137 @@
+"""Coming in, and what comes before work: consent, screening, the quiz. Nobody is let in by merely opening a link."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from fastapi import Response
+
+from winokit.collect import PLATFORMS
+from winokit.collect.platforms.base import arrive, platform_of, visitor_from
+from winokit.collect.study import invites, workers
+from winokit.collect.study.workers import WorkerInfo
+from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, is_number, plain
+from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy
+
+door, router = Pages(VISITOR), Pages(WORKER)
+YES_NO = {"yes": True, "no": False}
+
+
+@door.get("/")
+def front_door(visit: Anybody) -> Response:
+    """Where workers go on, and strangers are told how to come in."""
+    return visit.page("front_door") if known_worker(visit.request) is None else visit.go(HOME)
+
+
+@door.get("/join/{token}")
+def invitation(visit: Anybody, token: str) -> Response:
+    """What an invite link opens: a page with a button."""
+    worker = known_worker(visit.request)
+    if worker is not None:
+        return visit.page("already_in", worker=worker)
+    invite = invites.look(visit.study, token)
+    return visit.page("welcome", action=f"/join/{token}", hidden={}, returning=invite.returning)
+
+
+@door.form("/join/{token}")
+def join(visit: Anybody, token: str) -> Response:
+    """Use an invite link. A browser that is in already stays who it is."""
+    return _let_in(visit, known_worker(visit.request) or invites.claim(visit.study, token))
+
+
+@door.get("/start")
+def arrival(visit: Anybody) -> Response:
+    """What a platform's link opens; inside a frame of the platform, a way out of it, since a frame has no cookies."""
+    platform, query = platform_of(visit.study), visit.request.query_params
+    address = {name: plain(query[name]) for name in platform.parameters if name in query}
+    visitor_from(visit.study, address)
+    framed = visit.request.headers.get("sec-fetch-dest") == "iframe"
+    own_window = f"/start?{urlencode(address)}" if framed else ""
+    response = visit.page("welcome", action="/start", hidden=address, returning=False, own_window=own_window)
+    response.headers["Content-Security-Policy"] = policy(frames=platform.frames)
+    return response
+
+
+@door.form("/start", *(name for own in PLATFORMS.homes for name in PLATFORMS[own].parameters))
+def start(visit: Anybody, fields: Fields) -> Response:
+    """Let in whom the platform has sent."""
+    return _let_in(visit, arrive(visit.study, fields))
+
+
+@door.form("/sign-out")
+def sign_out(visit: Anybody) -> Response:
+    """Forget who works in this browser, for somebody else to come in; a cookie that was copied ends too."""
+    worker = known_worker(visit.request)
+    if worker is not None:
+        workers.end_sessions(visit.study, worker.code)
+    response = visit.go("/")
+    visit.cookies.take(response, WORKER)
+    return response
+
+
+def _let_in(visit: Visit, worker: WorkerInfo) -> Response:
+    response = visit.go(HOME)
+    visit.cookies.give(response, WORKER, [worker.code, worker.session_version])
+    return response
+
+
+@router.get("/consent")
+@router.get("/screening")
+@router.get("/quiz")
+def step(visit: AWorker) -> Response:
+    """What taking part means, the questions of screening, or the quiz."""
+    _be_there(visit)
+    return visit.page(visit.worker.step, answers={}, result=None)
+
+
+@router.form("/consent", "agree")
+def consent(visit: AWorker, fields: Fields) -> Response:
+    """Agree; nothing else can be said here but by leaving."""
+    _be_there(visit)
+    if fields.get("agree") != "yes":
+        return visit.page("consent", status=422, problems={"agree": "please tick the box if you agree"})
+    visit.worker = workers.consent(visit.study, visit.worker.id)
+    return visit.go(visit.next_path)
+
+
+@router.form("/screening", "native_speaker", "has_seen_wsc")
+def screening(visit: AWorker, fields: Fields) -> Response:
+    """Answer them, once."""
+    _be_there(visit)
+    quality = visit.study.config.quality
+    asked = {"native_speaker": quality.native_speaker, "has_seen_wsc": quality.never_seen_wsc}
+    missing = [name for name, is_asked in asked.items() if is_asked and fields.get(name) not in YES_NO]
+    if missing:
+        problems = dict.fromkeys(missing, "please choose yes or no")
+        return visit.page("screening", status=422, problems=problems, answers=fields)
+    # A question that the study does not ask cannot turn anybody away.
+    native = YES_NO.get(fields.get("native_speaker", ""), True)
+    seen = YES_NO.get(fields.get("has_seen_wsc", ""), False)
+    visit.worker = workers.screen(visit.study, visit.worker.id, native_speaker=native, has_seen_wsc=seen)
+    return visit.go(visit.next_path)
+
+
+@router.form("/quiz", "q1", "q2", "q3")
+def take_quiz(visit: AWorker, fields: Fields) -> Response:
+    """Mark a try. Explanations are shown once nothing hangs on them any more."""
+    _be_there(visit)
+    answers, missing = [], {}
+    for number, question in enumerate(visit.study.quiz, 1):
+        choice = fields.get(f"q{number}", "")
+        if is_number(choice, 3) and int(choice) < len(question.options):
+            answers.append(int(choice))
+        else:
+            missing[f"q{number}"] = "please choose one"
+    if missing:
+        return visit.page("quiz", status=422, problems=missing, answers=fields, result=None)
+    result = workers.take_quiz(visit.study, visit.worker.id, answers)
+    if result.passed or not result.attempts_left:
+        visit.worker = workers.get(visit.study, visit.worker.code)
+        return visit.page("quiz_result", result=result, answers=answers)
+    return visit.page("quiz", answers=fields, result=result)
+
+
+def _be_there(visit: WorkerVisit) -> None:
+    """Send a worker who is not at the step that a page is named after to where they are."""
+    if visit.request.scope["path"] != visit.next_path:
+        raise GoTo(visit.next_path)
