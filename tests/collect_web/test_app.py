@@ -4,8 +4,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from winokit.collect.study import export, invites
-from winokit.collect.web.app import MOST_BYTES, create_app
 from winokit.collect.web import entry
+from winokit.collect.web.app import MOST_BYTES, create_app
 from winokit.errors import BadInput
 
 PATHS = ["/", "/login", "/begin", "/nothing", "/requester", "/join/forged", "/static/collect.css", "/static/none.css"]
