@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from http import HTTPStatus
+from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Request, Response
@@ -232,6 +233,13 @@ async def few_threads(_app: FastAPI) -> AsyncIterator[None]:
 
 def create_app(study: Study, *, secure: bool = False) -> FastAPI:
     """The app that serves a study; `secure` where people reach it over TLS."""
+    handlers: dict[int | type[Exception], Any] = {
+        GoTo: _go,
+        Refused: refusal_page,
+        WinokitError: _out_of_order,
+        HTTPException: refusal_page,
+        RequestValidationError: lambda request, _: refusal_page(request, NotFound(NO_ADDRESS)),
+    }
     app = FastAPI(
         title=study.config.title,
         docs_url=None,
@@ -239,13 +247,7 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
         lifespan=few_threads,
-        exception_handlers={
-            GoTo: _go,
-            Refused: refusal_page,
-            WinokitError: _out_of_order,
-            HTTPException: refusal_page,
-            RequestValidationError: lambda request, _: refusal_page(request, NotFound(NO_ADDRESS)),
-        },
+        exception_handlers=handlers,
     )
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
