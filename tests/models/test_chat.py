@@ -1,3 +1,4 @@
+import random
 import signal
 import threading
 import time
@@ -367,6 +368,46 @@ def test_a_server_that_asks_to_come_back_tomorrow_is_not_waited_for(as_date):
         list(chat(server).answer(asks(1)))
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_random_refusals_use_up_no_tries_as_long_as_others_are_answered(status):
+    chance = random.Random(0)
+
+    def behave(number, body):
+        return complains(status, "slow down") if number and chance.random() < 0.5 else says("A")
+
+    with ChatServer(behave) as server:
+        answers = dict(chat(server, retries=1).answer(asks(60)))
+    assert len(answers) == 60
+
+
+def test_a_server_that_is_asked_too_much_is_asked_less_at_once():
+    def behave(number, body):
+        crowded = server.at_once > 2
+        time.sleep(0.005)
+        return complains(429, "slow down") if crowded else says("A")
+
+    with ChatServer(behave) as server:
+        assert len(dict(chat(server, concurrency=32, delay=0.01).answer(asks(200)))) == 200
+    assert len(server.bodies) < 350
+
+
+def test_a_server_that_only_refuses_is_given_up_after_a_while(monkeypatch):
+    monkeypatch.setattr("winokit.models.server.PATIENCE", 0.2)
+    with ChatServer(in_turn(complains(429, "slow down"))) as server, pytest.raises(BadInput, match="ask less at once"):
+        list(chat(server).answer(asks(5)))
+
+
+def test_a_server_that_changes_its_model_in_the_middle_is_named():
+    def behave(number, body):
+        response = says("A")
+        return Response(payload={**response.payload, "model": "one" if number < 2 else "two"})
+
+    told = "changed its model in the middle, from 'one' to 'two'"
+    with ChatServer(behave) as server, pytest.raises(BadInput, match=told):
+        list(chat(server, concurrency=1).answer(asks(4)))
+    assert len(server.bodies) == 3
+
+
 def test_failures_of_the_server_are_tried_again():
     with ChatServer(in_turn(complains(500, "oh"), complains(503, "no"), says("A"))) as server:
         assert dict(chat(server).answer(asks(1)))[0].choice == 0
@@ -407,7 +448,10 @@ def test_a_server_that_never_replies_in_time_is_named():
 def test_a_malformed_reply_counts_as_a_failed_try(garbled):
     with ChatServer(in_turn(Response(payload=garbled), says("A"))) as server:
         assert dict(chat(server).answer(asks(1)))[0].choice == 0
-    with ChatServer(in_turn(Response(payload=garbled))) as server, pytest.raises(BadInput, match="no chat completion"):
+    with (
+        ChatServer(in_turn(Response(payload=garbled))) as server,
+        pytest.raises(BadInput, match="not an answer of such a server"),
+    ):
         list(chat(server, retries=1).answer(asks(1)))
 
 
@@ -519,7 +563,7 @@ def test_a_server_that_dies_half_way_loses_nothing_that_was_answered():
 
 
 def client_threads():
-    return [thread for thread in threading.enumerate() if thread.name == "winokit-chat"]
+    return [thread for thread in threading.enumerate() if thread.name == "winokit-server"]
 
 
 def test_a_caller_who_leaves_early_leaves_nothing_running():

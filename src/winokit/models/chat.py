@@ -10,20 +10,18 @@ Replies may take 512 tokens, since models that reason spend them before the answ
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
-from urllib.parse import urlsplit
+from typing import Any
 
 import numpy as np
 
-from winokit.errors import BadInput
 from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
-from winokit.models.chat_client import ChatClient, ChatToken, Completion, Messages, ServerManners
+from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
 from winokit.models.registry import Spec
+from winokit.models.server import SERVER_OPTIONS, connect
 
-OPENAI = "https://api.openai.com/v1"
 TOP_LOGPROBS = 20
 """Alternatives asked for at each token: the most that OpenAI gives."""
 READING = 1
@@ -47,20 +45,9 @@ UNSURE = re.compile(
 
 def load(spec: Spec) -> ChatModel:
     """The model of a server, as the SPEC names both. Nothing is sent yet."""
-    spec.only(
-        *("concurrency", "timeout", "retries", "delay", "temperature", "max_tokens", "logprobs", "system", "seed"),
-        "key_env",
-    )
-    name, url = _name_and_url(spec)
+    spec.only(*SERVER_OPTIONS, "temperature", "max_tokens", "logprobs", "system", "seed")
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
-    manners = ServerManners(
-        concurrency=spec.number("concurrency", 8, least=1),
-        timeout=spec.number("timeout", 60.0, least=0.001),
-        retries=spec.number("retries", 6),
-        delay=spec.number("delay", 1.0),
-    )
-    settings: dict[str, str | float] = {
-        "model": name,
+    settings: dict[str, Any] = {
         "temperature": spec.number("temperature", 0.0),
         "max_tokens": spec.number("max_tokens", 512, least=1),
     }
@@ -68,7 +55,7 @@ def load(spec: Spec) -> ChatModel:
         settings["seed"] = spec.number("seed", 0)
     if logprobs != "off":
         settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-    client = ChatClient(url, _key(spec), settings, manners, needs_logprobs=logprobs == "on")
+    client = ChatClient(connect(spec, **settings), needs_logprobs=logprobs == "on")
     return ChatModel(str(spec), client, spec.options.get("system", ""))
 
 
@@ -83,13 +70,13 @@ class ChatModel:
         self._client = client
         self._system = system
         self._cut = 0
-        determining = {"url": client.url, "system": system, "reading": READING, **client.settings}
+        determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
 
     @property
     def plan(self) -> str:
         """How answers are read, and what had to be changed for this server, as far as is known by now."""
-        how = "by log-probabilities" if "logprobs" in self._client.settings else "by parsed answers"
+        how = "by log-probabilities" if "logprobs" in self._client.server.settings else "by parsed answers"
         notes = [how, *self._client.notes]
         if self._cut:
             notes.append(f"{self._cut} replies ended without a text when their tokens were spent: raise max_tokens")
@@ -238,32 +225,3 @@ def _masses(listed: Sequence[tuple[int | None, float]], options: int) -> tuple[f
     smallest = min(value for _, value in listed)
     groups = [[value for owner, value in listed if owner == option] or [smallest] for option in range(options)]
     return tuple(float(np.logaddexp.reduce(group)) for group in groups)
-
-
-def _name_and_url(spec: Spec) -> tuple[str, str]:
-    """Model and server, split at the last '@'."""
-    place = spec.place_or_fail("MODEL@URL")
-    name, at, url = place.rpartition("@")
-    if not at:
-        name, url = place, os.environ.get("OPENAI_BASE_URL") or OPENAI
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        sound = False
-    if not name or not sound:
-        raise BadInput(f"chat: MODEL@URL with a URL such as http://localhost:8000/v1 expected, found {url!r} for a URL")
-    if "@" in parts.netloc or parts.query:
-        raise BadInput("chat: a URL without user, password or query expected; a key belongs in OPENAI_API_KEY")
-    return name, url
-
-
-def _key(spec: Spec) -> str | None:
-    """The key from the environment; an empty key_env sends none. The name is not repeated: some put the key there."""
-    name = spec.options.get("key_env", "OPENAI_API_KEY")
-    key = os.environ.get(name, "").strip() if name else ""
-    if not key and spec.options.get("key_env"):
-        raise BadInput("chat: option key_env: no environment variable of that name is set")
-    if not (key.isascii() and key.isprintable()):
-        raise BadInput("chat: the API key has characters that no HTTP header can carry")
-    return key or None

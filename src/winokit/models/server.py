@@ -1,0 +1,392 @@
+"""Many requests at once to an OpenAI-compatible server, with patience: what `chat:` and `completions:` models share.
+
+Requests run on an event loop in a thread of their own, and results are handed over as they come, so that a caller can
+keep each of them before the next, and Ctrl-C ends it all. What may pass (5xx, timeouts, broken connections, unreadable
+replies) is tried again, later each time; what will not (a wrong key, an unknown model) is a `Complaint` at once. A
+server that is asked too much (429, 503) is asked half as much at once, then slowly more again; that does not count
+against the tries, as long as somebody is answered now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from itertools import islice
+from queue import SimpleQueue
+from threading import Thread
+from time import monotonic
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+
+from winokit.errors import BadInput, WinokitError
+from winokit.models.registry import Spec
+
+OPENAI = "https://api.openai.com/v1"
+LONGEST_PAUSE = 60.0
+"""Seconds between two tries at most, unless the server asks for more."""
+LONGEST_REQUESTED_PAUSE = 600.0
+"""A server that asks for more seconds than this is not waited for."""
+PATIENCE = 600.0
+"""Seconds of nothing but refusals after which a server with too many requests is given up."""
+WAYS_OUT = {
+    401: "check the API key",
+    403: "check the API key and what it may use",
+    404: "check the model's name and the URL, which usually ends in /v1",
+    429: "ask less at once (?concurrency=2) or later",
+}
+TOO_LONG = re.compile(
+    r"context.(?:length|size|window)|maximum context|(?:prompt|input|request)\b.{0,40} too (?:large|long)",
+    re.IGNORECASE,
+)
+"""A text that the model cannot read; others it may."""
+SERVER_OPTIONS = ("concurrency", "timeout", "retries", "delay", "key_env")
+"""What `connect` reads of a SPEC."""
+
+Body: TypeAlias = Mapping[str, Any]
+T = TypeVar("T")
+
+
+class Complaint(BadInput):
+    """That a server refuses one request for good, in a line; `text` is what it says, without address and way out."""
+
+    def __init__(self, message: str, text: str, status: int) -> None:
+        super().__init__(message)
+        self.text, self.status = text, status
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the model cannot read so long a text; others it may."""
+        return bool(TOO_LONG.search(self.text))
+
+
+@dataclass(frozen=True)
+class ServerManners:
+    """How hard a server is pressed: requests at once, seconds for each, tries after the first, first pause."""
+
+    concurrency: int = 8
+    timeout: float = 60.0
+    retries: int = 6
+    delay: float = 1.0
+
+
+class _Failed(Exception):
+    """A try that came to nothing; another may succeed later."""
+
+    def __init__(self, reason: str, status: int = 0, pause: float = 0.0) -> None:
+        super().__init__(f"status {status}: {reason}" if status and status != 200 else reason)
+        self.status, self.pause = status, pause
+        self.crowded = status in (429, 503) and "insufficient_quota" not in reason
+
+
+def connect(spec: Spec, **settings: Any) -> ModelServer:
+    """The server of a SPEC `MODEL@URL`, as its options say; nothing is sent yet.
+
+    Parameters
+    ----------
+    settings
+        What goes into every request beside the model's name.
+    """
+    name, url = _name_and_url(spec)
+    manners = ServerManners(
+        concurrency=spec.number("concurrency", 8, least=1),
+        timeout=spec.number("timeout", 60.0, least=0.001),
+        retries=spec.number("retries", 6),
+        delay=spec.number("delay", 1.0),
+    )
+    return ModelServer(url, _key(spec), {"model": name, **settings}, manners)
+
+
+class ModelServer:
+    """A server, and the settings that go into every request, which a caller may change when it complains.
+
+    Parameters
+    ----------
+    url
+        Up to and without the path of a request, as `http://localhost:8000/v1`.
+    key
+        Sent in every request, and never shown.
+    """
+
+    def __init__(self, url: str, key: str | None, settings: Body, manners: ServerManners) -> None:
+        self.url = url.rstrip("/")
+        self.settings = settings
+        self._key = key
+        self._manners = manners
+        self._limit = float(manners.concurrency)
+        self._served: str | None = None
+
+    def post(self, path: str, body: Body | None) -> dict[str, Any]:
+        """The JSON that one request is answered with; with no body it is fetched (`/models`)."""
+        answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body]))
+        return answers[0][1]
+
+    def stream(
+        self,
+        path: str,
+        bodies: Sequence[Body | None],
+        read: Callable[[dict[str, Any]], T] = lambda payload: payload,  # type: ignore[assignment,return-value]
+        refused: Callable[[Complaint], T | None] | None = None,
+        *,
+        first_alone: bool = False,
+    ) -> Iterator[tuple[int, T]]:
+        """Send every body, yielding (index, what was read) as soon as each is known.
+
+        Parameters
+        ----------
+        path
+            As `/completions`.
+        read
+            Turns the JSON of an answer into what is yielded; a ValueError, TypeError, LookupError or AttributeError
+            in it is a failed try, a BadInput the end.
+        refused
+            What to yield for a body that the server refuses for good, or None after changing `settings`, with which it
+            is then sent again. Without it, and where it changes nothing, the complaint is raised.
+        first_alone
+            Whether the rest waits for the first answer, which may show what the server accepts.
+        """
+        results: SimpleQueue[tuple[int, T] | Exception | None] = SimpleQueue()
+        loop = asyncio.new_event_loop()
+        exchange = _Exchange(self, path, read, refused)
+        work = loop.create_task(exchange.send_all(bodies, results.put, first_alone=first_alone))
+        thread = Thread(target=_drive, args=(loop, work, results.put), name="winokit-server", daemon=True)
+        thread.start()
+        try:
+            while (result := results.get()) is not None:
+                if isinstance(result, Exception):
+                    raise result
+                yield result
+        finally:
+            with suppress(RuntimeError):  # the loop has ended by itself
+                loop.call_soon_threadsafe(work.cancel)
+            thread.join()
+
+    def error(self, path: str, fact: str, way_out: str = "") -> BadInput:
+        """An error in one line, without the key, which some servers repeat in what they say."""
+        return BadInput(self._line(path, fact, way_out))
+
+    def _line(self, path: str, fact: str, way_out: str = "") -> str:
+        return self._hide(f"{self.url}{path}: {fact}" + (f"; {way_out}" if way_out else ""))
+
+    def _hide(self, text: str) -> str:
+        return text.replace(self._key, "…") if self._key else text
+
+    def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
+        """Refuse answers of another model than those before."""
+        served = payload.get("model")
+        if not isinstance(served, str):
+            return
+        if self._served not in (None, served):
+            fact = f"the server changed its model in the middle, from {self._served!r} to {served!r}"
+            raise self.error(path, fact, "run again when it serves one; what was scored is kept")
+        self._served = served
+
+
+class _Exchange:
+    """Requests to one path of a server, on their way."""
+
+    def __init__(
+        self,
+        server: ModelServer,
+        path: str,
+        read: Callable[[dict[str, Any]], Any],
+        refused: Callable[[Complaint], Any] | None,
+    ) -> None:
+        self.server, self.path, self.read, self.refused = server, path, read, refused
+        self._manners = server._manners
+        self._busy = self._cuts = 0
+        self._turns = asyncio.Condition()
+        self._last_answer = monotonic()
+        self._answered = False
+
+    async def send_all(
+        self, bodies: Sequence[Body | None], put: Callable[[tuple[int, Any]], None], *, first_alone: bool
+    ) -> None:
+        """As many bodies at once as agreed, after the first alone where asked."""
+        pending = iter(enumerate(bodies))
+        key = self.server._key
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        limits = httpx.Limits(max_connections=self._manners.concurrency)
+
+        async def work_off(numbered: Iterable[tuple[int, Body | None]]) -> None:
+            for index, body in numbered:
+                put((index, await self._send(http, body)))
+
+        async with httpx.AsyncClient(headers=headers, limits=limits, timeout=None) as http:
+            if first_alone:
+                await work_off(islice(pending, 1))
+            try:
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(min(self._manners.concurrency, len(bodies))):
+                        workers.create_task(work_off(pending))
+            except* WinokitError as failures:
+                raise failures.exceptions[0] from None
+
+    async def _send(self, http: httpx.AsyncClient, body: Body | None) -> Any:
+        """One answer, after as many tries as it takes or as are allowed."""
+        tries = refusals = 0
+        while True:
+            try:
+                async with self._turn():
+                    sent, cuts = self.server.settings, self._cuts
+                    answer = await self._try(http, None if body is None else {**sent, **body})
+            except _Failed as failed:
+                if failed.crowded:
+                    self._slow_down(cuts)
+                    refusals += 1
+                else:
+                    tries += 1
+                await asyncio.sleep(self._pause(failed, tries, refusals))
+            except Complaint as complaint:
+                if sent is not self.server.settings:
+                    continue  # another request has found out what the server does not accept
+                answer = self.refused(complaint) if self.refused else None
+                if answer is not None:
+                    return answer
+                if sent is self.server.settings:
+                    raise
+            else:
+                self._last_answer, self._answered = monotonic(), True
+                self.server._limit = min(self.server._limit + 1 / self.server._limit, self._manners.concurrency)
+                return answer
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait until one more request may be under way."""
+        async with self._turns:
+            await self._turns.wait_for(lambda: self._busy < int(self.server._limit))
+            self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            async with self._turns:
+                self._turns.notify_all()
+
+    def _slow_down(self, cuts: int) -> None:
+        """Half as many at once; requests that were under way together count as one sign."""
+        if cuts == self._cuts:
+            self._cuts += 1
+            self.server._limit = max(self.server._limit / 2, 1.0)
+
+    async def _try(self, http: httpx.AsyncClient, body: Body | None) -> Any:
+        url, server = f"{self.server.url}{self.path}", self.server
+        try:
+            async with asyncio.timeout(self._manners.timeout):
+                response = await (http.get(url) if body is None else http.post(url, json=body))
+        except TimeoutError:
+            raise _Failed(f"no reply within {self._manners.timeout:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _Failed(f"{type(error).__name__} {error}".strip()) from None
+        status, said = response.status_code, _complaint(response)
+        # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
+        lasting = "logprob" in said or TOO_LONG.search(said)
+        if (status in (408, 409, 429) or status >= 500) and not lasting:
+            raise _Failed(said, status, _requested_pause(response))
+        if status != 200:
+            line = server._line(self.path, f"status {status}: {said}", WAYS_OUT.get(status, ""))
+            raise Complaint(line, server._hide(said), status)
+        try:
+            payload = response.json()
+            if not isinstance(payload, dict):
+                raise TypeError(payload)
+            server.check_same_model(self.path, payload)
+            return self.read(payload)
+        except WinokitError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError):
+            raise _Failed(f"not an answer of such a server: {said}", status) from None
+
+    def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
+        """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
+        error, manners = self.server.error, self._manners
+        if failed.pause > LONGEST_REQUESTED_PAUSE:
+            raise error(self.path, f"{failed}", f"it asks to come back in {failed.pause:.0f} s")
+        # A 503 may be a server that is down, as long as nobody has been answered.
+        patient = failed.crowded and (failed.status == 429 or self._answered)
+        hopeless = monotonic() - self._last_answer > PATIENCE if patient else tries + refusals > manners.retries
+        if hopeless:
+            way_out = WAYS_OUT.get(failed.status, "see that the server is well, then run again")
+            raise error(self.path, f"given up after {tries + refusals} tries: {failed}", way_out)
+        again = refusals if failed.crowded else tries
+        pause = min(manners.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
+        return max(pause, failed.pause + random.uniform(0, manners.delay) if failed.pause else 0.0)
+
+
+def _complaint(response: httpx.Response) -> str:
+    """What a server says is wrong, in one line."""
+    try:
+        content = response.json()
+        for name in ("error", "message", "detail"):
+            content = content.get(name, content) if isinstance(content, dict) else content
+    except ValueError:
+        content = response.text
+    line = " ".join(str(content).split()) or response.reason_phrase
+    line = line if len(line) <= 300 else f"{line[:297]}…"
+    quota = "insufficient_quota" in response.text and "insufficient_quota" not in line
+    return f"{line} (insufficient_quota)" if quota else line
+
+
+def _requested_pause(response: httpx.Response) -> float:
+    """Seconds of a Retry-After header, which may be a date; 0 without one."""
+    asked = response.headers.get("Retry-After", "")
+    with suppress(ValueError):
+        seconds = float(asked)
+        return seconds if seconds > 0 else 0.0
+    with suppress(ValueError):
+        return max((parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds(), 0.0)
+    return 0.0
+
+
+def _drive(loop: asyncio.AbstractEventLoop, work: asyncio.Task[None], put: Callable[[Exception | None], None]) -> None:
+    """Run the work to its end in this thread; None says that there is no more."""
+    try:
+        with suppress(asyncio.CancelledError):
+            loop.run_until_complete(work)
+    except Exception as error:
+        put(error)
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+        put(None)
+
+
+def _name_and_url(spec: Spec) -> tuple[str, str]:
+    """Model and server, split at the last '@'."""
+    place = spec.place_or_fail("MODEL@URL")
+    name, at, url = place.rpartition("@")
+    if not at:
+        name, url = place, os.environ.get("OPENAI_BASE_URL") or OPENAI
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        sound = False
+    if not name or not sound:
+        raise BadInput(
+            f"{spec.prefix}: MODEL@URL with a URL such as http://localhost:8000/v1 expected, found {url!r} for a URL"
+        )
+    if "@" in parts.netloc or parts.query:
+        raise BadInput(
+            f"{spec.prefix}: a URL without user, password or query expected; a key belongs in OPENAI_API_KEY"
+        )
+    return name, url
+
+
+def _key(spec: Spec) -> str | None:
+    """The key from the environment; an empty key_env sends none. The name is not repeated: some put the key there."""
+    name = spec.options.get("key_env", "OPENAI_API_KEY")
+    key = os.environ.get(name, "").strip() if name else ""
+    if not key and spec.options.get("key_env"):
+        raise BadInput(f"{spec.prefix}: option key_env: no environment variable of that name is set")
+    if not (key.isascii() and key.isprintable()):
+        raise BadInput(f"{spec.prefix}: the API key has characters that no HTTP header can carry")
+    return key or None
