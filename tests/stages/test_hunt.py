@@ -2,7 +2,7 @@ import pytest
 
 from winokit.data.loading import load
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.hunting.index import SentenceIndex
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.progress import telling
 from winokit.stages.hunt import associate, hunt, hunt_lines, index
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from winokit.methods.hunting.building import build_index
-from winokit.methods.hunting.index import SentenceIndex
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.problem import Dataset, Problem
 
 HERE = Path(__file__).parent

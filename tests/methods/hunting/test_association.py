@@ -16,7 +16,7 @@ from winokit.methods.hunting.association import (
 )
 from winokit.methods.hunting.building import build_index
 from winokit.methods.hunting.corpus import CorpusLayout
-from winokit.methods.hunting.index import SentenceIndex
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
 

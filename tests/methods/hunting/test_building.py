@@ -11,8 +11,7 @@ from winokit.errors import BadInput
 from winokit.methods.hunting import building, corpus
 from winokit.methods.hunting.building import build_index
 from winokit.methods.hunting.corpus import CorpusLayout
-from winokit.methods.hunting.index import SentenceIndex
-from winokit.methods.hunting.search import Phrase
+from winokit.methods.hunting.search import SentenceIndex
 
 
 def stories(folder, count, paragraphs=60):
@@ -31,7 +30,7 @@ def content(path):
 
 def count(path, text):
     with SentenceIndex(path) as index:
-        return index.count(Phrase(text))
+        return index.count(text)
 
 
 def test_every_sentence_is_indexed_and_progress_reaches_the_end(tmp_path):

@@ -6,8 +6,7 @@ from support.scoring import score
 from winokit.data.formats.copa import problem as copa
 from winokit.methods.hunting.building import build_index
 from winokit.methods.hunting.causality import causal_pmi, causal_scores, units
-from winokit.methods.hunting.index import SentenceIndex
-from winokit.methods.hunting.search import any_of
+from winokit.methods.hunting.search import SentenceIndex, any_of
 from winokit.models.registry import load_model
 from winokit.problem import Dataset
 
@@ -30,7 +29,7 @@ def stories(tmp_path_factory):
 
 
 def shown(text, corpus):
-    return [unit.phrases[0].text for unit in units(text, corpus)]
+    return [unit.phrases[0] for unit in units(text, corpus)]
 
 
 def test_an_expression_of_several_words_is_one(stories):

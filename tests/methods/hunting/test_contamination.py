@@ -4,7 +4,7 @@ from winokit.data.checks.checkup import check
 from winokit.data.checks.contamination import find_copies
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.building import build_index
-from winokit.methods.hunting.index import SentenceIndex
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.problem import Card, Dataset, Problem
 
 LONG = "When the old ferry left the harbour, the gulls followed the captain because "

@@ -4,7 +4,7 @@ import pytest
 from support.scoring import score
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.hunting.hunter import Hunter, hunt, is_copy, scores
+from winokit.methods.hunting.hunter import Hunter, is_copy, scores
 from winokit.methods.hunting.queries import load_synonyms
 from winokit.methods.metrics.accuracy import accuracy, expected_accuracy, f1, precision
 from winokit.methods.scoring.scorer import write_predictions
@@ -17,8 +17,12 @@ from winokit.stages.audit.run import audit
 SYNONYMS = load_synonyms(None)
 
 
+def hunt(problem, corpus, **more):
+    return Hunter(corpus, synonyms=SYNONYMS, parser="rules", **more).hunt(problem)
+
+
 def choices(dataset, index, **more):
-    return [hunt(problem, index, SYNONYMS, **more).choice for problem in dataset]
+    return [hunt(problem, index, **more).choice for problem in dataset]
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def misled() -> Problem:
 def test_evidence_decides_and_without_evidence_nobody_is_chosen(planted, unplanted, index):
     assert choices(planted, index) == [problem.answer for problem in planted]
     assert choices(unplanted, index) == [None] * 4
-    whys = {hunt(problem, index, SYNONYMS).why for problem in unplanted}
+    whys = {hunt(problem, index).why for problem in unplanted}
     assert whys == {"no evidence", "no two candidates are named together in one clause"}
 
 
@@ -53,36 +57,36 @@ def test_the_published_counts_give_the_published_numbers():
 def test_the_choice_of_role_survives_switching(planted, misled, index):
     for problem in [*planted, misled]:
         other = switch(problem)
-        assert hunt(other, index, SYNONYMS).choice == 1 - hunt(problem, index, SYNONYMS).choice
+        assert hunt(other, index).choice == 1 - hunt(problem, index).choice
 
 
 def test_the_order_of_candidates_does_not_matter(planted, index):
     for problem in planted:
-        turned = hunt(problem.with_order((1, 0)), index, SYNONYMS)
-        assert turned.choice == 1 - hunt(problem, index, SYNONYMS).choice
+        turned = hunt(problem.with_order((1, 0)), index)
+        assert turned.choice == 1 - hunt(problem, index).choice
 
 
 def test_a_candidate_without_a_role_scores_nothing(planted, index):
     problem = planted[0].replace(candidates=("Olga", "Nora", "Ines"), answer=1)
-    found = hunt(problem, index, SYNONYMS)
+    found = hunt(problem, index)
     assert scores(found, 3) == (0.0, 2.0, 0.5)
 
 
 def test_a_tie_is_settled_for_the_patient_in_scores_too(index):
-    found = hunt(Problem("Ann could not carry Eve because ", " was tired.", ("Ann", "Eve"), 0, "she"), index, SYNONYMS)
+    found = hunt(Problem("Ann could not carry Eve because ", " was tired.", ("Ann", "Eve"), 0, "she"), index)
     found.decision = type(found.decision)(3, 3)
     assert scores(found, 2) == (3.0, 3.5)
 
 
 def test_a_copy_of_the_problem_is_no_evidence(tmp_path):
     from winokit.methods.hunting.building import build_index
-    from winokit.methods.hunting.index import SentenceIndex
+    from winokit.methods.hunting.search import SentenceIndex
 
     problem = Problem("Ann could not carry Eve because ", " was tired.", ("Ann", "Eve"), 0, "she")
     (tmp_path / "leak.txt").write_text("Ann could not carry Eve because Ann was tired.")
     build_index([tmp_path / "leak.txt"], tmp_path / "leak.db")
     with SentenceIndex(tmp_path / "leak.db") as leaky:
-        found = hunt(problem, leaky, SYNONYMS)
+        found = hunt(problem, leaky)
     assert found.why == "no evidence"
     assert {why for _, why in found.passed_over} == {"a copy of the problem"}
     assert is_copy("Eve could not carry Ann because Ann was tired.", problem)

@@ -12,10 +12,9 @@ from support.scoring import score
 
 from winokit.errors import BadInput
 from winokit.methods.hunting.association import associate
-from winokit.methods.hunting.hunter import hunt
+from winokit.methods.hunting.hunter import Hunter
 from winokit.methods.hunting.opensearch import OpenSearch
-from winokit.methods.hunting.queries import load_synonyms
-from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
+from winokit.methods.hunting.search import AllOf, Near, any_of
 from winokit.models.registry import load_model
 
 
@@ -113,13 +112,13 @@ def address(sentences):
 @pytest.mark.parametrize(
     "query",
     [
-        Phrase("could not carry"),
-        Phrase("carry not"),
+        "could not carry",
+        "carry not",
         any_of(["full", "empty"]),
-        AllOf((any_of(["carry", "carried"]), Phrase("was tired"))),
+        AllOf((any_of(["carry", "carried"]), "was tired")),
         Near(any_of(["cellar"]), any_of(["water", "dry"]), 3),
         Near(any_of(["water"]), any_of(["cellar"]), 2),
-        AllOf((Phrase("poured"), Near(any_of(["was", "were"]), any_of(["full"]), 5))),
+        AllOf(("poured", Near(any_of(["was", "were"]), any_of(["full"]), 5))),
     ],
 )
 def test_a_server_finds_what_an_index_finds(address, index, query):
@@ -144,15 +143,13 @@ def test_the_hunter_decides_the_same_over_a_server(address, index, planted, unpl
     assert [row.prediction for row in score(unplanted, model)] == [None] * 4
     there, here = OpenSearch(address), index
     for problem in planted:
-        assert len(hunt(problem, there, load_synonyms(None)).evidence) == len(
-            hunt(problem, here, load_synonyms(None)).evidence
-        )
+        assert len(Hunter(there).hunt(problem).evidence) == len(Hunter(here).hunt(problem).evidence)
         assert associate(problem, there).scores == associate(problem, here).scores
 
 
 def test_the_field_is_named_after_a_hash(sentences):
     with server(sentences, field="body") as (address, asked):
-        OpenSearch(f"{address}#body").search(Phrase("bread"), 3)
+        OpenSearch(f"{address}#body").search("bread", 3)
     assert asked == [{"query": {"match_phrase": {"body": "bread"}}, "size": 3, "_source": ["body"]}]
 
 

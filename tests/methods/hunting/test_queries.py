@@ -3,7 +3,7 @@ import pytest
 from winokit.errors import BadInput, Malformed
 from winokit.methods.hunting.queries import SETS, load_synonyms, parse_synonyms, query_sets
 from winokit.methods.hunting.reading import read
-from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
+from winokit.methods.hunting.search import AllOf, Near, any_of
 from winokit.problem import Problem
 from winokit.text.grammar import forms, tokenise
 
@@ -18,7 +18,7 @@ def by_set(reading, synonyms=None):
 def test_sets_go_from_strict_to_loose():
     sets = by_set(LONG, {"fast": ["quick"], "passed": ["overtook"]})
     assert list(sets) == ["whole", "heads", "synonyms", "without"]
-    assert sets["whole"].asked == AllOf((Phrase("passed"), Phrase("was going so fast")))
+    assert sets["whole"].asked == AllOf(("passed", "was going so fast"))
     fast = Near(any_of(forms("going")), any_of(forms("fast")), 5)
     assert sets["heads"].asked == AllOf((any_of(forms("passed")), fast))
     assert str(sets["synonyms"]) == "passed or overtook (any form), and going (any form) near fast or quick (any form)"

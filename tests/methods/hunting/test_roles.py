@@ -97,7 +97,7 @@ def test_more_than_one_word_of_either_clause_weighs_double():
     [([], None), ([AGENT], AGENT), ([PATIENT], PATIENT), ([AGENT, PATIENT], PATIENT), ([AGENT, AGENT, PATIENT], AGENT)],
 )
 def test_the_agent_needs_more_and_ties_go_to_the_patient(labels, role):
-    assert decide(map(evidence, labels)).role == role
+    assert decide([evidence(label) for label in labels]).role == role
 
 
 def test_weights_are_summed():

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from winokit.errors import BadInput, MissingExtra, UnknownName, WinokitError
-from winokit.methods.hunting.hunter import Hunter, hunt
+from winokit.methods.hunting.hunter import Hunter
 from winokit.methods.hunting.queries import query_sets
 from winokit.methods.hunting.reading import read
 from winokit.methods.hunting.roles import AGENT, PATIENT, Evidence, resolve
@@ -220,13 +220,15 @@ def test_roles_of_a_sentence_come_from_its_parse(parser, text, label):
 
 def test_a_hunt_uses_and_names_its_parser(parser):
     evidence = "The old man, who could not lift the girl, said he was weak."
-    corpus = SimpleNamespace(search=lambda query, limit: [Hit(evidence)])
+    corpus = SimpleNamespace(search=lambda query, limit: [Hit(evidence)], fingerprint="")
     one = problem("The man couldn't lift his son because _ was so weak.", "the man", "his son", pronoun="he")
-    found = hunt(one, corpus, {}, sets=["heads"], parser=parser)
+    hunter = Hunter(corpus, synonyms={}, sets=["heads"], parser="rules")
+    by_rules = hunter.hunt(one)
+    hunter.parser = parser
+    found = hunter.hunt(one)
     assert (found.choice, found.parser) == (0, "spacy en_hand 1.0")
     assert list(hunt_lines(found))[1] == "  parser   spacy en_hand 1.0"
     assert hunt_json(found)["parser"] == "spacy en_hand 1.0"
-    by_rules = hunt(one, corpus, {}, sets=["heads"])
     assert (by_rules.choice, by_rules.parser) == (None, "rules")
 
 

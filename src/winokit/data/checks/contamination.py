@@ -17,7 +17,7 @@ from math import ceil
 
 from rapidfuzz.distance import LCSseq
 
-from winokit.methods.hunting.search import AllOf, Corpus, Phrase
+from winokit.methods.hunting.search import AllOf, Corpus
 from winokit.problem import BLANK, Dataset, Problem
 from winokit.progress import Progress
 from winokit.text.sentences import sentences
@@ -94,11 +94,11 @@ def _alike(own: Sequence[str], corpus: Corpus) -> Iterator[tuple[str, str | None
     words = [word for word in own if word != BLANK]
     for start in range(0, max(1, len(words) - WINDOW + STEP), STEP):
         window = dict.fromkeys(words[start : start + WINDOW])
-        counts = {word: corpus.count(Phrase(word)) for word in window}
+        counts = {word: corpus.count(word) for word in window}
         rarest = sorted((word for word in window if counts[word]), key=lambda word: counts[word])[:RAREST]
         if len(rarest) < RAREST:
             continue
-        for hit in corpus.search(AllOf(tuple(Phrase(word) for word in rarest)), LOOK):
+        for hit in corpus.search(AllOf(tuple(rarest)), LOOK):
             if hit.text not in seen:
                 seen.add(hit.text)
                 yield hit.text, hit.source

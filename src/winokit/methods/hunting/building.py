@@ -24,7 +24,7 @@ from pathlib import Path
 
 from winokit.errors import BadInput
 from winokit.methods.hunting.corpus import CorpusBlock, CorpusLayout, blocks, documents, find_files, readable
-from winokit.methods.hunting.index import APPLICATION, SCHEMA, VERSION, check_version, reading
+from winokit.methods.hunting.search import APPLICATION, SCHEMA, VERSION, check_version, reading
 from winokit.progress import Progress
 from winokit.text.sentences import sentences
 

@@ -23,7 +23,7 @@ from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synon
 from winokit.methods.hunting.reading import ProblemReading, read
 from winokit.methods.hunting.roles import AGENT, Evidence, HuntDecision, decide, resolve
 from winokit.methods.hunting.search import Corpus, Hit, open_corpus
-from winokit.methods.hunting.spacy_parse import RULES, SpacyParser, find_parser, name_of
+from winokit.methods.hunting.spacy_parse import RULES, find_parser, name_of
 from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import Problem
@@ -50,51 +50,12 @@ class Hunt(Brief):
     evidence: list[Evidence] = field(default_factory=list)
     passed_over: list[tuple[Hit, str]] = field(default_factory=list)
     """Sentences that were found and are no evidence, and why."""
-    decision: HuntDecision = field(default_factory=lambda: decide(()))
+    decision: HuntDecision = field(default_factory=lambda: HuntDecision(0, 0))
     choice: int | None = None
     why: str | None = None
     parser: str = RULES
     examples: int = 5
     """How many sentences to show for either side."""
-
-
-def hunt(
-    problem: Problem,
-    corpus: Corpus,
-    synonyms: Synonyms,
-    *,
-    sets: Sequence[str] = DEFAULT_SETS,
-    limit: int = LIMIT,
-    parser: SpacyParser | None = None,
-) -> Hunt:
-    """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
-    result = Hunt(problem, parser=name_of(parser))
-    reading = read(problem) if parser is None else parser.read(problem)
-    if isinstance(reading, str):
-        result.why = reading
-        return result
-    result.reading = reading
-    seen: set[str] = set()
-    for pair in query_sets(reading, synonyms, sets):
-        hits = corpus.search(pair.asked, limit)
-        result.queries.append((pair, len(hits)))
-        for hit in hits:
-            if hit.text.casefold() in seen:
-                continue
-            seen.add(hit.text.casefold())
-            copied = "a copy of the problem" if is_copy(hit.text, problem) else None
-            fillers = None if parser is None else parser.fillers(hit.text)
-            evidence = copied or resolve(hit.text, reading, pair, fillers)
-            if isinstance(evidence, str):
-                result.passed_over.append((hit, evidence))
-            else:
-                result.evidence.append(replace(evidence, source=hit.source))
-    result.decision = decide(result.evidence)
-    if result.decision.role is None:
-        result.why = "no evidence"
-    else:
-        result.choice = reading.agent if result.decision.role == AGENT else reading.patient
-    return result
 
 
 def is_copy(text: str, problem: Problem) -> bool:
@@ -159,8 +120,34 @@ class Hunter:
             yield index, self._scores(problem)
 
     def hunt(self, problem: Problem) -> Hunt:
-        """Look for evidence for a problem, and decide."""
-        return hunt(problem, self.corpus, self.synonyms, sets=self.sets, limit=self.limit, parser=self.parser)
+        """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
+        result = Hunt(problem, parser=name_of(self.parser))
+        reading = read(problem) if self.parser is None else self.parser.read(problem)
+        if isinstance(reading, str):
+            result.why = reading
+            return result
+        result.reading = reading
+        seen: set[str] = set()
+        for pair in query_sets(reading, self.synonyms, self.sets):
+            hits = self.corpus.search(pair.asked, self.limit)
+            result.queries.append((pair, len(hits)))
+            for hit in hits:
+                if hit.text.casefold() in seen:
+                    continue
+                seen.add(hit.text.casefold())
+                copied = "a copy of the problem" if is_copy(hit.text, problem) else None
+                fillers = None if self.parser is None else self.parser.fillers(hit.text)
+                evidence = copied or resolve(hit.text, reading, pair, fillers)
+                if isinstance(evidence, str):
+                    result.passed_over.append((hit, evidence))
+                else:
+                    result.evidence.append(replace(evidence, source=hit.source))
+        result.decision = decide(result.evidence)
+        if result.decision.role is None:
+            result.why = "no evidence"
+        else:
+            result.choice = reading.agent if result.decision.role == AGENT else reading.patient
+        return result
 
     def _scores(self, problem: Problem) -> Scores:
         if self.by == "evidence":

@@ -13,7 +13,7 @@ from urllib.parse import urldefrag
 import httpx
 
 from winokit.errors import BadInput
-from winokit.methods.hunting.search import AllOf, AnyOf, Hit, Near, Phrase, Query
+from winokit.methods.hunting.search import AllOf, AnyOf, Hit, Near, Query
 
 TIMEOUT = 60.0
 
@@ -38,7 +38,7 @@ class OpenSearch:
         if not self.sentences:
             raise BadInput(f"{self.name}: the index is empty")
         self.fingerprint = f"{self.name}#{self.field} {uuid} {self.sentences}"
-        self.count = lru_cache(100_000)(self._count)
+        self.count = lru_cache(100_000)(lambda query: self._counted(dsl(query, self.field)))
         self.count_before = lru_cache(100_000)(self._count_before)
 
     def search(self, query: Query, limit: int) -> list[Hit]:
@@ -47,9 +47,6 @@ class OpenSearch:
         hits = self._ask("POST", "/_search", body).get("hits", {}).get("hits", [])
         texts = [str(hit.get("_source", {}).get(self.field, "")) for hit in hits]
         return list({text.casefold(): Hit(text, self.name) for text in texts}.values())
-
-    def _count(self, query: Query) -> int:
-        return self._counted(dsl(query, self.field))
 
     def _count_before(self, first: AnyOf, then: AnyOf, within: int) -> int:
         """Within one sentence only: a server does not know which sentence comes next."""
@@ -77,8 +74,8 @@ class OpenSearch:
 def dsl(query: Query, field: str) -> dict[str, Any]:
     """A query in the servers' words."""
     match query:
-        case Phrase():
-            return {"match_phrase": {field: query.text}}
+        case str():
+            return {"match_phrase": {field: query}}
         case AnyOf():
             return {"bool": {"should": [dsl(phrase, field) for phrase in query.phrases], "minimum_should_match": 1}}
         case Near():
@@ -92,5 +89,5 @@ def _all_of(one: AnyOf, other: AnyOf, within: int, *, ordered: bool) -> dict[str
 
 
 def _interval(phrases: AnyOf) -> dict[str, Any]:
-    matches = [{"match": {"query": phrase.text, "max_gaps": 0, "ordered": True}} for phrase in phrases.phrases]
+    matches = [{"match": {"query": phrase, "max_gaps": 0, "ordered": True}} for phrase in phrases.phrases]
     return {"any_of": {"intervals": matches}}

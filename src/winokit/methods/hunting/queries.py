@@ -24,7 +24,7 @@ from pathlib import Path
 
 from winokit.errors import BadInput, Malformed
 from winokit.methods.hunting.reading import Predicate, ProblemReading
-from winokit.methods.hunting.search import AllOf, AnyOf, Near, Phrase, any_of
+from winokit.methods.hunting.search import AllOf, AnyOf, Near, any_of
 from winokit.text.grammar import WordToken, forms, tokenise
 
 SETS = ("whole", "heads", "synonyms", "without")
@@ -49,10 +49,10 @@ class Sought:
     beside: tuple[str, ...] = ()
 
     @property
-    def query(self) -> Phrase | AnyOf | Near:
+    def query(self) -> str | AnyOf | Near:
         """What the corpus is asked."""
         if self.phrase:
-            return Phrase(self.said)
+            return self.said
         heads = any_of(any_form(self.heads))
         return Near(heads, any_of(any_form(self.beside)), BESIDE) if self.beside else heads
 
@@ -98,18 +98,22 @@ class QueryPair:
         return f"{self.context}, and {self.query}"
 
 
-def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Iterable[str] = DEFAULT_SETS) -> list[QueryPair]:
+def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Sequence[str] = DEFAULT_SETS) -> list[QueryPair]:
     """The queries of a problem, strict before loose."""
     context, query = reading.context, reading.query
-    by_set = {
-        "whole": [QueryPair("whole", _whole(context), _whole(query))],
-        "heads": [QueryPair("heads", _head(context.head), _special(query, (), ()))],
-        "synonyms": _with_synonyms(context, query, synonyms),
-        "without": [QueryPair("without", _head(context.head), _head(query.head))]
-        if query.head != query.special
-        else [],
-    }
-    return [pair for name in SETS if name in set(sets) for pair in by_set[name]]
+    of_context, of_head, of_special = (
+        list(dict.fromkeys(other for form in forms(word) for other in synonyms.get(form, ())))
+        for word in (context.head, query.head, query.special)
+    )
+    pairs = [
+        QueryPair("whole", _whole(context), _whole(query)),
+        QueryPair("heads", _head(context.head), _special(query, (), ())),
+    ]
+    if of_context or of_head or of_special:
+        pairs.append(QueryPair("synonyms", _head(context.head, *of_context), _special(query, of_head, of_special)))
+    if query.head != query.special:
+        pairs.append(QueryPair("without", _head(context.head), _head(query.head)))
+    return [pair for pair in pairs if pair.set in sets]
 
 
 def _whole(predicate: Predicate) -> Sought:
@@ -127,19 +131,6 @@ def _special(predicate: Predicate, of_head: Sequence[str], of_special: Sequence[
     if predicate.head == predicate.special:
         return _head(*heads)
     return Sought(f"{predicate.head} {predicate.special}", heads=heads, beside=(predicate.special, *of_special))
-
-
-def _with_synonyms(context: Predicate, query: Predicate, synonyms: Synonyms) -> list[QueryPair]:
-    """One query with every synonym of every word, or none where there are no synonyms."""
-    of_context, of_head, of_special = (_synonyms(word, synonyms) for word in (context.head, query.head, query.special))
-    if not (of_context or of_head or of_special):
-        return []
-    return [QueryPair("synonyms", _head(context.head, *of_context), _special(query, of_head, of_special))]
-
-
-def _synonyms(word: str, synonyms: Synonyms) -> list[str]:
-    """The synonyms of a word, whatever its form."""
-    return list(dict.fromkeys(other for form in forms(word) for other in synonyms.get(form, ())))
 
 
 @cache

@@ -100,7 +100,9 @@ def read(problem: Problem) -> ProblemReading | str:
     pair = _pair(pieces, cuts, blank)
     if pair is None:
         return "no two candidates are named together in one clause"
-    clause = _blank_clause(cuts, blank, pair, len(pieces))
+    begin, stop = clause_around(cuts, blank, len(pieces))
+    # Where the candidates stand in the same clause, what is beyond them.
+    clause = (max(begin, pair[1] + 1), stop) if pair[1] < blank else (begin, min(stop, pair[0]))
     query = _query(pieces, blank, clause, text, problem)
     if isinstance(query, str):
         return query
@@ -132,12 +134,6 @@ def _pair(pieces: Sequence[ClausePiece], cuts: Sequence[int], blank: int) -> tup
     ]
     before = [pair for pair in pairs if pair[1] < blank]
     return before[-1] if before else pairs[0] if pairs else None
-
-
-def _blank_clause(cuts: Sequence[int], blank: int, pair: tuple[int, int], end: int) -> tuple[int, int]:
-    """The clause of the blank; where the candidates stand in the same one, what is beyond them."""
-    begin, stop = clause_around(cuts, blank, end)
-    return (max(begin, pair[1] + 1), stop) if pair[1] < blank else (begin, min(stop, pair[0]))
 
 
 def _context(
@@ -175,8 +171,10 @@ def _context(
 def _query(
     pieces: Sequence[ClausePiece], blank: int, clause: tuple[int, int], text: str, problem: Problem
 ) -> tuple[Predicate, str] | str:
-    """The predicate of the blank's clause and the slot of the blank."""
-    after = _up_to_a_candidate(pieces[blank + 1 : clause[1]])
+    """The predicate of the blank's clause, up to where it names a candidate, and the slot of the blank."""
+    after = pieces[blank + 1 : clause[1]]
+    named = next((i for i, piece in enumerate(after) if piece.candidate is not None), None)
+    after = after if named is None else _without_lead(after[:named])
     lead = _without_lead(pieces[clause[0] : blank])
     if is_possessive(problem.pronoun, problem.after) or (after and after[0].word == "'s"):
         words, slot = [piece for piece in after if piece.word != "'s"], POSSESSOR
@@ -198,12 +196,6 @@ def _is_object(lead: Sequence[ClausePiece], after: Sequence[ClausePiece]) -> boo
     if after and (after[0].word in AUXILIARIES or is_verb_like(after[0].word)):
         return False
     return lead[-1].word in PREPOSITIONS or _verb_before(lead) is not None
-
-
-def _up_to_a_candidate(pieces: Sequence[ClausePiece]) -> list[ClausePiece]:
-    """A clause up to where it names a candidate, without what leads up to the name."""
-    stop = next((i for i, piece in enumerate(pieces) if piece.candidate is not None), None)
-    return list(pieces) if stop is None else list(_without_lead(pieces[:stop]))
 
 
 def _without_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:

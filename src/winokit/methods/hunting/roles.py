@@ -17,7 +17,7 @@ patient; without any evidence, nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from winokit.methods.hunting.queries import QueryPair
@@ -136,12 +136,10 @@ class HuntDecision:
         return AGENT if self.agent > self.patient else PATIENT
 
 
-def decide(evidence: Iterable[Evidence]) -> HuntDecision:
+def decide(evidence: Sequence[Evidence]) -> HuntDecision:
     """Weigh the evidence."""
-    weights = {AGENT: 0, PATIENT: 0}
-    for sentence in evidence:
-        weights[sentence.label] += sentence.weight
-    return HuntDecision(weights[AGENT], weights[PATIENT])
+    agent, patient = (sum(e.weight for e in evidence if e.label == role) for role in (AGENT, PATIENT))
+    return HuntDecision(agent, patient)
 
 
 def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFiller | None = None) -> Evidence | str:
@@ -201,21 +199,17 @@ def _label(
         return "one of the two roles is not filled"
     if asked is None:
         may_share = parsed is None and reading.blank_slot == SUBJECT and context < query
-        shares = may_share and _shares_its_subject(tokens, query)
-        return _whose_subject(tokens, context, reading) if shares else "nothing was found in the blank's place"
+        if not (may_share and _shares_its_subject(tokens, query)):
+            return "nothing was found in the blank's place"
+        shared = OBJECT if _is_passive(tokens, context) else SUBJECT
+        roles = {reading.agent_slot: AGENT, reading.patient_slot: PATIENT}
+        return roles.get(shared, "neither has the subject's part")
     if asked.place is not None and asked.place in (agent.place, patient.place):
         return AGENT if asked.place == agent.place else PATIENT
     as_agent, as_patient = asked.may_be(agent), asked.may_be(patient)
     if as_agent == as_patient:
         return "both could be meant" if as_agent else "neither could be meant"
     return AGENT if as_agent else PATIENT
-
-
-def _whose_subject(tokens: Sequence[WordToken], context: int, reading: ProblemReading) -> str:
-    """The role that stands as the subject of the context's words, which a later verb shares."""
-    slot = OBJECT if _is_passive(tokens, context) else SUBJECT
-    roles = {reading.agent_slot: AGENT, reading.patient_slot: PATIENT}
-    return roles.get(slot, "neither has the subject's part")
 
 
 def _filler(tokens: Sequence[WordToken], at: int, slot: str) -> Filler | None:
@@ -237,12 +231,9 @@ def _filler(tokens: Sequence[WordToken], at: int, slot: str) -> Filler | None:
 
 
 def _is_passive(tokens: Sequence[WordToken], at: int) -> bool:
-    if not is_participle(tokens[at].word):
-        return False
-    i = at - 1
-    while i >= 0 and (is_adverb(tokens[i].word) or tokens[i].word in NEGATIONS):
-        i -= 1
-    return i >= 0 and (tokens[i].word in BE or tokens[i].word == "'s")
+    before = (token.word for token in reversed(tokens[:at]))
+    auxiliary = next((word for word in before if not is_adverb(word) and word not in NEGATIONS), "")
+    return is_participle(tokens[at].word) and (auxiliary in BE or auxiliary == "'s")
 
 
 def _subject(tokens: Sequence[WordToken], at: int) -> Filler | None:
@@ -262,12 +253,11 @@ def _subject(tokens: Sequence[WordToken], at: int) -> Filler | None:
 
 
 def _shares_its_subject(tokens: Sequence[WordToken], at: int) -> bool:
-    i = at - 1
-    while i >= 0 and (tokens[i].word in AUXILIARIES | NEGATIONS or is_adverb(tokens[i].word)):
-        if tokens[i].word in SHARE_A_SUBJECT:
-            return True
-        i -= 1
-    return i >= 0 and tokens[i].word in SHARE_A_SUBJECT
+    """Whether "and" or the like stands before a word, auxiliaries, negations and adverbs aside."""
+    before = (token.word for token in reversed(tokens[:at]))
+    passed = AUXILIARIES | NEGATIONS
+    nearest = next((w for w in before if w in SHARE_A_SUBJECT or not (w in passed or is_adverb(w))), "")
+    return nearest in SHARE_A_SUBJECT
 
 
 def _phrase_up_to(tokens: Sequence[WordToken], end: int) -> Filler | None:

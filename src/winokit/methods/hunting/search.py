@@ -1,24 +1,59 @@
-"""What can be asked of a corpus of sentences, whatever keeps it: an index of ours, OpenSearch, or a list in a test."""
+"""What can be asked of a corpus of sentences, and a corpus in one SQLite file, under a full-text index (FTS5).
+
+Words are cut as FTS5's unicode61 tokenizer cuts them: at everything that is neither letter nor figure, case folded,
+accents kept. Phrases and nearness are FTS5's own, ranking is bm25. How an index is made: `building.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+from urllib.parse import quote
+from weakref import finalize
 
+import numpy as np
+import numpy.typing as npt
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """Words that follow each other. They are cut and lower-cased by whatever keeps the corpus."""
+from winokit.errors import BadInput
 
-    text: str
+APPLICATION = 0x77696E6F
+"""Marks a SQLite file as ours."""
+VERSION = 1
+"""Of the tables below. An index of another version is refused, never guessed at."""
+SCHEMA = """
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, hash TEXT NOT NULL, size INTEGER NOT NULL,
+    modified INTEGER NOT NULL, done INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE blocks (
+    file INTEGER NOT NULL, number INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    sentences INTEGER NOT NULL, PRIMARY KEY (file, number)
+) WITHOUT ROWID;
+CREATE INDEX blocks_by_sentence ON blocks (first);
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE sentences USING fts5 (text, tokenize = 'unicode61 remove_diacritics 0');
+CREATE VIRTUAL TABLE places USING fts5vocab (sentences, instance);
+"""
+POSTINGS = 2048
+"""How many words' lists of sentences are kept in memory."""
+WIDTH = 1 << 32
+"""Room for the words of a sentence where a place is one number."""
+
+Rows: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
     """At least one of some phrases: the forms of a word, or its synonyms."""
 
-    phrases: tuple[Phrase, ...]
+    phrases: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +69,11 @@ class Near:
 class AllOf:
     """Everything in one sentence."""
 
-    parts: tuple[Phrase | AnyOf | Near, ...]
+    parts: tuple[str | AnyOf | Near, ...]
 
 
-Query: TypeAlias = Phrase | AnyOf | Near | AllOf
+Query: TypeAlias = str | AnyOf | Near | AllOf
+"""A string is a phrase: words that follow each other, cut and lower-cased by whatever keeps the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +85,14 @@ class Hit:
 
 
 class Corpus(Protocol):
-    """Anything that finds and counts sentences."""
+    """Anything that finds and counts sentences: an index of ours, OpenSearch, or a list in a test."""
 
-    @property
-    def name(self) -> str:
-        """How the user named it."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Everything that determines what is found."""
-
-    @property
-    def sentences(self) -> int:
-        """How many there are."""
+    name: str
+    """How the user named it."""
+    fingerprint: str
+    """Everything that determines what is found."""
+    sentences: int
+    """How many there are."""
 
     def search(self, query: Query, limit: int) -> list[Hit]:
         """The best sentences for a query, best first."""
@@ -75,7 +106,7 @@ class Corpus(Protocol):
 
 def any_of(texts: Sequence[str]) -> AnyOf:
     """One of some phrases, each named once, in order."""
-    return AnyOf(tuple(Phrase(text) for text in dict.fromkeys(texts)))
+    return AnyOf(tuple(dict.fromkeys(texts)))
 
 
 def open_corpus(place: str) -> Corpus:
@@ -84,6 +115,150 @@ def open_corpus(place: str) -> Corpus:
         from winokit.methods.hunting.opensearch import OpenSearch
 
         return OpenSearch(place)
-    from winokit.methods.hunting.index import SentenceIndex
-
     return SentenceIndex(place)
+
+
+class SentenceIndex:
+    """An index opened for searching."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.name = str(path)
+        if not self.path.is_file():
+            raise BadInput(f"{path}: no such index; make one with `winokit hunt index CORPUS --out {path}`")
+        self._db = sqlite3.connect(f"file:{quote(str(self.path))}?mode=ro", uri=True, check_same_thread=False)
+        finalize(self, self._db.close)
+        try:
+            with reading(self.path):
+                _check_whole(self._db, self.path)
+                self.sentences = int(_row(self._db, "SELECT coalesce(sum(sentences), 0) FROM blocks")[0])
+                hashes = [row[0] for row in self._db.execute("SELECT hash FROM files ORDER BY hash")]
+        except BaseException:
+            self._db.close()
+            raise
+        content = "\n".join([str(VERSION), str(self.sentences), *hashes])
+        self.fingerprint = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+        matching = "SELECT rowid FROM sentences WHERE sentences MATCH ?"
+        self._rows = lru_cache(POSTINGS)(lambda query: self._numbers(matching, fts5(query)))
+        self._places = lru_cache(POSTINGS)(self._read_places)
+        self.count = lru_cache(100_000)(self._count)
+
+    def __enter__(self) -> SentenceIndex:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._db.close()
+
+    def search(self, query: Query, limit: int) -> list[Hit]:
+        """The best sentences for a query by bm25, best first; those that say the same count once."""
+        with reading(self.path):
+            rows = self._db.execute(
+                "SELECT text, (SELECT name FROM blocks JOIN files ON files.id = file WHERE first <= sentences.rowid "
+                "ORDER BY first DESC LIMIT 1) FROM sentences WHERE sentences MATCH ? ORDER BY rank LIMIT ?",
+                (fts5(query), limit),
+            ).fetchall()
+        return list({text.casefold(): Hit(text, source) for text, source in rows}.values())
+
+    def _count(self, query: Query) -> int:
+        """In how many sentences a query is found."""
+        if isinstance(query, AllOf) and len(query.parts) == 2:
+            # Words are asked for in many pairs: lists in memory are met faster than FTS5 walks them again.
+            fewer, more = sorted((self._rows(part) for part in query.parts), key=len)
+            return int(np.isin(fewer, more, assume_unique=True).sum()) if len(fewer) else 0
+        return len(self._rows(query))
+
+    def count_before(self, first: AnyOf, then: AnyOf, within: int) -> int:
+        """How many sentences have one phrase, followed within some words by another there or in the next sentence.
+
+        Sentences of one document have consecutive numbers, and documents have a gap between them.
+        """
+        before, after = self._places(first), self._places(then)
+        same = np.searchsorted(after, before, "right") < np.searchsorted(after, before + within, "right")
+        upcoming = (before // WIDTH + 1) * WIDTH
+        following = np.searchsorted(after, upcoming, "left") < np.searchsorted(after, upcoming + within, "left")
+        return len(np.unique(before[same | following] // WIDTH))
+
+    def _read_places(self, phrases: AnyOf) -> Rows:
+        """Where phrases begin, sorted: the number of the sentence times `WIDTH`, plus that of the word."""
+        return np.unique(np.concatenate([self._phrase_places(phrase) for phrase in phrases.phrases]))
+
+    def _phrase_places(self, phrase: str) -> Rows:
+        """Of several words, the places of the first in the sentences that have them all in a row."""
+        words = tokens(phrase)
+        if not words:
+            return np.empty(0, np.int64)
+        places = self._numbers(f"SELECT doc * {WIDTH} + offset FROM places WHERE term = ?", words[0])
+        return places if len(words) == 1 else places[np.isin(places // WIDTH, self._rows(phrase))]
+
+    def _numbers(self, statement: str, sought: str) -> Rows:
+        """The one column of a result."""
+        with reading(self.path):
+            return np.fromiter((row[0] for row in self._db.execute(statement, (sought,))), np.int64)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text as the index has them.
+
+    >>> tokens("She couldn’t lift Zoë's box.")
+    ['she', 'couldn', 't', 'lift', 'zoë', 's', 'box']
+    """
+    return "".join(letter if letter.isalnum() else " " for letter in text).lower().split()
+
+
+def fts5(query: Query) -> str:
+    """A query in FTS5's words.
+
+    >>> fts5(AllOf(("could not", AnyOf(("lift", "carry")))))
+    '("could not") AND ("lift" OR "carry")'
+    """
+    match query:
+        case str():
+            return '"' + query.replace('"', '""') + '"'
+        case AnyOf():
+            return " OR ".join(map(fts5, query.phrases))
+        case Near():
+            pairs = product(query.one.phrases, query.other.phrases)
+            return " OR ".join(f"NEAR({fts5(one)} {fts5(other)}, {query.within})" for one, other in pairs)
+        case AllOf():
+            return " AND ".join(f"({fts5(part)})" for part in query.parts)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What SQLite complains of, as one line."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        why = str(error)
+        if "locked" in why:
+            raise BadInput(f"{path}: in use by another process") from None
+        if path.with_name(f"{path.name}-journal").exists():
+            raise BadInput(f"{path}: not finished; run `winokit hunt index` again to go on") from None
+        if "not a database" in why:
+            raise BadInput(f"{path}: no index of winokit's ({why})") from None
+        raise BadInput(f"{path}: a damaged index ({why}); make it again with `winokit hunt index`") from None
+
+
+def check_version(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that is no index, or one of another version."""
+    (version,) = _row(db, "PRAGMA user_version")
+    if _row(db, "PRAGMA application_id") != (APPLICATION,):
+        raise BadInput(f"{path}: a SQLite file, but no index of winokit's")
+    if version != VERSION:
+        raise BadInput(f"{path}: an index of version {version}, where {VERSION} is read; make it again")
+
+
+def _check_whole(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse an index that cannot be searched: no index, of another version, not finished, or cut short."""
+    check_version(db, path)
+    done, files = _row(db, "SELECT coalesce(sum(done), 0), count(*) FROM files")
+    if done < files:
+        raise BadInput(f"{path}: not finished ({done} of {files} files); run `winokit hunt index` again to go on")
+    (pages,), (size,) = _row(db, "PRAGMA page_count"), _row(db, "PRAGMA page_size")
+    if path.stat().st_size < pages * size:
+        raise BadInput(f"{path}: a damaged index (its end is missing); make it again with `winokit hunt index`")
+
+
+def _row(db: sqlite3.Connection, statement: str) -> tuple[Any, ...]:
+    row: tuple[Any, ...] = db.execute(statement).fetchone()
+    return row

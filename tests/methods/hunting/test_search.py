@@ -7,8 +7,7 @@ import pytest
 from winokit.errors import BadInput
 from winokit.methods.hunting.building import build_index
 from winokit.methods.hunting.corpus import CorpusLayout
-from winokit.methods.hunting.index import VERSION, SentenceIndex, tokens
-from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
+from winokit.methods.hunting.search import VERSION, AllOf, Near, SentenceIndex, any_of, tokens
 
 LINES = CorpusLayout("lines")
 
@@ -30,12 +29,12 @@ def texts(index, query, limit=10):
 
 def test_words_phrases_and_alternatives_are_found_whatever_their_case(small):
     assert small.sentences == 5
-    assert texts(small, Phrase("GREY CAT")) == ["The grey cat sat on the mat."]
-    assert texts(small, Phrase("cat grey")) == []
-    assert texts(small, Phrase("zoë's cat couldn’t")) == ["Zoë’s cat couldn't sit still."]
+    assert texts(small, "GREY CAT") == ["The grey cat sat on the mat."]
+    assert texts(small, "cat grey") == []
+    assert texts(small, "zoë's cat couldn’t") == ["Zoë’s cat couldn't sit still."]
     assert small.count(any_of(["cat", "cats"])) == 4
-    assert small.count(AllOf((any_of(["cat", "cats"]), Phrase("grey")))) == 2
-    assert small.count(AllOf((Phrase("cat"), Phrase("grey"), Phrase("dog")))) == 1
+    assert small.count(AllOf((any_of(["cat", "cats"]), "grey"))) == 2
+    assert small.count(AllOf(("cat", "grey", "dog"))) == 1
 
 
 def test_nearness_counts_the_words_between(small):
@@ -47,14 +46,14 @@ def test_nearness_counts_the_words_between(small):
 
 
 def test_the_best_sentence_comes_first_with_its_file(small, tmp_path):
-    hits = small.search(Phrase("grey"), 2)
+    hits = small.search("grey", 2)
     assert hits[0].text.startswith("A grey, grey, very grey dog")
     assert hits[0].source == (tmp_path / "text.txt").as_posix()
     assert len(hits) == 2
 
 
 def test_what_is_no_word_finds_nothing(small):
-    assert texts(small, Phrase('"; -- *')) == []
+    assert texts(small, '"; -- *') == []
     assert small.count(any_of(["…"])) == 0
 
 
@@ -126,7 +125,7 @@ def test_a_bad_index_is_refused_in_one_line(tmp_path, index_path, harm, says):
     shutil.copy(index_path, path)
     harm(path)
     with pytest.raises(BadInput) as refused, SentenceIndex(path) as index:
-        index.search(Phrase("bread"), 5)
+        index.search("bread", 5)
     assert str(refused.value).startswith(f"{path}: ")
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
