@@ -105,8 +105,8 @@ def measure(count: int, tries: int) -> None:
 def ask(path: Path, count: int) -> None:
     import winokit
     from winokit.methods.hunting.hunter import hunt
-    from winokit.methods.hunting.index import SentenceIndex
     from winokit.methods.hunting.queries import load_synonyms
+    from winokit.methods.hunting.search import SentenceIndex
 
     with SentenceIndex(path) as index:
         assert index.sentences == count

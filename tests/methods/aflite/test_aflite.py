@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from winokit.errors import WinokitError
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.inputs import open_features
-from winokit.methods.aflite.partitions import keys, salts
+from winokit.methods.aflite.rows import keys, salts
 
 
 def plain_aflite(X, y, n, m, k, threshold, seed):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from winokit.methods.aflite.partitions import keys, salts, torch_keys
+from winokit.methods.aflite.rows import keys, salts
 
 
 def rows(count):
@@ -48,6 +48,8 @@ def test_neighbouring_rows_fall_independently():
 
 def test_torch_computes_the_same_keys():
     torch = pytest.importorskip("torch")
+    from winokit.methods.aflite.torch_rows import torch_keys
+
     salt = salts(3, 4, range(5))
     numbers = np.array([0, 1, 77, 2**31, 2**32 - 1], dtype=np.uint32)
     found = torch_keys(torch.as_tensor(numbers.astype(np.int64)), torch.as_tensor(salt.astype(np.int64)))

@@ -44,8 +44,7 @@ from winokit.methods.aflite.inputs import (
 )
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Twins
-from winokit.methods.aflite.partitions import keys, salts
-from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, Votes, chosen, hold
+from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, Votes, chosen, hold, keys, salts
 from winokit.progress import Progress
 from winokit.settings import Help
 

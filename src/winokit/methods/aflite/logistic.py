@@ -47,14 +47,8 @@ class LogisticFit:
     error: Array  # what is left, one number per column, in the unit of the tolerance
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """One remembered step: s, the change y of the gradient, P⁻¹y, and 1 / s·y (0 where a column did not move)."""
-
-    step: Array
-    change: Array
-    solved: Array
-    rho: Array
+_Pair = tuple[Array, Array, Array, Array]
+"""One remembered step: s, the change y of the gradient, P⁻¹y, and 1 / s·y (0 where a column did not move)."""
 
 
 def minimise(
@@ -85,9 +79,12 @@ def minimise(
         step, g_new, tries = _walk(gradient, theta, direction, dots(g, direction))
         evaluations += tries
         u_new = solve(g_new)
-        moved = step * direction
+        moved, change = step * direction, g_new - g
         theta = theta + moved
-        pairs = [*pairs[-MEMORY + 1 :], _remembered(moved, g_new - g, u_new - u)]
+        # A pair counts where the gradient grew along the step, as it must where rounding does not drown it.
+        curvature = dots(moved, change)
+        good = curvature > 0
+        pairs = [*pairs[-MEMORY + 1 :], (moved, change, u_new - u, good / (curvature * good + ~good))]
         g, u = g_new, u_new
     return LogisticFit(theta, iteration, evaluations, error)
 
@@ -102,13 +99,13 @@ def _direction(g: Array, u: Array, pairs: list[_Pair]) -> Array:
     if not pairs:
         return u
     weights = []
-    for pair in reversed(pairs):
-        weight = pair.rho * dots(pair.step, g)
+    for step, change, solved, rho in reversed(pairs):
+        weight = rho * dots(step, g)
         weights.append(weight)
-        g = g - weight * pair.change
-        u = u - weight * pair.solved
-    for pair, weight in zip(pairs, reversed(weights), strict=True):
-        u = u + (weight - pair.rho * dots(pair.change, u)) * pair.step
+        g = g - weight * change
+        u = u - weight * solved
+    for (step, change, _, rho), weight in zip(pairs, reversed(weights), strict=True):
+        u = u + (weight - rho * dots(change, u)) * step
     return u
 
 
@@ -124,13 +121,6 @@ def _walk(gradient: Callable[[Array], Array], theta: Array, direction: Array, sl
         near = 1.0 * ~far  # whose step stays as it is
         step = step * (slope * far - near) / ((slope - new_slope) * far - near)
     return step, g_new, tries
-
-
-def _remembered(step: Array, change: Array, solved: Array) -> _Pair:
-    """A pair that counts where the gradient grew along the step, as it must where rounding does not drown it."""
-    curvature = dots(step, change)
-    good = curvature > 0
-    return _Pair(step, change, solved, good / (curvature * good + ~good))
 
 
 class ClassifierEnsemble:

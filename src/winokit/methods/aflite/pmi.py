@@ -106,8 +106,7 @@ class PMIFilter(DebiasMethod):
         """What a text's words say for the first answer: the sum of their PMI, or the largest."""
         entries = word_entries(texts, once=self.count == "types" or self.variant == "second-order")
         if self.variant == "second-order":
-            shares = pair_log_shares(entries, labels, self.smoothing)
-            return shares.sums + shares.lengths * _prior(shares.totals, shares.features, self.smoothing)
+            return pair_evidence(entries, labels, self.smoothing)
         pmi = word_pmi(entries, labels, self.smoothing)
         if self.variant == "maximum":
             largest = np.full(entries.rows, -np.inf)
@@ -121,12 +120,11 @@ def word_pmi(entries: WordEntries, labels: Ints, smoothing: float) -> Doubles:
     first = np.bincount(entries.feature[labels[entries.row] == 0], minlength=entries.features)
     total = np.bincount(entries.feature, minlength=entries.features)
     shares: Doubles = np.log((first + smoothing) / (total + 2 * smoothing))
-    return shares + _prior((int(first.sum()), int(total.sum())), entries.features, smoothing)
+    return shares + _prior(int(first.sum()), int(total.sum()), entries.features, smoothing)
 
 
-def _prior(totals: tuple[int, int], features: int, smoothing: float) -> float:
+def _prior(first: int, both: int, features: int, smoothing: float) -> float:
     """-log p(first), from the counts of the first answer and of both, smoothed as the words are."""
-    first, both = totals
     return float(np.log((both + 2 * smoothing * features) / (first + smoothing * features))) if features else 0.0
 
 
@@ -164,18 +162,6 @@ class WordEntries:
         return len(self.words)
 
 
-@dataclass(frozen=True)
-class PairShares:
-    """Of pairs of words: for each row the sum of log((c(pair, first) + s) / (c(pair) + 2s)) and how many it has."""
-
-    sums: Doubles
-    lengths: Ints
-    totals: tuple[int, int]
-    """How many pairs stand in texts whose answer is the first, and in all."""
-    features: int
-    """How many different pairs there are."""
-
-
 def word_entries(texts: Sequence[Sequence[str]], *, once: bool = False) -> WordEntries:
     """The words of the texts as entries; with `once`, a word that is repeated in a text has one."""
     numbers: dict[str, int] = {}
@@ -186,8 +172,8 @@ def word_entries(texts: Sequence[Sequence[str]], *, once: bool = False) -> WordE
     return WordEntries(row, feature, len(texts), tuple(numbers))
 
 
-def pair_log_shares(entries: WordEntries, labels: Ints, smoothing: float, most: int = MOST_PAIRS) -> PairShares:
-    """Count every pair of different words and sum what the pairs of each row say; `entries` have each word once.
+def pair_evidence(entries: WordEntries, labels: Ints, smoothing: float, most: int = MOST_PAIRS) -> Doubles:
+    """Per row the sum of the PMI of its pairs of different words with the first answer; `entries` have each word once.
 
     WinoGrande's 40,000 texts hold 7.7 million pairs. They are dealt into parts by a hash, so that all occurrences of a
     pair meet in one part and no more than about `most` are held at a time.
@@ -206,7 +192,7 @@ def pair_log_shares(entries: WordEntries, labels: Ints, smoothing: float, most: 
         shares = np.log((first + smoothing) / (total + 2 * smoothing))
         sums += np.bincount(row, shares[which], entries.rows)
         features += len(total)
-    return PairShares(sums, per_row, (int(per_row[labels == 0].sum()), int(per_row.sum())), features)
+    return sums + per_row * _prior(int(per_row[labels == 0].sum()), int(per_row.sum()), features, smoothing)
 
 
 def _pair_blocks(entries: WordEntries, lengths: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:

@@ -2,10 +2,17 @@
 
 Rows that leave are overwritten by the last ones, so that matrix products always run over one block of memory without
 copying it. Results are sums over a fixed number of stripes, added in order: they do not depend on the threads.
+
+Which rows train which classifier is drawn from a counter instead of a state. Row r of classifier c in phase p has the
+key K = h(h(r + a) ^ b), where a and b are 32 bits each of the SHA-256 of (seed, p, c), and h is the finalizer of
+MurmurHash3. h maps 32 bits onto 32 bits one to one, so no two rows of a classifier share a key. A classifier trains on
+the m rows with the smallest keys. Every backend computes the keys where its rows are, in integers, and so draws the
+same partition however rows are stored, ordered or split.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -17,19 +24,54 @@ from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController
 
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.aflite.inputs import Floats, Ints, precision
-from winokit.methods.aflite.partitions import Keys, keys, salts
 
 T = TypeVar("T")
+Keys = npt.NDArray[np.uint32]
 Backend = Literal["auto", "numpy", "torch", "torch:cpu", "torch:cuda", "ray"]
 STRIPES = 8
 NARROW = 512  # columns
 SMALL = 20_000_000  # products; below it threads cost more than they save
 BLOCK = 1024  # rows at a time: a block of a usual width and its products stay in a core's cache
+MIXERS = 0x85EBCA6B, 0xC2B2AE35  # the two multipliers of the finalizer
+
+
+def salts(seed: int, phase: int, classifiers: Sequence[int]) -> Keys:
+    """Two numbers per classifier, as two rows.
+
+    >>> salts(0, 1, range(3)).shape
+    (2, 3)
+    """
+    digests = [hashlib.sha256(f"{seed} {phase} {classifier}".encode()).digest() for classifier in classifiers]
+    return np.array([np.frombuffer(digest[:8], dtype="<u4") for digest in digests], dtype=np.uint32).T
+
+
+def keys(rows: Keys, salt: Keys) -> Keys:
+    """One key for each row and classifier.
+
+    >>> mixed = keys(np.arange(100_000, dtype=np.uint32), salts(0, 1, [0]))
+    >>> len(np.unique(mixed)), round(float((mixed < 2**31).mean()), 2)
+    (100000, 0.5)
+    """
+    mixed: Keys = rows[:, None] + salt[0]
+    _mix(mixed)
+    mixed ^= salt[1]
+    _mix(mixed)
+    return mixed
+
+
+def _mix(mixed: Keys) -> None:
+    """The finalizer, in place."""
+    mixed ^= mixed >> np.uint32(16)
+    mixed *= np.uint32(MIXERS[0])
+    mixed ^= mixed >> np.uint32(13)
+    mixed *= np.uint32(MIXERS[1])
+    mixed ^= mixed >> np.uint32(16)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 
 from winokit.methods.aflite.inputs import Floats, Ints, precision
-from winokit.methods.aflite.partitions import torch_keys
-from winokit.methods.aflite.rows import FeatureRows, FitPlan, Votes, train_sizes
+from winokit.methods.aflite.rows import MIXERS, FeatureRows, FitPlan, Votes, train_sizes
+
+LOW = 0xFFFFFFFF
 
 
 class TorchRows(FeatureRows):
@@ -95,6 +96,19 @@ class TorchRows(FeatureRows):
         with exact_products():
             scaled = torch.cat([self._X[rows] * root, root], dim=1)
             return scaled.T @ scaled
+
+
+def torch_keys(rows: Any, salt: Any) -> Any:
+    """As `rows.keys`, in torch, which has no products of unsigned 32-bit numbers: 64 bits, cut after every product."""
+    mixed = (rows[:, None] + salt[0]) & LOW
+    mixed = _mix(mixed) ^ salt[1]
+    return _mix(mixed)
+
+
+def _mix(mixed: Any) -> Any:
+    mixed = ((mixed ^ (mixed >> 16)) * MIXERS[0]) & LOW
+    mixed = ((mixed ^ (mixed >> 13)) * MIXERS[1]) & LOW
+    return mixed ^ (mixed >> 16)
 
 
 @contextmanager
