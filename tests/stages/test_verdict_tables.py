@@ -11,18 +11,18 @@ pytest.importorskip("torch")
 from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, standing, together
 from winokit.methods.metrics.curve import LogFit
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.curve import verdict as curve_verdict
+from winokit.stages.curve import page as curve_page
 from winokit.stages.curve.fit import CurveLevel, CurveSeries, PointScore, reach_of
-from winokit.stages.search import verdict as search_verdict
-from winokit.stages.train import verdict as train_verdict
-from winokit.stages.transfer import verdict as transfer_verdict
+from winokit.stages.search import page as search_page
+from winokit.stages.train import page as train_page
+from winokit.stages.transfer import page as transfer_page
 from winokit.stages.transfer.run import TransferCell
 
 TABLES = {
-    "train": train_verdict.TRAIN,
-    "curve": curve_verdict.CURVE,
-    "transfer": transfer_verdict.TRANSFER,
-    "search": search_verdict.SEARCH,
+    "train": train_page.TRAIN,
+    "curve": curve_page.CURVE,
+    "transfer": transfer_page.TRANSFER,
+    "search": search_page.SEARCH,
 }
 ENDS = {ABOVE: (0.6, 0.8), AT: (0.4, 0.7), BELOW: (0.1, 0.3), UNKNOWN: (None, None)}
 CURVE = {"steps": 10, "examples": 5, "seconds": 1.0, "stopped_early": False, "kept_step": 5, "dev": [1]}
@@ -90,9 +90,9 @@ def test_a_training_page_never_contradicts_itself():
     sign = "the training loss ended at 1.037, where guessing has 0.693"
     for (dev, first, second, whole), warnings in product(product(ENDS, repeat=4), ([], [sign])):
         rows = [row(dev, "dev"), row(first, "one"), row(second, "two"), row(whole, "one", "group_accuracy", "groups")]
-        found = train_verdict.verdict_of_training(rows, warnings, CURVE, 0)
-        state = train_verdict.state_of(rows, warnings)
-        assert found.word == train_verdict.TRAIN.decide(state).word
+        found = train_page.verdict_of_training(rows, warnings, CURVE, 0)
+        state = train_page.state_of(rows, warnings)
+        assert found.word == train_page.TRAIN.decide(state).word
         claimed = {f"{one.subset}/{one.metric}": standing(one) for one in rows}
         for point in found.points:
             ((fact, value),) = point.claims.items()
@@ -106,7 +106,7 @@ def test_a_training_page_never_contradicts_itself():
 def test_a_yes_or_no_set_is_held_against_the_commonest_answer():
     lazy = row(ABOVE, "one", floor=0.65)
     assert standing(lazy) == AT
-    found = train_verdict.verdict_of_training([lazy], [], CURVE, 0)
+    found = train_page.verdict_of_training([lazy], [], CURVE, 0)
     assert "not told from the commonest answer (65.0)" in found.points[0].text
 
 
@@ -134,9 +134,9 @@ def series(growth, end, restarts, seeds="agree"):
 @pytest.mark.parametrize("kind", [(1, "agree"), (3, "agree"), (3, "disagree")])
 def test_a_curves_page_never_contradicts_itself(growth, end, kind):
     one = series(growth, end, *kind)
-    state = curve_verdict.state_of([one])
+    state = curve_page.state_of([one])
     assert state == {"growth": growth, "end": end, "seeds": "one" if kind[0] == 1 else kind[1]}
-    found = curve_verdict.verdict_of_curve([one])
+    found = curve_page.verdict_of_curve([one])
     for point in found.points:
         ((fact, value),) = point.claims.items()
         assert value == state[fact.rpartition("/")[2]]
@@ -159,7 +159,7 @@ def test_a_transfers_page_never_contradicts_itself(gap, warnings):
         cells[0] = TransferCell("a", "x", (*cells[0].rows, row(whole, "complete", "group_accuracy", "groups")))
         tests = [SimpleNamespace(name="x"), SimpleNamespace(name="y")]
         found = SimpleNamespace(cells=cells, tests=tests, warnings=warnings)
-        verdict, state = transfer_verdict.verdict_of_transfer(found), transfer_verdict.state_of(found)
+        verdict, state = transfer_page.verdict_of_transfer(found), transfer_page.state_of(found)
         assert ("gender" in verdict.word) == (gap in (ABOVE, BELOW))
         assert verdict.tone != GOOD or (whole in (ABOVE, UNKNOWN) and not warnings and gap in (AT, None))
         claimed = {"x/cells": together(places[:2]), "y/cells": places[2], "x/groups": whole}
@@ -187,10 +187,10 @@ def searched(state):
 
 
 def test_a_searchs_page_never_contradicts_itself():
-    for state in search_verdict.SEARCH.states():
+    for state in search_page.SEARCH.states():
         found, rows = searched(state)
-        assert search_verdict.state_of(found) == state
-        verdict = search_verdict.verdict_of_search(found)
+        assert search_page.state_of(found) == state
+        verdict = search_page.verdict_of_search(found)
         claimed = {f"{name}/test": standing(one) for name, one in rows.items()}
         for point in verdict.points:
             ((fact, value),) = point.claims.items()

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from winokit.problem import Problem
 from winokit.stages.release.hidden import COMMITMENT, Draws, label_lines, write_hidden
-from winokit.stages.release.manifest import write_manifest
-from winokit.stages.release.rows import hidden_row_of, row_of
+from winokit.stages.release.manifest import hidden_row_of, row_of, write_manifest
 
 ABOUT = {"name": "small", "version": "1.0", "licence": "CC0-1.0"}
 SECRET = bytes(range(32))

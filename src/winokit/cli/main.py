@@ -105,7 +105,7 @@ VERBS: dict[str, Verb] = {
         "evolve.run:release",
         "making the release",
         "Make a benchmark of filtered twins that others can use.",
-        shown="release.table",
+        shown="release.run",
     ),
     "verify": Verb(
         "release.verify:verify",
@@ -113,7 +113,10 @@ VERBS: dict[str, Verb] = {
         "Verify a release: its files by their hashes, and what must hold of any release.",
     ),
     "grade": Verb(
-        "grade.run:grade", "grading", "Grade predictions against the hidden test of a release, or make its leaderboard."
+        "grade.run:grade",
+        "grading",
+        "Grade predictions against the hidden test of a release, or make its leaderboard.",
+        shown="grade.run",
     ),
     "debias": Verb(
         "debias.run:debias_by",

@@ -9,9 +9,8 @@ from rich.console import Console
 
 from winokit.data.runs import Run
 from winokit.drawing import plots
-from winokit.drawing.charts import Chart
 from winokit.drawing.figures import Figure, draw_forest, write_figures
-from winokit.drawing.plots import scorers
+from winokit.drawing.plots import Chart, scorers
 from winokit.drawing.wording import kind, say, say_interval
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem

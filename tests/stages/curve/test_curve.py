@@ -25,10 +25,9 @@ from winokit.stages.curve.fit import (
     series_of,
 )
 from winokit.stages.curve.nested import NestedGrowth
-from winokit.stages.curve.page import write_curve_page
+from winokit.stages.curve.page import of_reach, write_curve_page
 from winokit.stages.curve.run import CurveDesign, learning_curve, planned_jobs, restart_seed
 from winokit.stages.curve.table import amount, published
-from winokit.stages.curve.verdict import of_reach
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
 SIZES = (0, 8, 64)

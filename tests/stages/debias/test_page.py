@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from winokit.data.synthetic import synthetic
-from winokit.drawing.charts import Chart
+from winokit.drawing.plots import Chart
 from winokit.methods.aflite.aflite import AFLite
 from winokit.results import AT
 from winokit.stages.debias.features import DebiasFeatures

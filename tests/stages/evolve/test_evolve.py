@@ -22,7 +22,7 @@ from winokit.stages.evolve.run import evolved
 from winokit.stages.evolve.run import release as verb
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of, is_solved, solved_beyond_chance
 from winokit.stages.release.hidden import Draws, hidden_folder
-from winokit.stages.release.rows import read_lineage, read_release, write_lineage
+from winokit.stages.release.manifest import read_lineage, read_release, write_lineage
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseSettings
 from winokit.stages.release.verify import verify

@@ -10,8 +10,7 @@ import pytest
 from support import small
 
 from winokit.errors import BadInput
-from winokit.stages.grade.leaderboard import leaderboard
-from winokit.stages.grade.page import curve_of, write_board
+from winokit.stages.grade.leaderboard import curve_of, leaderboard, write_board
 from winokit.stages.grade.record import Statement, write_graded
 from winokit.stages.grade.run import grade_submission
 from winokit.stages.release.hidden import hidden_folder, read_hidden

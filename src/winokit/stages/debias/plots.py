@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.drawing.charts import Chart, tenths_around
 from winokit.drawing.figures import COLOURS, GREY, Figure, draw_forest, forest_height, whole_ticks
-from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
+from winokit.drawing.plots import Chart, Forest, ForestBlock, ForestLine, ForestMark, tenths_around
 from winokit.drawing.wording import percent, say, say_chance
 from winokit.methods.aflite.divergence import Components
 from winokit.methods.aflite.inputs import Doubles, Ints

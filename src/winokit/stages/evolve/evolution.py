@@ -37,8 +37,7 @@ from winokit.stages.evolve.pool import EvolvePool
 from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
 from winokit.stages.grade.ladder import on_grid, steps_of
 from winokit.stages.release.hidden import Draws
-from winokit.stages.release.manifest import TEST, TRAIN
-from winokit.stages.release.rows import ADDED, KEPT, REMOVED, RETIRED, Row, lineage_row
+from winokit.stages.release.manifest import ADDED, KEPT, REMOVED, RETIRED, TEST, TRAIN, Row, lineage_row
 
 RECORD = "evolution.json"
 ACCURACY, GROUP_ACCURACY = "accuracy", "group_accuracy"

@@ -12,8 +12,7 @@ from winokit.files import json_bytes, write_whole
 from winokit.results import Metric, stands
 from winokit.stages.evolve.evolution import ACCURACY, GROUP_ACCURACY, RECORD, Evolution, Fare, coarse_fare
 from winokit.stages.release.hidden import hidden_folder, write_private
-from winokit.stages.release.manifest import read_manifest, write_manifest
-from winokit.stages.release.rows import STATUSES
+from winokit.stages.release.manifest import STATUSES, read_manifest, write_manifest
 
 PAGE = "evolution.html"
 TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}

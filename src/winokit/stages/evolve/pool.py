@@ -15,8 +15,18 @@ from winokit.data.checks.groups import group_name
 from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
 from winokit.stages.release.hidden import hidden_folder, read_hidden
-from winokit.stages.release.manifest import TEST, TRAIN, read_manifest
-from winokit.stages.release.rows import LINEAGE, REMOVED, RETIRED, Row, read_lineage, read_release, read_statuses
+from winokit.stages.release.manifest import (
+    LINEAGE,
+    REMOVED,
+    RETIRED,
+    TEST,
+    TRAIN,
+    Row,
+    read_lineage,
+    read_manifest,
+    read_release,
+    read_statuses,
+)
 from winokit.stages.release.splits import blocks_of
 
 UNNAMED_VERSION = "1.0"

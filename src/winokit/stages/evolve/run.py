@@ -26,9 +26,8 @@ from winokit.stages.evolve.solved import EvolveAnswers, answers_of
 from winokit.stages.release.hidden import COMMITMENT, SECRET, Draws, hidden_folder, read_secret, release_secret
 from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import TEST, problems_path, read_manifest
-from winokit.stages.release.run import Release, write_release
+from winokit.stages.release.run import Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
-from winokit.stages.release.table import warnings
 
 AFLITE = "aflite:"
 BEFORE_SECRETS = (

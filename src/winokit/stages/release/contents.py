@@ -25,8 +25,7 @@ from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.release.hidden import Draws
 from winokit.stages.release.inputs import ReleaseInputs
-from winokit.stages.release.manifest import DEBIASED, DEV, SIZES, TEST, TRAIN
-from winokit.stages.release.rows import KEPT, REMOVED
+from winokit.stages.release.manifest import DEBIASED, DEV, KEPT, REMOVED, SIZES, TEST, TRAIN
 from winokit.stages.release.settings import ReleaseSettings
 from winokit.stages.release.splits import AT_LEAST, SHORT, ReleaseUnit, keys_of, split_units, units_of
 

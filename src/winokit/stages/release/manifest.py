@@ -2,16 +2,35 @@
 
 `manifest.json` holds `schema`, whatever the release says about itself (name, version, licence, seed, `counts` of the
 problems in each split, …) and `files`: path, sha256 and size, sorted. No dates: the same release has the same bytes.
+
+`winogrande/*.jsonl` has a row for each problem: WinoGrande's five fields, and beside them only what they lack.
+
+    {"qID": "g1-0f3a…", "sentence": "… because _ was full.", "option1": "the jug", "option2": "the cup", "answer": "2"}
+
+The qID names the group and ends in the public id, never in the answer. `pronoun`, `domain` and `labels` are written
+where they are known, `status` says kept or removed in training files. A row of the test has the text, the candidates
+and the pronoun and nothing else: no answer, no group, no labels, which might say more than anybody meant them to.
+
+`lineage.jsonl` says for each problem where it stands, since when, and why it came, stayed or went: `id`, `split`
+(train, dev, test, or null for one that is gone), `status`, `why`, `since` (the version it came with) and, for one that
+is gone, `until` (the version it is gone from). Rows are sorted by id. They name no answers and no groups: twins have
+opposite answers, so that a group tells half of each.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from winokit.errors import BadInput
+from winokit.data.formats import fields, winogrande
+from winokit.data.formats.base import WriteOptions, lone_groups_dropped
+from winokit.data.formats.source import Source
+from winokit.errors import BadInput, Malformed
 from winokit.files import json_bytes, read_object, write_whole
+from winokit.problem import Card, Dataset, Problem
 
 MANIFEST = "manifest.json"
 SCHEMA = 1
@@ -84,3 +103,85 @@ def described(path: Path) -> dict[str, Any]:
             return {"sha256": digest.hexdigest(), "bytes": file.tell()}
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+LINEAGE = "lineage.jsonl"
+ADDED, KEPT, REMOVED, RETIRED = "added", "kept", "removed", "retired"
+"""New in this version; here before; filtered out of the evaluation and left for training; gone for good."""
+STATUSES = (ADDED, KEPT, REMOVED, RETIRED)
+SPLITS = (TRAIN, DEV, TEST)
+Row = dict[str, Any]
+
+
+def row_of(problem: Problem, status: str | None = None) -> dict[str, Any]:
+    """The row of a problem of which everything may be known."""
+    row = winogrande.render(problem, WriteOptions())
+    labels = dict(problem.labels) or None
+    more = {"pronoun": problem.pronoun, "domain": problem.domain, "labels": labels, "status": status}
+    return row | {key: value for key, value in more.items() if value is not None}
+
+
+def hidden_row_of(problem: Problem) -> dict[str, Any]:
+    """The row of a problem whose answer is hidden."""
+    return row_of(problem.replace(answer=None, group=None, domain=None, labels={}, provenance={}))
+
+
+def problem_of(row: Mapping[str, Any]) -> Problem:
+    """The problem of a row, with everything the row says of it."""
+    problem = winogrande.parse(row)
+    labels = row.get("labels") or {}
+    if not isinstance(labels, dict):
+        raise Malformed(f"an object expected, found {fields.shown(labels)}", field="labels")
+    occurrence = str(row.get("qID") or "").rpartition("-")[2].partition(".")[2]
+    return problem.replace(
+        pronoun=fields.optional(row, "pronoun"),
+        domain=fields.optional(row, "domain"),
+        labels=labels,
+        provenance={},
+        occurrence=int(occurrence) if occurrence.isdigit() else 1,
+    )
+
+
+def read_release(folder: Path) -> dict[str, Dataset]:
+    """The problems of each file that a release has, by name: train_xs, …, train_debiased, dev, test."""
+    files = {name: folder / problems_path(name) for name in FILES}
+    sources = {name: Source(path) for name, path in files.items() if path.is_file()}
+    if not sources:
+        raise BadInput(f"{folder}: no release there ({problems_path('*')} is missing)")
+    return {
+        name: Dataset(lone_groups_dropped(source.each(source.json_lines(), problem_of)), Card(f"{folder.name}/{name}"))
+        for name, source in sources.items()
+    }
+
+
+def read_statuses(folder: Path, name: str) -> dict[str, str]:
+    """Kept or removed, by public id, as a training file says that `read_release` could read."""
+    rows = Source(folder / problems_path(name)).json_lines()
+    return {problem_of(row).id: str(row.get("status") or "") for _, row in rows}
+
+
+def lineage_row(name: str, split: str | None, status: str, why: str, since: str, until: str | None = None) -> Row:
+    """A row of a lineage."""
+    row: Row = {"id": name, "split": split, "status": status, "why": why, "since": since}
+    return row if until is None else {**row, "until": until}
+
+
+def write_lineage(path: Path, rows: Iterable[Row]) -> None:
+    """Write the rows of a lineage, sorted by id."""
+    lines = (json.dumps(row, ensure_ascii=False) for row in sorted(rows, key=lambda row: str(row["id"])))
+    write_whole(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def read_lineage(path: Path) -> list[Row]:
+    """The rows of a lineage; a missing `since` is left for the caller to fill."""
+    return [_checked(row, str(path), line) for line, row in Source(path).json_lines()]
+
+
+def _checked(row: Row, file: str, line: int) -> Row:
+    if not isinstance(row.get("id"), str):
+        raise Malformed("an object with an id expected", file=file, line=line)
+    if row.get("split") not in (None, *SPLITS):
+        raise Malformed(f"{', '.join(SPLITS)} or null expected", field="split", file=file, line=line)
+    if not isinstance(row.get("status"), str):
+        raise Malformed("a word expected", field="status", file=file, line=line)
+    return {"why": "", "split": None, **row}

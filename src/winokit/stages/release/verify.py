@@ -25,16 +25,20 @@ from winokit.settings import Help, verb
 from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, read_hidden
 from winokit.stages.release.manifest import (
     DEV,
+    LINEAGE,
     MANIFEST,
+    RETIRED,
+    SPLITS,
     TEST,
     TRAIN,
     TRAINS,
     described,
     file_names,
+    problem_of,
     problems_path,
+    read_lineage,
     read_manifest,
 )
-from winokit.stages.release.rows import LINEAGE, RETIRED, SPLITS, problem_of, read_lineage
 
 ANSWERS = frozenset({"answer", "answers", "label", "labels", "target", "gold", "right"})
 """Names under which a file may give an answer away."""

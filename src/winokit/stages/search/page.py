@@ -1,4 +1,7 @@
-"""The page of a search: how trials lie, what the best of them owes to luck, and what the five best do together."""
+"""The page of a search: how trials lie, what the best of them owes to luck, and what the five best do together.
+
+What it is worth is said in sentences made from its rows: nothing is said that a row does not say.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,34 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from winokit.drawing.decision import VerdictTile
+from winokit.drawing.decision import (
+    BAD,
+    EACH,
+    GOOD,
+    MIXED,
+    PLAIN,
+    SEVERAL,
+    SMALL,
+    DecisionTable,
+    Verdict,
+    VerdictCase,
+    VerdictPoint,
+    VerdictTile,
+    point_of,
+    said,
+    standing,
+    together,
+)
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import LIU, Citation
-from winokit.drawing.wording import percent, plural
+from winokit.drawing.wording import percent, plural, probability
 from winokit.methods.training.finetune import DEV
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.search.findings import CHOSEN, SearchFindings, tries_up_to
-from winokit.stages.search.luck import DRAWS, best_of
+from winokit.stages.search.luck import DRAWS, SearchLuck, best_of
 from winokit.stages.search.plots import axis, by_setting, figures_of_search, strips, ticks
 from winokit.stages.search.trials import DIVERGED, FAILED
-from winokit.stages.search.verdict import verdict_of_search
 
 DODGE = Citation(
     "Dodge et al., 2019",
@@ -90,3 +110,146 @@ def _tiles(findings: SearchFindings) -> Iterator[VerdictTile]:
             yield VerdictTile(
                 f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}"
             )
+
+
+WIDE = 0.1
+"""Trials of one formalization that lie further apart than this are said to."""
+GUESSERS, EQUALS, CORRECTED, TEST, DEGENERATE = "guessers", "equals", "corrected", "test", "degenerate"
+NONE, SOME, ALL = "none", "some", "all"
+
+SEARCH = DecisionTable(
+    {GUESSERS: (ABOVE, AT), EQUALS: (ABOVE, AT), CORRECTED: EACH, TEST: SEVERAL, DEGENERATE: (NONE, SOME, ALL)},
+    (
+        VerdictCase(
+            {DEGENERATE: ALL, GUESSERS: ABOVE}, "Every trial is degenerate, whatever the best of them has", BAD
+        ),
+        VerdictCase({TEST: ABOVE, GUESSERS: ABOVE}, "The chosen trial is above guessing on every test set", GOOD),
+        VerdictCase(
+            {TEST: ABOVE},
+            "The chosen trial is above guessing on every test set, though guessers reach as much on the dev set",
+            PLAIN,
+        ),
+        VerdictCase({TEST: MIXED}, "The chosen trial is above guessing on some test sets, not on others", PLAIN),
+        VerdictCase({GUESSERS: AT}, "The best of {trials} is what the best of as many guessers reaches", BAD),
+        VerdictCase({TEST: AT}, "The chosen trial is above guessing on no test set", BAD),
+        VerdictCase({TEST: BELOW}, "The chosen trial is below guessing on every test set", BAD),
+        VerdictCase({CORRECTED: ABOVE}, "The best trial is above guessing, even counting that it was chosen", GOOD),
+        VerdictCase({CORRECTED: AT}, "The best trial may be no better than guessing on other problems", BAD),
+        VerdictCase({CORRECTED: BELOW}, "The best trial is below guessing on other problems", BAD),
+        VerdictCase({}, "Too few problems to say what the best trial is worth", PLAIN),
+    ),
+)
+
+
+def state_of(findings: SearchFindings) -> dict[str, str]:
+    """The facts of a search."""
+    lucky, degenerate = findings.overall, sum(one.degenerate for one in findings.found)
+    tests = [findings.best.score(CHOSEN, name) for name in findings.tests]
+    return {
+        GUESSERS: ABOVE if lucky.p_guessing < SMALL else AT,
+        EQUALS: ABOVE if lucky.p_equal < SMALL else AT,
+        CORRECTED: _corrected(lucky),
+        TEST: together(standing(row, len(tests)) for row in tests),
+        DEGENERATE: NONE if not degenerate else ALL if degenerate == len(findings.trials) else SOME,
+    }
+
+
+def _corrected(lucky: SearchLuck) -> str:
+    if lucky.low is None or lucky.high is None:
+        return UNKNOWN
+    return ABOVE if lucky.low > lucky.floor else BELOW if lucky.high < lucky.floor else AT
+
+
+def verdict_of_search(findings: SearchFindings) -> Verdict:
+    """A word, a sentence and the findings behind them."""
+    state = state_of(findings)
+    case = SEARCH.decide(state)
+    word = case.word.format(trials=plural(findings.overall.trials, "trial"))
+    return Verdict(word, case.tone, _headline(findings), tuple(_points(findings, state)))
+
+
+def _headline(findings: SearchFindings) -> str:
+    lucky, best = findings.overall, findings.best
+    assert best.chosen is not None
+    which = f"number {best.chosen.number} of {best.formalization}"
+    said = f"The best of {plural(lucky.trials, 'trial')}, {which}, has {percent(lucky.best)} of the dev set."
+    if lucky.corrected is None:
+        return said
+    return f"{said} On problems it was not chosen on, {percent(lucky.corrected)} may be expected."
+
+
+def _points(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
+    lucky = findings.overall
+    yield VerdictPoint(
+        f"The best of as many guessers would reach {percent(lucky.guessing)}, and with probability "
+        f"{probability(lucky.p_guessing)} what was reached here.",
+        BAD if state[GUESSERS] == AT else GOOD,
+        {GUESSERS: state[GUESSERS]},
+    )
+    if lucky.trials > 1:
+        ahead = "is ahead by more than that" if state[EQUALS] == ABOVE else "is not told from such luck"
+        yield VerdictPoint(
+            f"Were all trials as good as the middle one, the best would reach {percent(lucky.equal)}; the best here "
+            f"{ahead} (p {'' if lucky.p_equal < 0.001 else '= '}{probability(lucky.p_equal)}).",
+            PLAIN,
+            {EQUALS: state[EQUALS]},
+        )
+    yield from _formalizations(findings)
+    yield from _settings(findings)
+    yield from _degenerate(findings, state[DEGENERATE])
+    yield from _tests(findings)
+
+
+def _formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
+    """How far the medians lie apart."""
+    spreads = {one.formalization: one.spread for one in findings.found if one.spread is not None}
+    if len(spreads) < 2:
+        return
+    medians = {name: spread.median for name, spread in spreads.items()}
+    high, low = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
+    yield VerdictPoint(
+        f"Between formalizations: the middle trial has {percent(medians[high])} under {high} and "
+        f"{percent(medians[low])} under {low}, on the same settings and seeds."
+    )
+
+
+def _settings(findings: SearchFindings) -> Iterator[VerdictPoint]:
+    """Within which formalization settings and seeds matter most."""
+    widest = max(
+        (one for one in findings.found if one.spread is not None and one.spread.n > 1),
+        key=lambda one: one.spread.best - one.spread.worst if one.spread else 0.0,
+        default=None,
+    )
+    if widest is None or widest.spread is None:
+        return
+    apart = widest.spread.best - widest.spread.worst
+    yield VerdictPoint(
+        f"Within one: by settings and seed alone, trials of {widest.formalization} run from "
+        f"{percent(widest.spread.worst)} to {percent(widest.spread.best)}.",
+        BAD if apart > WIDE else PLAIN,
+    )
+
+
+def _degenerate(findings: SearchFindings, kind: str) -> Iterator[VerdictPoint]:
+    some, of = sum(one.degenerate for one in findings.found), len(findings.trials)
+    if kind == NONE:
+        yield VerdictPoint("No trial is degenerate.", GOOD, {DEGENERATE: NONE})
+        return
+    are = "is" if some == 1 else "are"
+    luck = "; whether a run comes to anything depends on settings and seed" if kind == SOME else ""
+    text = f"{some:,} of {plural(of, 'trial')} {are} degenerate{luck}. The table of trials says by which sign."
+    yield VerdictPoint(text, BAD, {DEGENERATE: kind})
+
+
+def _tests(findings: SearchFindings) -> Iterator[VerdictPoint]:
+    """What the trial chosen on the dev set does on each test set."""
+    for name, dataset in findings.tests.items():
+        row = findings.best.score(CHOSEN, name)
+        if row is None:
+            yield VerdictPoint(
+                f"{dataset.card.name} has no answers; the ensembles' predictions for it are in ensembles/."
+            )
+            continue
+        place = standing(row, len(findings.tests))
+        text = f"On {dataset.card.name}, which had no say in the choice, the chosen trial has {said(row, place)}."
+        yield point_of(f"{name}/{TEST}", place, text)

@@ -24,8 +24,7 @@ from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Metric, rows_to_json
 from winokit.settings import Help, verb
-from winokit.stages.train.page import page_of, write_train_page
-from winokit.stages.train.verdict import where
+from winokit.stages.train.page import page_of, where, write_train_page
 
 if TYPE_CHECKING:
     from rich.table import Table

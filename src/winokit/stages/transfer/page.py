@@ -1,16 +1,31 @@
-"""The page of a transfer: what training on one dataset does for others, and to the gap between genders."""
+"""The page of a transfer: what training on one dataset does for others, and whether gender statistics move that."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from winokit.drawing.decision import (
+    BAD,
+    GOOD,
+    MIXED,
+    PLAIN,
+    SEVERAL,
+    DecisionTable,
+    Verdict,
+    VerdictCase,
+    VerdictPoint,
+    standing,
+    together,
+)
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import LIU, RUDINGER, SAKAGUCHI, SAKAGUCHI_FIRST
-from winokit.drawing.wording import percent, plural
+from winokit.drawing.wording import join, percent, plural, points
 from winokit.files import write_whole
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.transfer.table import markdown, tables_of
-from winokit.stages.transfer.verdict import verdict_of_transfer
 
 if TYPE_CHECKING:
     from winokit.stages.transfer.run import Transfer
@@ -59,3 +74,99 @@ def _setting(one: dict[str, Any]) -> str:
         f"learning rate {one['learning_rate']:g}, {plural(one['epochs'], 'epoch')}{steps}, "
         f"{one['batch_size']} a batch, seed {one['seed']}, {kept}"
     )
+
+
+CELLS, GROUPS, GAP, SIGNS = "cells", "groups", "gap", "signs"
+CLEAR, UNCLEAR, UNMEASURED = "clear", "unclear", "unmeasured"
+YES, NO = "yes", "no"
+
+WORDS = {
+    ABOVE: ("Every arm is above guessing on every test set", GOOD),
+    MIXED: ("Some arms are above guessing on some test sets", PLAIN),
+    AT: ("No arm is above guessing on any test set", BAD),
+    BELOW: ("Every arm is below guessing on every test set", BAD),
+    UNKNOWN: ("Nothing was scored", PLAIN),
+}
+WHOLE = {
+    AT: ", and on none in whole groups",
+    BELOW: ", and on none in whole groups",
+    MIXED: ", in whole groups on some",
+}
+MOVED = "; gender statistics move the accuracy"
+NOT_ABOVE = {AT: "no arm is above guessing", BELOW: "every arm is below guessing"}
+TRIED = "Training shows signs of trouble, and what the model had before was not measured; it may have had as much. "
+
+
+def _case(cells: str, groups: str, gap: str, signs: str) -> VerdictCase:
+    """Single problems give the word; groups, gaps and signs of trouble qualify it, and leave no praise as it is."""
+    word, tone = WORDS[cells]
+    groups_said = WHOLE.get(groups, "") if cells in (ABOVE, MIXED) else ""
+    moved = MOVED if gap == CLEAR else ""
+    doubts = bool(groups_said or moved or signs == YES)
+    state = {CELLS: cells, GROUPS: groups, GAP: gap, SIGNS: signs}
+    sentence = TRIED if signs == YES and cells in (ABOVE, MIXED) else ""
+    return VerdictCase(state, f"{word}{groups_said}{moved}", PLAIN if doubts and tone == GOOD else tone, sentence)
+
+
+FACTS = {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIGNS: (YES, NO)}
+TRANSFER = DecisionTable(FACTS, tuple(_case(*state) for state in product(*FACTS.values())))
+
+
+def _rows(transfer: Transfer, fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
+    """Each arm with its accuracy or group accuracy, on one test set or on all."""
+    named = ("accuracy", "all", "accuracy") if fact == CELLS else ("group_accuracy", "complete", "groups")
+    rows = [(cell.arm, cell.row(*named)) for cell in transfer.cells if test in (None, cell.test)]
+    return [(arm, row) for arm, row in rows if row is not None]
+
+
+def _gaps(transfer: Transfer) -> list[tuple[str, str, Metric]]:
+    """The gaps between gotchas and others, with where they stand and of which pronouns."""
+    named = [
+        (cell, gender, cell.row("delta", gender, "gender")) for cell in transfer.cells for gender in ("female", "male")
+    ]
+    return [(f"{cell.arm}, {cell.test}", gender, row) for cell, gender, row in named if row is not None]
+
+
+def state_of(transfer: Transfer) -> dict[str, str]:
+    """The facts of all cells together."""
+    among, gaps = _among(transfer), _gaps(transfer)
+    moved = {standing(row, len(gaps)) in (ABOVE, BELOW) for _, _, row in gaps}
+    return {
+        **{fact: together(standing(row, among) for _, row in _rows(transfer, fact)) for fact in (CELLS, GROUPS)},
+        GAP: UNMEASURED if not moved else CLEAR if True in moved else UNCLEAR,
+        SIGNS: YES if transfer.warnings else NO,
+    }
+
+
+def _among(transfer: Transfer) -> int:
+    """How many rows share the level: every arm on every test set, problems and groups."""
+    return sum(len(_rows(transfer, fact)) for fact in (CELLS, GROUPS))
+
+
+def verdict_of_transfer(transfer: Transfer) -> Verdict:
+    """A word, a sentence and the findings behind them."""
+    case = TRANSFER.decide(state_of(transfer))
+    rows = [row for _, row in _rows(transfer, CELLS)]
+    above = sum(standing(row, _among(transfer)) == ABOVE for row in rows)
+    are = "is" if above == 1 else "are"
+    headline = (
+        f"Of {plural(len(rows), 'cell')}, an arm on a test set each, {above:,} {are} above guessing. {case.sentence}"
+    )
+    once = "Each is one run; another seed may do otherwise." if rows else ""
+    return Verdict(case.word, case.tone, f"{headline}{once}".strip(), tuple(_points(transfer)))
+
+
+def _points(transfer: Transfer) -> Iterator[VerdictPoint]:
+    """For each test set, which arms are above guessing, singly and in groups; gaps that are no accident."""
+    among, gaps = _among(transfer), _gaps(transfer)
+    for test, (fact, where) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
+        rows = _rows(transfer, fact, test.name)
+        place = together(standing(row, among) for _, row in rows)
+        above = [f"{arm} ({percent(row.value)})" for arm, row in rows if standing(row, among) == ABOVE]
+        text = f"above guessing after training on {join(above)}" if above else NOT_ABOVE.get(place)
+        if text is not None:
+            yield VerdictPoint(f"{test.name}{where}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
+    for where, gender, row in gaps:
+        if standing(row, len(gaps)) in (ABOVE, BELOW):
+            moved = f"{points(-row.value)} points where statistics mislead"
+            yield VerdictPoint(f"{where}: accuracy on {gender} pronouns moves by {moved}.", BAD, {GAP: CLEAR})
