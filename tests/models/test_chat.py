@@ -6,20 +6,14 @@ from email.utils import formatdate
 from math import exp, log
 
 import pytest
-from support import chat_server
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models.base import Ask, Choose, Model, Refusal, Reply
 from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
+from winokit.testing import ChatServer, Response, complains, says
 
-ChatServer, Response, complains, says = (
-    chat_server.ChatServer,
-    chat_server.Response,
-    chat_server.complains,
-    chat_server.says,
-)
 LETTERS = ("A", "B")
 VESSELS = (("the jug",), ("the cup",))
 SURE_OF_B = [("B", {"B": -0.1, " B": -4.0, "A": -3.0, "The": -5.0})]
