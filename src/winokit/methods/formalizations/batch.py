@@ -98,12 +98,15 @@ def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) ->
     counts = [len(example.options) for example in examples]
     starts = np.cumsum([0, *[len(example.rows) for example in examples[:-1]]])
     case = np.repeat(np.arange(len(examples)), counts)
+    spans = len(options[0].places)
+    places = _padded([span for option in options for span in option.places])
+    places = places.reshape(len(options), spans, -1) if spans else np.zeros((len(options), 0, 0), np.int64)
     return Batch(
         ids=torch.from_numpy(ids),
         attention=torch.from_numpy(attention),
         segments=torch.from_numpy(second) if segments else None,
         row=torch.from_numpy(starts[case] + [option.row for option in options]),
-        places=torch.from_numpy(_places(examples)),
+        places=torch.from_numpy(places),
         tokens=torch.from_numpy(_padded([option.tokens for option in options])),
         case=torch.from_numpy(case),
         column=torch.from_numpy(np.concatenate([np.arange(count) for count in counts])),
@@ -111,13 +114,6 @@ def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) ->
         gold=torch.tensor([next((i for i, one in enumerate(case.options) if one.right), NOWHERE) for case in examples]),
         widest=max(counts),
     )
-
-
-def _places(examples: Sequence[Encoded]) -> npt.NDArray[np.int64]:
-    options = [option for example in examples for option in example.options]
-    spans = len(options[0].places)
-    flat = _padded([span for option in options for span in option.places])
-    return flat.reshape(len(options), spans, -1) if spans else np.zeros((len(options), 0, 0), np.int64)
 
 
 def _padded(some: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:

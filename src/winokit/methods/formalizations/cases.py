@@ -147,7 +147,15 @@ def _judged(members: Sequence[Problem], rivals: Rivals, trains: str) -> list[Cas
 
 def noun_phrases(name: str) -> Rivals:
     """The noun phrases a spaCy model finds in a judgement's sentence, its query aside."""
-    language = _language(name)
+    try:
+        language = import_module("spacy").load(name)
+    except ImportError:
+        raise MissingExtra("rivals from noun phrases", "nlp") from None
+    except OSError:
+        raise BadInput(
+            f"rivals={name}: no such spaCy model is installed; `python -m spacy download en_core_web_sm` gets one, "
+            "and rivals=siblings needs none"
+        ) from None
     found = cache(lambda text: spans(language(text)))
 
     def of(problem: Problem) -> tuple[str, ...]:
@@ -174,17 +182,3 @@ def spans(doc: Any) -> list[str]:
 def _overlap(one: str, other: str) -> bool:
     """Whether one is part of the other, word by word."""
     return bool(occurrences(one, core(other)) or occurrences(other, core(one)))
-
-
-def _language(name: str) -> Any:
-    try:
-        spacy = import_module("spacy")
-    except ImportError:
-        raise MissingExtra("rivals from noun phrases", "nlp") from None
-    try:
-        return spacy.load(name)
-    except OSError:
-        raise BadInput(
-            f"rivals={name}: no such spaCy model is installed; `python -m spacy download en_core_web_sm` gets one, "
-            "and rivals=siblings needs none"
-        ) from None

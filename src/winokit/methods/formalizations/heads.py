@@ -1,14 +1,21 @@
-"""From what the encoder makes of a batch to one number per option, and from these to the losses that several share.
+"""From what the encoder makes of a batch to one number per option, from these to losses, and to scores of candidates.
 
 `FirstToken` and `Spans` are linear layers on the encoder's last states, without dropout or a layer between, as in Liu
 et al.'s code; `head=dense` is allenai/winogrande's for RoBERTa: dropout, dense, tanh, dropout, linear. `MaskedWords`
 has no weights of its own: it asks the language-modelling head. The last step is done in float32 whatever the encoder's
 precision: options that differ by less than bfloat16 can tell would all be ties.
+
+A judgement's candidates are "no" and "yes". Comparing, its query must beat its rivals; one without rivals is compared
+with -100, and so answered "yes", as in Liu et al.'s code. Pointwise, an option is right if its number is above zero;
+that is all a P formalization says, and a problem with candidates has an answer only where exactly one is right
+(`judge=each`). Counting an undecided pair as half right, as `expected_accuracy` does, is then the accuracy over single
+judgements. Liu et al.'s code judges the first candidate only, and its accuracy on WinoGrande is that (`judge=first`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,7 +24,12 @@ from torch.nn import functional
 
 from winokit.methods.formalizations.base import Loss, Switches
 from winokit.methods.formalizations.batch import NOWHERE, Batch
+from winokit.methods.formalizations.cases import Case
 from winokit.models.hf_masked import only_at
+
+JUDGING = {"judge": ("each", "first"), "ties": ("abstain", "strict", "loose")}
+NO_RIVAL = -100.0
+RIGHT = 0.0
 
 
 class FirstToken(nn.Module):
@@ -106,3 +118,34 @@ def softmax(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
 def binary(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
     """Binary cross entropy of each option, right or wrong by itself."""
     return functional.binary_cross_entropy_with_logits(numbers, batch.right, reduction="sum"), len(numbers)
+
+
+def highest(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[float, ...] | str:
+    """The numbers as scores: the highest wins."""
+    if not case.is_judgement:
+        return _settled(tuple(numbers), switches["ties"], query=0)
+    query, *rivals = numbers
+    return _settled((max(rivals, default=NO_RIVAL), query), switches["ties"], query=1)
+
+
+def judged(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[float, ...] | str:
+    """Scores by which an option wins that is judged right, and no other is."""
+    if case.is_judgement:
+        return _settled((RIGHT, numbers[0]), switches["ties"], query=1)
+    if switches["judge"] == "first":
+        return _settled((numbers[0], *[RIGHT] * (len(numbers) - 1)), switches["ties"], query=0)
+    right = sum(number > RIGHT or (number == RIGHT and switches["ties"] == "loose") for number in numbers)
+    if right != 1:
+        return "no candidate is judged right" if not right else f"{right} candidates are judged right"
+    return tuple(numbers)
+
+
+def _settled(scores: tuple[float, ...], ties: str, *, query: int) -> tuple[float, ...]:
+    """The scores; a tie at the top is lost (`strict`) or won (`loose`) by the query, or left for an abstention."""
+    best = max(scores)
+    tied = [index for index, score in enumerate(scores) if score == best]
+    if len(tied) == 1 or ties == "abstain":
+        return scores
+    others = [index for index in tied if index != query]
+    winner = query if ties == "loose" and query in tied else others[-1]
+    return tuple(math.nextafter(score, math.inf) if index == winner else score for index, score in enumerate(scores))

@@ -106,15 +106,11 @@ class InputReader:
     def of(cls, tokenizer: Any, config: Any, longest: int) -> InputReader:
         """The reader of a model."""
         tells = "token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 0) > 1
-        return cls(tokenizer, longest, tells, _between(tokenizer))
-
-
-def _between(tokenizer: Any) -> tuple[int, ...]:
-    joined = tokenizer("a", "b").encodings[0]
-    texts = joined.sequence_ids
-    last, first = len(texts) - 1 - texts[::-1].index(0), texts.index(1)
-    found = tuple(joined.ids[last + 1 : first])
-    return found or (() if tokenizer.sep_token_id is None else (tokenizer.sep_token_id,))
+        joined = tokenizer("a", "b").encodings[0]
+        texts = joined.sequence_ids
+        between = tuple(joined.ids[len(texts) - texts[::-1].index(0) : texts.index(1)])
+        own = () if tokenizer.sep_token_id is None else (tokenizer.sep_token_id,)
+        return cls(tokenizer, longest, tells, between or own)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from torch import Tensor
 
 from winokit.methods.formalizations.base import COMPARING, NUMBER, Definition, Loss, Switches
 from winokit.methods.formalizations.batch import Batch
-from winokit.methods.formalizations.decisions import highest
-from winokit.methods.formalizations.heads import MaskedWords, softmax
+from winokit.methods.formalizations.heads import MaskedWords, highest, softmax
 from winokit.methods.formalizations.inputs import MASKED, SUBSTITUTION
 
 

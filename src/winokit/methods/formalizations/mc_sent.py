@@ -7,8 +7,7 @@ One thing of WinoGrande's code is left out: it tokenises context and option apar
 from __future__ import annotations
 
 from winokit.methods.formalizations.base import COMPARING, Definition
-from winokit.methods.formalizations.decisions import highest
-from winokit.methods.formalizations.heads import FirstToken, softmax
+from winokit.methods.formalizations.heads import FirstToken, highest, softmax
 from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 
 MC_SENT = Definition(

@@ -7,8 +7,7 @@ code keeps all for this one, whose loss sees the query only, and so do we (`trai
 from __future__ import annotations
 
 from winokit.methods.formalizations.base import COMPARING, Definition
-from winokit.methods.formalizations.decisions import highest
-from winokit.methods.formalizations.heads import FirstToken, binary
+from winokit.methods.formalizations.heads import FirstToken, binary, highest
 from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 
 MC_SENT_NO_PAIR_LOSS = Definition(

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from winokit.methods.formalizations.base import COMPARING, Definition, Loss, Switches
 from winokit.methods.formalizations.batch import Batch
-from winokit.methods.formalizations.decisions import highest
-from winokit.methods.formalizations.heads import FirstToken, binary
+from winokit.methods.formalizations.heads import FirstToken, binary, highest
 from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 
 

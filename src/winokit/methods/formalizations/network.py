@@ -101,8 +101,11 @@ def load_network(spec: str, formalization: Formalization, *, seed: int = 0, devi
         settings = replace(HfSettings.of(parsed), dtype="float32", kind="masked")
         network = _of_hub(settings, formalization)
     about = remembered(settings.folder)
-    if about is not None and same_head(Formalization.parse(about["formalization"]), formalization):
-        _load_head(network, Path(settings.place))
+    if about is not None:
+        # Only a head of the same shape, and for the same purpose, is taken over.
+        before = Formalization.parse(about["formalization"])
+        if (before.name, before.switches.get("head")) == (formalization.name, formalization.switches.get("head")):
+            _load_head(network, Path(settings.place))
     return network
 
 
@@ -160,11 +163,6 @@ def remembered(folder: Path | None) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{path}: does not say which formalization it was trained under ({error})") from None
     return about
-
-
-def same_head(one: Formalization, other: Formalization) -> bool:
-    """Whether two formalizations have heads of one shape, for one purpose."""
-    return (one.name, one.switches.get("head")) == (other.name, other.switches.get("head"))
 
 
 def _builtin(spec: Spec, formalization: Formalization) -> Network:

@@ -6,8 +6,7 @@ Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" 
 from __future__ import annotations
 
 from winokit.methods.formalizations.base import Definition
-from winokit.methods.formalizations.decisions import JUDGING, judged
-from winokit.methods.formalizations.heads import FirstToken, binary
+from winokit.methods.formalizations.heads import JUDGING, FirstToken, binary, judged
 from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 
 P_SENT = Definition(

@@ -9,8 +9,7 @@ time. With candidates, each is a judgement of its own at its first mention, and 
 from __future__ import annotations
 
 from winokit.methods.formalizations.base import Definition
-from winokit.methods.formalizations.decisions import JUDGING, judged
-from winokit.methods.formalizations.heads import Spans, binary
+from winokit.methods.formalizations.heads import JUDGING, Spans, binary, judged
 from winokit.methods.formalizations.inputs import SPANS
 
 P_SPAN = Definition(

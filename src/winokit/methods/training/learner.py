@@ -16,7 +16,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -30,7 +30,7 @@ from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network
 from winokit.methods.training.exam import Diverged, Exam, finite, mark
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.stepper import rate, stepper
+from winokit.methods.training.stepper import RecordedStepper, Stepper, rate
 from winokit.models.hf import out_of_memory
 from winokit.progress import Progress
 
@@ -74,7 +74,7 @@ class Learner:
     ) -> None:
         self.network, self.examples, self.exam, self.settings = network, examples, exam, settings
         self.steps = planned(examples, settings)
-        self.stepper = stepper(network, settings)
+        self.stepper = (RecordedStepper if network.device.type == "cuda" else Stepper)(network, settings)
         self.log_every = max(1, min(50, len(self.steps) // FEWEST_LOSSES))
         self.state = LearnerState()
         self.best: dict[str, torch.Tensor] | None = None
@@ -113,9 +113,14 @@ class Learner:
 
     def resume(self, folder: Path, identity: dict[str, Any]) -> bool:
         """Go back to the folder's checkpoint, if there is one; one of another run is refused."""
-        content = read_checkpoint(folder, self.network.device)
-        if content is None:
+        path = folder / NAME
+        if not path.exists():
             return False
+        try:
+            content: dict[str, Any] = torch.load(path, map_location=self.network.device, weights_only=True)
+        except Exception as error:  # what is no checkpoint fails in as many ways as there are
+            why = type(error).__name__
+            raise BadInput(f"{path}: cannot be read as a checkpoint ({why}); remove it to start again") from None
         try:
             check_same(folder, json.loads(content["identity"]), identity)
             self._restore(content)
@@ -124,7 +129,7 @@ class Learner:
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             said = " ".join(str(error).split())[:120]
             raise BadInput(
-                f"{folder / NAME}: a checkpoint with other parts ({said}): written by another version of winokit; "
+                f"{path}: a checkpoint with other parts ({said}): written by another version of winokit; "
                 "remove it to start again"
             ) from None
         return True
@@ -140,6 +145,7 @@ class Learner:
             torch.cuda.set_rng_state(content["random"]["cuda"].cpu(), self.network.device)
 
     def _save(self, folder: Path, identity: dict[str, Any]) -> None:
+        """Write a checkpoint beside the old one, then put it in its place; it is on the disk when this returns."""
         random = {"cpu": torch.get_rng_state()}
         if self.network.device.type == "cuda":
             random["cuda"] = torch.cuda.get_rng_state(self.network.device)
@@ -151,7 +157,17 @@ class Learner:
             "best": self.best,
             "random": random,
         }
-        write_checkpoint(folder, content)
+        temporary = folder / f".{NAME}.{os.getpid()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                torch.save(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(folder / NAME)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise BadInput(f"{folder / NAME}: cannot be written ({error.strerror or error})") from None
 
     def _step(self) -> None:
         """One step: the mean loss over all its batches, however many they are."""
@@ -283,34 +299,6 @@ def make_writable(folder: Path) -> None:
             pass
     except OSError as error:
         raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
-
-
-def write_checkpoint(folder: Path, content: Mapping[str, Any]) -> None:
-    """Write a checkpoint beside the old one, then put it in its place; it is on the disk when this returns."""
-    temporary = folder / f".{NAME}.{os.getpid()}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            torch.save(dict(content), file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(folder / NAME)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise BadInput(f"{folder / NAME}: cannot be written ({error.strerror or error})") from None
-
-
-def read_checkpoint(folder: Path, device: torch.device) -> dict[str, Any] | None:
-    """The folder's checkpoint, or None where there is none."""
-    path = folder / NAME
-    if not path.exists():
-        return None
-    try:
-        content: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-    except Exception as error:  # what is no checkpoint fails in as many ways as there are
-        why = type(error).__name__
-        raise BadInput(f"{path}: cannot be read as a checkpoint ({why}); remove it to start again") from None
-    return content
 
 
 def drop_checkpoint(folder: Path) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -112,16 +112,6 @@ class Stepper:
             clip_grad_norm_(self.network.parameters(), self.settings.clip)
 
 
-@dataclass(frozen=True)
-class Recording:
-    """A recorded pass, and where it reads its batch."""
-
-    graph: torch.cuda.CUDAGraph
-    place: torch.Tensor
-    count: int
-    """Over how many its loss is a mean."""
-
-
 class _MadeThere(TorchFunctionMode):
     """Meanwhile the device makes constants by itself: a copy from the CPU, as many models make, cannot be recorded."""
 
@@ -143,7 +133,8 @@ class RecordedStepper(Stepper):
         self.records = True
         """False once a recording failed."""
         self.seen: dict[tuple[object, ...], int] = {}
-        self.passes: dict[tuple[object, ...], Recording] = {}
+        self.passes: dict[tuple[object, ...], tuple[torch.cuda.CUDAGraph, torch.Tensor, int]] = {}
+        """By shape a recorded pass, where it reads its batch, and over how many its loss is a mean."""
         self.moves = 0
         self.recorded_move: torch.cuda.CUDAGraph | None = None
 
@@ -165,13 +156,13 @@ class RecordedStepper(Stepper):
         # Only once the optimiser has moved do all gradients have the places that a recording adds to.
         if shape not in self.passes and self.moves and self.seen[shape] > 1 and len(self.passes) < MOST:
             self._record_pass(batch, flat)
-        recording = self.passes.get(shape)
-        if recording is None:
+        if shape not in self.passes:
             return self._read(batch.over(flat.to(self.network.device, non_blocking=True)), over)
-        recording.place.copy_(flat, non_blocking=True)
-        self.share.fill_(1 / (over or recording.count))
-        recording.graph.replay()
-        return recording.count
+        graph, place, count = self.passes[shape]
+        place.copy_(flat, non_blocking=True)
+        self.share.fill_(1 / (over or count))
+        graph.replay()
+        return count
 
     def move(self, learning_rate: float) -> None:
         """Move the weights, and set the gradients to zero where they lie."""
@@ -204,7 +195,7 @@ class RecordedStepper(Stepper):
         counts = []
         graph = self._recorded(lambda: counts.append(self._read(batch.over(place), self.share)))
         if graph is not None:
-            self.passes[batch.shape] = Recording(graph, place, counts[0])
+            self.passes[batch.shape] = (graph, place, counts[0])
 
     def _recorded(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph | None:
         """What the device is told to do, written down and not done; None where a model asks the device on the way."""
@@ -248,12 +239,6 @@ def filled_up(batch: Batch, padding: int) -> Batch:
         places=pad(batch.places, (0, -batch.places.shape[-1] % PIECES), value=NOWHERE),
         tokens=pad(batch.tokens, (0, -batch.tokens.shape[-1] % PIECES), value=NOWHERE),
     )
-
-
-def stepper(network: Network, settings: TrainSettings) -> Stepper:
-    """What takes the steps of a run on the network's device."""
-    recorded = network.device.type == "cuda"
-    return (RecordedStepper if recorded else Stepper)(network, settings)
 
 
 def rate(step: int, steps: int, settings: TrainSettings) -> float:
