@@ -13,6 +13,8 @@ from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.overlap import overlap, said
+from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
@@ -116,6 +118,20 @@ def load_one(
     loaded = load(data, as_=as_, labels=labels, lenient=lenient)
     tell(loaded.notes)
     return loaded[:limit]
+
+
+def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
+    """The plan with its pool of shots loaded, without problems that give one of the dataset's away."""
+    if plan.shots_from is None:
+        return plan
+    if not plan.shots:
+        raise BadInput("--shots-from needs --shots: how many to put before each problem")
+    pool = load_one(plan.shots_from)
+    found = overlap(pool, dataset)
+    if found.given:
+        tell([f"shots: {len(found.given):,} of {len(pool):,} left out ({said(found.dropped)} as in the data)"])
+    kept = [problem for row, problem in enumerate(pool) if row not in found.given]
+    return replace(plan, shots_from=pool.with_problems(kept))
 
 
 def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:

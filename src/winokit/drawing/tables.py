@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from winokit.progress import BEGINS, Progress
 
@@ -39,6 +39,31 @@ def table(
     for row in rows:
         drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return drawn
+
+
+def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
+    """What a dry run found (`Ledger.planned`): requests, tokens and cost by variant and protocol, and in all."""
+    counts = ["requests", "cached", "new", "tokens_in", "tokens_out_at_most"]
+    heads = ["requests", "cached", "new", "tokens read", "written at most"]
+    if "cost_at_most" in plan:
+        counts, heads = [*counts, "cost_at_most"], [*heads, "cost at most"]
+
+    def cells(row: Mapping[str, Any]) -> list[str]:
+        return [f"{row[name]:,.2f}" if name == "cost_at_most" else f"{row[name]:,}" for name in counts]
+
+    named = ("model", "scoring", "variant")
+    yield table([*named, *heads], ([*(row[n] for n in named), *cells(row)] for row in plan["by_variant"]), left=3)
+    if plan["by_protocol"]:
+        yield ""
+        yield table(["protocol", *heads], ([row["protocol"], *cells(row)] for row in plan["by_protocol"]))
+        yield ""
+    yield "in all: {new:,} new requests of {requests:,}, {cached:,} are known".format(**plan)
+    yield "{about}{tokens_in:,} tokens read, {tokens_out_at_most:,} written at most".format(
+        about="about " if plan["estimated"] else "", **plan
+    ) + (f"; cost at most {plan['cost_at_most']:,.2f}" if "cost_at_most" in plan else "")
+    if plan["estimated"]:
+        yield "tokens are estimates, four bytes each; ?tokenizer=NAME_OR_DIR of a served model counts them"
+    yield "a dry run: nothing was asked"
 
 
 def dim(text: str, when: bool = True) -> Text:

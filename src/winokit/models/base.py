@@ -7,7 +7,7 @@ wrong kind of model can say which ones fit; and what determines its answers (`fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -172,6 +172,36 @@ class Model(Protocol):
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests in whatever order suits, yielding (index, answer) as soon as each is known."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a server was asked and charged, and whether it may be asked more."""
+
+    requests: int = 0
+    read: int = 0
+    """Tokens of what was sent."""
+    written: int = 0
+    """Tokens of the replies."""
+    estimated: bool = False
+    """Whether the server did not say for some of them."""
+    may_ask: Callable[[], bool] = field(default=lambda: True, repr=False)
+
+    @classmethod
+    def total(cls, usages: Iterable[Usage]) -> Usage:
+        """Several together."""
+        whole = cls()
+        for usage in usages:
+            whole.requests += usage.requests
+            whole.read += usage.read
+            whole.written += usage.written
+            whole.estimated |= usage.estimated
+        return whole
+
+
+def estimated_tokens(text: str) -> int:
+    """About how many tokens a text has, by its length: four bytes each, which English comes close to."""
+    return -(-len(text.encode(errors="replace")) // 4)
 
 
 def cannot(model: Model, request: Request) -> BadInput:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from winokit.data.loading import As, Data, Lenient, Limit, load_one
+from winokit.data.loading import As, Data, Lenient, Limit, load_one, load_shots
+from winokit.drawing.tables import plan_lines
 from winokit.methods.scoring.cache import CacheFile, open_cache
+from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.scorer import (
     Prediction,
     ScoringPlan,
@@ -17,11 +19,15 @@ from winokit.methods.scoring.scorer import (
     score_variants,
     write_predictions,
 )
+from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
 from winokit.models.registry import ModelSpec, load_model
 from winokit.progress import Progress, tell
 from winokit.results import Brief
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, verb
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +37,8 @@ class Scored(Brief):
     predictions: list[Prediction]
     out: Path | None
     notes: tuple[str, ...] = ()
+    plan: Mapping[str, Any] | None = None
+    """Of a dry run: what would be asked."""
 
     def __iter__(self) -> Iterator[Prediction]:
         return iter(self.predictions)
@@ -41,7 +49,8 @@ def score(
     data: Data,
     model: ModelSpec = "builtin",
     *,
-    plan: Annotated[ScoringPlan, Without("shots_from")] = ScoringPlan(),
+    plan: ScoringPlan = ScoringPlan(),
+    spending: Spending = Spending(),
     out: Annotated[
         str | Path | None, Help("Where to write the predictions.", typed=Path, otherwise=Path("predictions.jsonl"))
     ] = None,
@@ -60,15 +69,21 @@ def score(
         check_replaceable(file)
     dataset, loaded = load_one(data, as_=as_, lenient=lenient, limit=limit), load_model(model)
     tell(notes_of(loaded))
-    with open_cache(cache) as known:
-        predictions = score_variants({"original": dataset}, loaded, plan, cache=known, progress=progress)
+    plan = load_shots(plan, dataset)
+    with open_cache(cache, spending) as known, known.ledger.under(loaded.spec, plan.scoring or "", ORIGINAL):
+        predictions = score_variants({ORIGINAL: dataset}, loaded, plan, cache=known, progress=progress)
+    if spending.dry_run:
+        return Scored([], None, dataset.notes, known.ledger.planned({}))
     if file is not None:
         write_predictions(predictions, file)
+    tell(notes_of(loaded))
     return Scored(predictions, file, (*dataset.notes, *notes_of(loaded)))
 
 
 def as_json(result: Scored) -> dict[str, Any]:
-    """How many problems were answered, and how many right."""
+    """How many problems were answered, and how many right; of a dry run, what would be asked."""
+    if result.plan is not None:
+        return dict(result.plan)
     labelled = [row for row in result.predictions if row.answer is not None]
     return {
         "out": result.out and str(result.out),
@@ -82,8 +97,11 @@ def as_json(result: Scored) -> dict[str, Any]:
     }
 
 
-def lines(result: Scored) -> Iterator[str]:
+def lines(result: Scored) -> Iterator[str | Table]:
     """The same for a person."""
+    if result.plan is not None:
+        yield from plan_lines(result.plan)
+        return
     counts = as_json(result)
     yield "{problems:,} predictions by {model} ({scoring}) written to {out}".format(**counts)
     if counts["labelled"]:

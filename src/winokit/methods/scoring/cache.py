@@ -14,13 +14,14 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 
 from winokit.errors import BadInput
+from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.models.base import Answer, Model, Piece, Refusal, Reply, Request, Scores
 from winokit.progress import Progress
 from winokit.settings import Help
@@ -39,6 +40,8 @@ class Cache:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
+        self.ledger = Ledger(Spending())
+        """What keeps count of what is asked beyond these answers, and may forbid it."""
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,13 +99,13 @@ CacheFile = Annotated[
 
 
 @contextmanager
-def open_cache(cache: str | Path | Cache | None) -> Iterator[Cache]:
+def open_cache(cache: str | Path | Cache | None, spending: Spending = Spending()) -> Iterator[Cache]:
     """The cache that a verb was given: None or "" is the user's own, "off" keeps none; a `Cache` stays open."""
-    if isinstance(cache, Cache):
+    with ExitStack() as stack:
+        if not isinstance(cache, Cache):
+            cache = stack.enter_context(Cache(None if cache == "off" else Path(cache) if cache else default_path()))
+        cache.ledger = Ledger(spending)
         yield cache
-        return
-    with Cache(None if cache == "off" else Path(cache) if cache else default_path()) as opened:
-        yield opened
 
 
 def key_of(fingerprint: str, request: Request) -> bytes:
@@ -153,6 +156,10 @@ def answer_all(
     unfit = next((request for request in missing if type(request) not in model.can), None)
     if unfit is not None:
         raise BadInput(f"{model.spec!r}, a {model.kind} model, cannot answer a {type(unfit).__name__} request")
+    if cache.ledger.spending.dry_run:
+        cache.ledger.enter(model, distinct, missing)
+        return {**answers, **dict.fromkeys(missing, Refusal("not asked: a dry run"))}
+    missing = cache.ledger.affordable(model, missing)
     total = sum(map(size, distinct))
     done = total - sum(map(size, missing))
     if progress:
@@ -166,6 +173,8 @@ def answer_all(
         done += size(request)
         if progress:
             progress(done, total)
+    if len(answers) < len(distinct):
+        raise cache.ledger.stopped(len(answers), len(distinct), cache.path and str(cache.path))
     return answers
 
 

@@ -68,7 +68,10 @@ class ScoringPlan(Settings):
         ),
     ] = "auto"
     shots: Annotated[int, Help("Solved problems to put before each, never its twin.", least=0)] = 0
-    shots_from: Sequence[Problem] | None = None
+    shots_from: Annotated[
+        str | Path | Dataset | None,
+        Help("Solved problems to take shots from, none that DATA has or a twin of it; default: DATA.", metavar="DATA"),
+    ] = None
     seed: Annotated[int, Help("Seed of the shots.", least=0)] = 0
 
 
@@ -110,7 +113,10 @@ def _settings(
     for problem in dataset:
         if problem.query is not None:
             judgements[problem.before, problem.pronoun, problem.after].append(problem)
-    shots = choose_shots(plan.shots_from or dataset, dataset, plan.shots, plan.seed)
+    pool = dataset if plan.shots_from is None else plan.shots_from
+    if not isinstance(pool, Dataset):
+        raise TypeError(f"shots_from: problems expected, found {pool!r}; `data.loading.load_shots` loads them")
+    shots = choose_shots(pool, dataset, plan.shots, plan.seed)
     for problem, own_shots in zip(dataset, shots, strict=True):
         twins: Sequence[Problem] = () if problem.group is None else dataset.groups[problem.group]
         beside: Sequence[Problem] = (
@@ -165,6 +171,7 @@ def _decided(named: tuple[str, str, str, str], scores: tuple[float, ...], answer
 def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str]) -> str:
     """The scoring as a row names it: with whatever of its options and of the plan changes the scores."""
     more = dict(options) | ({"shots": str(plan.shots)} if plan.shots else {})
+    more |= {"shots_from": plan.shots_from.card.name} if isinstance(plan.shots_from, Dataset) else {}
     more |= {"substitution": plan.substitution} if plan.substitution != "auto" else {}
     return scoring.name + ("?" + "&".join(f"{key}={value}" for key, value in more.items()) if more else "")
 

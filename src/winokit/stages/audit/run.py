@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import As, Data, Labels, Limit, load, load_one
+from winokit.data.loading import As, Data, Labels, Limit, load, load_one, load_shots
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring.cache import CacheFile, open_cache
+from winokit.methods.scoring.base import default_scoring
+from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
+from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
 from winokit.models.base import Model, notes_of
-from winokit.models.registry import MODEL_HELP, load_model
+from winokit.models.registry import MODEL_HELP, check_model, load_model, release
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress, tell
 from winokit.results import Metric
 from winokit.settings import Help, Without, verb
 from winokit.stages.audit.page import write_report
-from winokit.stages.audit.protocols import PROTOCOLS
+from winokit.stages.audit.protocols import PROTOCOLS, Protocol
 from winokit.stages.audit.sheet import AuditSheet
 
 OUT = Path("runs/DATA")
@@ -66,7 +68,8 @@ def audit(
     ] = (),
     labels: Labels = (),
     as_: As = None,
-    plan: Annotated[ScoringPlan, Without("scoring", "shots_from")] = ScoringPlan(),
+    plan: Annotated[ScoringPlan, Without("scoring")] = ScoringPlan(),
+    spending: Spending = Spending(),
     limit: Limit = None,
     cache: CacheFile = None,
     progress: Progress | None = None,
@@ -101,14 +104,16 @@ def audit(
     if folder is not None:
         check_folder(folder)
     named = [] if model is None and predictions else "builtin" if model is None else model
-    models = [load_model(each) for each in ([named] if isinstance(named, (str, Model)) else named)]
+    models = [named] if isinstance(named, (str, Model)) else list(named)
+    for each in models:
+        check_model(each)
     if all(problem.answer is None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by; `winokit score` does without")
     if not models and (scoring is not None or plan != ScoringPlan(seed=plan.seed)):
         raise BadInput(
             "--scoring, --shots and --substitution say how a model is asked; predictions are taken as they are"
         )
-    _check_once("model", [each.spec for each in models])
+    _check_once("model", [each if isinstance(each, str) else each.spec for each in models])
     _check_once("scoring", scorings)
     reads = {Path(path): read_predictions(path, whole) for path in predictions}
     # Without a model only those variants are made that somebody has predictions for.
@@ -121,30 +126,27 @@ def audit(
     }
     _check_apart(sources)
     texts = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
-    with open_cache(cache) as known:
-        scored = [
-            row
-            for each in models
-            for name in scorings
-            for row in score_variants(texts, each, replace(plan, scoring=name), cache=known, progress=progress)
-        ]
-        asked = {
-            each.spec: {
-                name: one.asks(dataset, each, known, bool(protocol)) for name, one in chosen.items() if one.asks
-            }
-            for each in models
+    plan = load_shots(plan, dataset)
+    with open_cache(cache, spending) as known:
+        answers = ModelAnswers()
+        for each in models:
+            answers.ask(each, texts, [replace(plan, scoring=name) for name in scorings], chosen, bool(protocol), known, progress)
+    about = _about(dataset, answers.fingerprints, predictions, protocols, plan)
+    if spending.dry_run:
+        looked_at = {
+            name: [ORIGINAL, *filter(each.wants, texts), *([name] if each.asks else ())] for name, each in chosen.items()
         }
-    _check_apart({"--model": scored, **sources})
-    rows = [*scored, *(row for some in sources.values() for row in some)]
+        return Run({**about, "plan": known.ledger.planned(looked_at)}, [], [], dataset)
+    _check_apart({"--model": answers.rows, **sources})
+    rows = [*answers.rows, *(row for some in sources.values() for row in some)]
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
-    trained = {each.spec: getattr(each, "formalization", None) for each in models}
-    about = _about(dataset, models, predictions, protocols, plan)
-    run = _judged(dataset, variants, rows, asked, trained, protocols, about)
+    run = _judged(dataset, variants, rows, answers, protocols, about)
+    run.settings["asked"] = known.ledger.spent()
     run.settings["notes"] = [
         *dataset.notes,
         *(f"{read.model}: {note}" for read in files for note in read.notes),
-        *(note for each in models for note in notes_of(each)),
+        *answers.notes,
         *_unanswered(rows, ids),
         *(_without_rows(run, protocols) if protocol else ()),
     ]
@@ -161,6 +163,47 @@ def audit(
         run.save(folder)
         run.report = write_report(run, folder / "report")
     return run
+
+
+@dataclass
+class ModelAnswers:
+    """What models answered, one after the other, and what is known of each when it is let go."""
+
+    rows: list[Prediction] = field(default_factory=list)
+    asked: dict[str, dict[str, Mapping[str, float]]] = field(default_factory=dict)
+    """By model and protocol, what was asked beside predictions: a number per problem id."""
+    formalizations: dict[str, str | None] = field(default_factory=dict)
+    fingerprints: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def ask(
+        self,
+        named: str | Model,
+        texts: Mapping[str, Dataset],
+        plans: Sequence[ScoringPlan],
+        protocols: Mapping[str, Protocol],
+        by_name: bool,
+        cache: Cache,
+        progress: Progress | None,
+    ) -> None:
+        """Load a model, ask it everything, and let it go: two large ones never sit in memory together."""
+        model = load_model(named)
+        # In a dry run each variant is entered by itself; else all are asked in one pass.
+        parts = [{name: texts[name]} for name in texts] if cache.ledger.spending.dry_run else [texts]
+        for plan in plans:
+            for part in parts:
+                with cache.ledger.under(model.spec, plan.scoring or default_scoring(model), *part):
+                    self.rows += score_variants(part, model, plan, cache=cache, progress=progress)
+        self.asked[model.spec] = {}
+        for name, protocol in protocols.items():
+            if protocol.asks is not None:
+                with cache.ledger.under(model.spec, "", name):
+                    self.asked[model.spec][name] = protocol.asks(texts[ORIGINAL], model, cache, by_name)
+        self.formalizations[model.spec] = getattr(model, "formalization", None)
+        self.fingerprints[model.spec] = model.fingerprint
+        self.notes += notes_of(model)
+        if model is not named:
+            release(model)
 
 
 def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
@@ -207,8 +250,7 @@ def _judged(
     dataset: Dataset,
     variants: Mapping[str, Variant],
     predictions: Sequence[Prediction],
-    asked: Mapping[str, Mapping[str, Mapping[str, float]]],
-    trained: Mapping[str, str | None],
+    answers: ModelAnswers,
     protocols: Sequence[str],
     about: dict[str, Any],
 ) -> Run:
@@ -224,8 +266,8 @@ def _judged(
         for name in protocols:
             protocol, _, subset = name.partition("@")
             if subset not in sheets:
-                some, formalization = _subset(dataset, subset), trained.get(model)
-                more = asked.get(model, {})
+                some, formalization = _subset(dataset, subset), answers.formalizations.get(model)
+                more = answers.asked.get(model, {})
                 sheets[subset] = AuditSheet(some, by_variant, variants, model, scoring, formalization, more)
             rows = PROTOCOLS[protocol].rows(sheets[subset])
             metrics += [replace(row, subset=f"{row.subset}@{subset}") if subset else row for row in rows]
@@ -268,7 +310,7 @@ def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str | Path | Da
 
 def _about(
     dataset: Dataset,
-    models: Sequence[Model],
+    fingerprints: Mapping[str, str],
     predictions: Sequence[str | Path],
     protocols: Sequence[str],
     plan: ScoringPlan,
@@ -282,7 +324,7 @@ def _about(
         "dataset_hash": dataset.content_hash,
         "licence": dataset.card.licence,
         "problems": len(dataset),
-        "models": {model.spec: model.fingerprint for model in models},
+        "models": dict(fingerprints),
         "predictions": [Path(path).name for path in predictions],
         "protocols": list(protocols),
         "seed": plan.seed,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import ForestLine, forest, scorers
-from winokit.drawing.tables import dim, table
+from winokit.drawing.tables import dim, plan_lines, table
 from winokit.drawing.wording import count, probability, say, say_chance, say_interval
 from winokit.results import AT, rows_to_json
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 def lines(run: Run) -> Iterator[str | Table]:
     """Every protocol's main results, and where the report lies."""
+    if "plan" in run.settings:
+        yield from plan_lines(run.settings["plan"])
+        return
     yield summary_table(run)
     if run.report is not None:
         yield f"report: {run.report}"

@@ -1,0 +1,194 @@
+"""What asking costs: requests, tokens and money, counted before a single call, and watched while calls are made.
+
+A model behind a server says what it sends (`sends`) and keeps count of what was charged (`usage`); it asks before each
+call whether it may (`Usage.may_ask`). Any other model is taken to read the texts of its requests once. Tokens are
+estimates from the length of the text unless the model has a tokenizer to count with (`count_tokens`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from winokit.errors import BadInput
+from winokit.models.base import Model, Request, Usage, estimated_tokens
+from winokit.settings import Help, Settings
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Spending(Settings):
+    """What may be asked and what it costs; prices are for a million tokens, in whatever currency."""
+
+    dry_run: Annotated[bool, Help("Count requests, tokens and cost by variant and protocol; make no call.")] = False
+    price_in: Annotated[float | None, Help("Price of a million tokens read.", metavar="MONEY", least=0)] = None
+    price_out: Annotated[float | None, Help("Price of a million tokens written.", metavar="MONEY", least=0)] = None
+    max_requests: Annotated[
+        int | None, Help("Stop after so many new requests; what was answered is kept, and may be gone on from.", least=1)
+    ] = None
+    max_tokens_total: Annotated[int | None, Help("Stop after so many tokens read and written.", least=1)] = None
+    max_cost: Annotated[
+        float | None, Help("Stop when this is spent, by --price-in and --price-out.", metavar="MONEY", above=0)
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_cost is not None and self.price_in is None and self.price_out is None:
+            raise BadInput("--max-cost needs prices: give --price-in and --price-out, per million tokens")
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is an end to it."""
+        return any(limit is not None for limit in (self.max_requests, self.max_tokens_total, self.max_cost))
+
+    def cost(self, read: int, written: int) -> float | None:
+        """What tokens cost; None without prices."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        return (read * (self.price_in or 0.0) + written * (self.price_out or 0.0)) / MILLION
+
+    def exhausted(self, usages: Iterable[Usage]) -> str | None:
+        """The option whose limit is reached, as it was given; None while there is something left."""
+        used = Usage.total(usages)
+        cost = self.cost(used.read, used.written)
+        for name, spent in (
+            ("max_requests", used.requests),
+            ("max_tokens_total", used.read + used.written),
+            ("max_cost", cost),
+        ):
+            limit = getattr(self, name)
+            if limit is not None and spent is not None and spent >= limit:
+                return f"--{name.replace('_', '-')} {limit:g}"
+        return None
+
+
+@dataclass
+class Texts:
+    """Texts to be sent, by what was asked: new ones and those whose answers are known, each with its tokens."""
+
+    new: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Tokens read, and written at most."""
+    cached: set[str] = field(default_factory=set)
+
+    def add(self, other: Texts) -> None:
+        """Take in what was asked elsewhere; a text is sent once."""
+        self.new |= other.new
+        self.cached = (self.cached | other.cached) - self.new.keys()
+
+
+class Ledger:
+    """What is asked of models in one run, under which heading, and whether more may be asked."""
+
+    def __init__(self, spending: Spending) -> None:
+        self.spending = spending
+        self.usages: list[Usage] = []
+        self.exact = True
+        """Whether all tokens were counted with a tokenizer."""
+        self._entries: dict[tuple[str, ...], Texts] = {}
+        self._heading: tuple[str, ...] = ()
+
+    @contextmanager
+    def under(self, *heading: str) -> Iterator[None]:
+        """Enter what is asked meanwhile under a heading: model, scoring and variant, or model and protocol."""
+        self._heading = heading
+        yield
+        self._heading = ()
+
+    def enter(self, model: Model, requests: Sequence[Request], missing: Sequence[Request]) -> None:
+        """Note what would be sent for requests, of which some answers are missing."""
+        entry = self._entries.setdefault(self._heading, Texts())
+        unknown = set(missing)
+        texts = Texts()
+        for request in requests:
+            for text, written in sent(model, request):
+                if request in unknown:
+                    texts.new[text] = (self._tokens(model, text), written)
+                else:
+                    texts.cached.add(text)
+        texts.add(Texts())  # a text that is sent for one request is not cached for another
+        entry.add(texts)
+
+    def affordable(self, model: Model, missing: Sequence[Request]) -> Sequence[Request]:
+        """The requests that may be asked: all, where the model itself asks before each call."""
+        members = getattr(model, "members", (model,))
+        usages = [member.usage for member in members if hasattr(member, "usage")]
+        for usage in usages:
+            usage.may_ask = lambda: self.spending.exhausted(self.usages) is None
+        self.usages += [usage for usage in usages if not any(usage is known for known in self.usages)]
+        if usages or not self.spending.limited:
+            return missing
+        own = Usage()
+        self.usages.append(own)
+        for place, request in enumerate(missing):
+            if self.spending.exhausted(self.usages):
+                return missing[:place]
+            own.requests += 1
+            own.read += sum(self._tokens(model, text) for text, _ in sent(model, request))
+        return missing
+
+    def stopped(self, answered: int, asked: int, kept: str | None) -> BadInput:
+        """The error of a run that came to its limit."""
+        limit = self.spending.exhausted(self.usages)
+        where = f"what was answered is kept in {kept}: the same command with a higher limit goes on from there"
+        return BadInput(
+            f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; "
+            + (where if kept else "nothing was kept, since the cache is off: leave out --cache off to go on another time")
+        )
+
+    def spent(self) -> dict[str, Any]:
+        """What servers were asked and charged; empty where none was asked anything."""
+        used = Usage.total(self.usages)
+        if not used.requests:
+            return {}
+        counts = {"requests": used.requests, "tokens_in": used.read, "tokens_out": used.written}
+        cost = self.spending.cost(used.read, used.written)
+        return {**counts, "estimated": used.estimated} | ({} if cost is None else {"cost": round(cost, 6)})
+
+    def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+        """The plan: in all, by variant and by protocol.
+
+        Parameters
+        ----------
+        protocols
+            Of each protocol, the variants it looks at, and its own name where it asks for more.
+        """
+        variants = [
+            {**dict(zip(("model", "scoring", "variant"), heading, strict=False)), **self._counts([texts])}
+            for heading, texts in self._entries.items()
+        ]
+        by_protocol = [
+            {"protocol": name, **self._counts(t for heading, t in self._entries.items() if heading[-1] in wanted)}
+            for name, wanted in ((name, set(variants)) for name, variants in protocols.items())
+        ]
+        total = self._counts(self._entries.values())
+        return {**total, "estimated": not self.exact, "by_variant": variants, "by_protocol": by_protocol}
+
+    def _counts(self, entries: Iterable[Texts]) -> dict[str, Any]:
+        texts = Texts()
+        for entry in entries:
+            texts.add(entry)
+        read, written = (sum(tokens) for tokens in zip(*texts.new.values(), strict=True)) if texts.new else (0, 0)
+        counts = {"requests": len(texts.new) + len(texts.cached), "cached": len(texts.cached), "new": len(texts.new)}
+        counts |= {"tokens_in": read, "tokens_out_at_most": written}
+        cost = self.spending.cost(read, written)
+        return counts if cost is None else {**counts, "cost_at_most": round(cost, 6)}
+
+    def _tokens(self, model: Model, text: str) -> int:
+        count = getattr(model, "count_tokens", None)
+        if count is None:
+            self.exact = False
+            return estimated_tokens(text)
+        return int(count(text))
+
+
+def sent(model: Model, request: Request) -> Sequence[tuple[str, int]]:
+    """The texts that a request makes a model read, each with the tokens it may write at most."""
+    sends = getattr(model, "sends", None)
+    if sends is not None:
+        texts: Sequence[tuple[str, int]] = sends(request)
+        return texts
+    fields = (getattr(request, name) for name in request.__slots__)
+    return ((" ".join(value for value in fields if isinstance(value, str)), 0),)
