@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
+from winokit.models.base import Answer, Ask, Refusal, Reply, Request, Usage, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, connect
@@ -72,6 +72,23 @@ class ChatModel:
         self._cut = 0
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
+
+    @property
+    def usage(self) -> Usage:
+        """What was asked of the server, and charged."""
+        return self._client.server.usage
+
+    @property
+    def count_tokens(self) -> Callable[[str], int] | None:
+        """How many tokens a text has, where a tokenizer was named."""
+        return self._client.server.count_tokens
+
+    def sends(self, request: Request) -> list[tuple[str, int]]:
+        """What a request makes the server read, and how many tokens it may write."""
+        settings = self._client.server.settings
+        most = int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
+        text = "\n".join(message["content"] for message in self._messages(request)) if isinstance(request, Ask) else ""
+        return [(text, most)]
 
     @property
     def plan(self) -> str:

@@ -109,6 +109,13 @@ def load(spec: Spec) -> Model:
     return model
 
 
+def check(spec: Spec) -> None:
+    """Refuse a SPEC whose options, configuration or kind will not do, before any weights are loaded."""
+    settings = HfSettings.of(spec)
+    if settings.kind is None and not (settings.folder is not None and (settings.folder / TRAINED).exists()):
+        kind_by_config(settings)
+
+
 def kind_by_config(settings: HfSettings) -> str:
     """The kind of a model by its configuration: the class it was saved as, else what its family is made for."""
     config = load_config(settings)

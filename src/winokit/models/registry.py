@@ -6,6 +6,7 @@ have their own: `ensemble:hf:a?bos=on+hf:b`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -133,6 +134,18 @@ def load_model(spec: str | Spec | Model) -> Model:
         return spec
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     return MODELS[parsed.prefix](parsed)
+
+
+def check_model(spec: str | Model) -> None:
+    """Refuse a SPEC that cannot be loaded, as far as that can be told without loading: another model may come first.
+
+    A module of models may have a function `check` for that beside its `load`.
+    """
+    if isinstance(spec, str):
+        parsed = Spec.parse(spec)
+        home = sys.modules[MODELS[parsed.prefix].__module__]
+        check: Callable[[Spec], object] = getattr(home, "check", lambda parsed: None)
+        check(parsed)
 
 
 def release(model: Model) -> None:

@@ -27,7 +27,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from winokit.errors import BadInput, WinokitError
+from winokit.errors import BadInput, MissingExtra, WinokitError
+from winokit.models.base import Usage, estimated_tokens
 from winokit.models.registry import Spec
 
 OPENAI = "https://api.openai.com/v1"
@@ -48,7 +49,7 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """A text that the model cannot read; others it may."""
-SERVER_OPTIONS = ("concurrency", "timeout", "retries", "delay", "key_env")
+SERVER_OPTIONS = ("concurrency", "timeout", "retries", "delay", "key_env", "tokenizer")
 """What `connect` reads of a SPEC."""
 
 Body: TypeAlias = Mapping[str, Any]
@@ -102,7 +103,10 @@ def connect(spec: Spec, **settings: Any) -> ModelServer:
         retries=spec.number("retries", 6),
         delay=spec.number("delay", 1.0),
     )
-    return ModelServer(url, _key(spec), {"model": name, **settings}, manners)
+    server = ModelServer(url, _key(spec), {"model": name, **settings}, manners)
+    if "tokenizer" in spec.options:
+        server.count_tokens = _counter(spec.options["tokenizer"])
+    return server
 
 
 class ModelServer:
@@ -122,6 +126,10 @@ class ModelServer:
         self._key = key
         self._manners = manners
         self._limit = float(manners.concurrency)
+        self.usage = Usage()
+        """What was asked and charged; it says whether more may be asked."""
+        self.count_tokens: Callable[[str], int] | None = None
+        """How many tokens a text has, where a tokenizer was named to count them with."""
         self._served: str | None = None
 
     def post(self, path: str, body: Body | None) -> dict[str, Any]:
@@ -189,6 +197,17 @@ class ModelServer:
             raise self.error(path, fact, "run again when it serves one; what was scored is kept")
         self._served = served
 
+    def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
+        """Count the tokens of an answer; of a server that does not say, those of what was sent, by its length."""
+        said = payload.get("usage")
+        counts = said if isinstance(said, Mapping) else {}
+        read, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
+        if not isinstance(read, int):
+            self.usage.estimated = True
+            read = estimated_tokens(str(body.get("prompt") or body.get("messages") or "")) if body else 0
+        self.usage.read += read
+        self.usage.written += written if isinstance(written, int) else 0
+
 
 class _Exchange:
     """Requests to one path of a server, on their way."""
@@ -218,6 +237,9 @@ class _Exchange:
 
         async def work_off(numbered: Iterable[tuple[int, Body | None]]) -> None:
             for index, body in numbered:
+                if not self.server.usage.may_ask():
+                    return
+                self.server.usage.requests += 1
                 put((index, await self._send(http, body)))
 
         async with httpx.AsyncClient(headers=headers, limits=limits, timeout=None) as http:
@@ -299,7 +321,9 @@ class _Exchange:
             if not isinstance(payload, dict):
                 raise TypeError(payload)
             server.check_same_model(self.path, payload)
-            return self.read(payload)
+            answer = self.read(payload)
+            server.charge(payload, body)
+            return answer
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError):
@@ -379,6 +403,19 @@ def _name_and_url(spec: Spec) -> tuple[str, str]:
             f"{spec.prefix}: a URL without user, password or query expected; a key belongs in OPENAI_API_KEY"
         )
     return name, url
+
+
+def _counter(tokenizer: str) -> Callable[[str], int]:
+    """What counts tokens with a tokenizer of the hub or of a folder."""
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        raise MissingExtra("?tokenizer=", "hf") from error
+    try:
+        loaded = AutoTokenizer.from_pretrained(tokenizer)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"?tokenizer={tokenizer}: no tokenizer there ({str(error).splitlines()[0]})") from None
+    return lambda text: len(loaded(text, verbose=False)["input_ids"])
 
 
 def _key(spec: Spec) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from winokit.data.loading import As, Data, Lenient, Limit, load_one, load_shots
 from winokit.drawing.tables import plan_lines
+from winokit.methods.scoring.base import default_scoring
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.scorer import (
@@ -69,15 +70,16 @@ def score(
         check_replaceable(file)
     dataset, loaded = load_one(data, as_=as_, lenient=lenient, limit=limit), load_model(model)
     tell(notes_of(loaded))
-    plan = load_shots(plan, dataset)
-    with open_cache(cache, spending) as known, known.ledger.under(loaded.spec, plan.scoring or "", ORIGINAL):
+    plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded)
+    with open_cache(cache, spending) as known, known.ledger.under(loaded.spec, asked, ORIGINAL):
         predictions = score_variants({ORIGINAL: dataset}, loaded, plan, cache=known, progress=progress)
     if spending.dry_run:
         return Scored([], None, dataset.notes, known.ledger.planned({}))
     if file is not None:
         write_predictions(predictions, file)
-    tell(notes_of(loaded))
-    return Scored(predictions, file, (*dataset.notes, *notes_of(loaded)))
+    notes = (*dataset.notes, *notes_of(loaded), *known.ledger.notes)
+    tell(notes)
+    return Scored(predictions, file, notes)
 
 
 def as_json(result: Scored) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def answer_all(
     distinct = list(dict.fromkeys(requests))
     keys = {key_of(model.fingerprint, request): request for request in distinct}
     answers = {keys[key]: answer for key, answer in cache.find(keys).items()}
-    missing = [request for request in distinct if request not in answers]
+    missing: Sequence[Request] = [request for request in distinct if request not in answers]
     unfit = next((request for request in missing if type(request) not in model.can), None)
     if unfit is not None:
         raise BadInput(f"{model.spec!r}, a {model.kind} model, cannot answer a {type(unfit).__name__} request")
@@ -174,7 +174,7 @@ def answer_all(
         if progress:
             progress(done, total)
     if len(answers) < len(distinct):
-        raise cache.ledger.stopped(len(answers), len(distinct), cache.path and str(cache.path))
+        raise cache.ledger.stopped(len(answers), len(distinct), cache.path)
     return answers
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.errors import BadInput
@@ -27,7 +28,8 @@ class Spending(Settings):
     price_in: Annotated[float | None, Help("Price of a million tokens read.", metavar="MONEY", least=0)] = None
     price_out: Annotated[float | None, Help("Price of a million tokens written.", metavar="MONEY", least=0)] = None
     max_requests: Annotated[
-        int | None, Help("Stop after so many new requests; what was answered is kept, and may be gone on from.", least=1)
+        int | None,
+        Help("Stop after so many new requests; what was answered is kept, to go on from.", least=1),
     ] = None
     max_tokens_total: Annotated[int | None, Help("Stop after so many tokens read and written.", least=1)] = None
     max_cost: Annotated[
@@ -129,14 +131,15 @@ class Ledger:
             own.read += sum(self._tokens(model, text) for text, _ in sent(model, request))
         return missing
 
-    def stopped(self, answered: int, asked: int, kept: str | None) -> BadInput:
+    def stopped(self, answered: int, asked: int, kept: Path | None) -> BadInput:
         """The error of a run that came to its limit."""
-        limit = self.spending.exhausted(self.usages)
-        where = f"what was answered is kept in {kept}: the same command with a higher limit goes on from there"
-        return BadInput(
-            f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; "
-            + (where if kept else "nothing was kept, since the cache is off: leave out --cache off to go on another time")
+        way_on = (
+            f"what was answered is kept in {kept}, and the same command goes on from there"
+            if kept
+            else "nothing was kept; without --cache off it would be"
         )
+        limit = self.spending.exhausted(self.usages)
+        return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
 
     def spent(self) -> dict[str, Any]:
         """What servers were asked and charged; empty where none was asked anything."""
@@ -146,6 +149,19 @@ class Ledger:
         counts = {"requests": used.requests, "tokens_in": used.read, "tokens_out": used.written}
         cost = self.spending.cost(used.read, used.written)
         return {**counts, "estimated": used.estimated} | ({} if cost is None else {"cost": round(cost, 6)})
+
+    @property
+    def notes(self) -> list[str]:
+        """The same in a sentence."""
+        spent = self.spent()
+        if not spent:
+            return []
+        about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.2f}" if "cost" in spent else ""
+        return [
+            f"asked: {{requests:,}} requests, {about}{{tokens_in:,}} tokens read and {{tokens_out:,}} written{cost}".format(
+                **spent
+            )
+        ]
 
     def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
         """The plan: in all, by variant and by protocol.

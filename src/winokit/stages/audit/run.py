@@ -130,11 +130,14 @@ def audit(
     with open_cache(cache, spending) as known:
         answers = ModelAnswers()
         for each in models:
-            answers.ask(each, texts, [replace(plan, scoring=name) for name in scorings], chosen, bool(protocol), known, progress)
+            answers.ask(
+                each, texts, [replace(plan, scoring=name) for name in scorings], chosen, bool(protocol), known, progress
+            )
     about = _about(dataset, answers.fingerprints, predictions, protocols, plan)
     if spending.dry_run:
         looked_at = {
-            name: [ORIGINAL, *filter(each.wants, texts), *([name] if each.asks else ())] for name, each in chosen.items()
+            name: [ORIGINAL, *filter(each.wants, texts), *([name] if each.asks else ())]
+            for name, each in chosen.items()
         }
         return Run({**about, "plan": known.ledger.planned(looked_at)}, [], [], dataset)
     _check_apart({"--model": answers.rows, **sources})
@@ -147,6 +150,7 @@ def audit(
         *dataset.notes,
         *(f"{read.model}: {note}" for read in files for note in read.notes),
         *answers.notes,
+        *known.ledger.notes,
         *_unanswered(rows, ids),
         *(_without_rows(run, protocols) if protocol else ()),
     ]

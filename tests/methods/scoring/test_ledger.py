@@ -1,0 +1,136 @@
+"""What asking costs: counted before a call, watched while calls are made."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+from winokit.testing import CoinServer
+
+import winokit
+from winokit.cli.main import app
+from winokit.errors import BadInput
+from winokit.methods.scoring.cache import Cache, answer_all
+from winokit.methods.scoring.ledger import Ledger, Spending
+from winokit.models.base import Ask, Continuation, Usage
+from winokit.models.random_model import RandomModel
+
+TEXTS = [Continuation("", f"text number {n}") for n in range(10)]
+
+
+class Watched(RandomModel):
+    """A model that counts what it is asked."""
+
+    asked = 0
+
+    def answer(self, requests):
+        for index, answer in super().answer(requests):
+            self.asked += 1
+            yield index, answer
+
+
+def test_a_dry_run_counts_and_asks_nothing(tmp_path):
+    with CoinServer() as server:
+        plan = winokit.audit(
+            "open", f"chat:coin@{server.url}", limit=50, protocol="accuracy", cache=tmp_path / "c", dry_run=True
+        ).settings["plan"]
+        assert server.requests == 0
+    assert (plan["requests"], plan["cached"], plan["new"], plan["estimated"]) == (100, 0, 100, True)
+
+
+def test_only_what_the_protocols_need_is_asked(tmp_path):
+    with CoinServer() as server:
+        winokit.audit("open", f"chat:coin@{server.url}", limit=50, protocol="accuracy", cache=tmp_path / "c")
+        assert server.requests == 100
+
+
+def test_a_dry_run_knows_what_is_cached_and_what_each_variant_and_protocol_adds(tmp_path):
+    with CoinServer() as server:
+        spec, cache = f"chat:coin@{server.url}", tmp_path / "c"
+        winokit.audit("open", spec, limit=20, protocol="accuracy", cache=cache)
+        plan = winokit.audit("open", spec, limit=20, cache=cache, dry_run=True).settings["plan"]
+        by_variant = {row["variant"]: row for row in plan["by_variant"]}
+        by_protocol = {row["protocol"]: row for row in plan["by_protocol"]}
+        assert (by_variant["original"]["cached"], by_variant["original"]["new"]) == (40, 0)
+        assert by_protocol["switching"]["new"] == by_variant["switched"]["new"] > 0
+        asked = server.requests
+        winokit.audit("open", spec, limit=20, cache=cache)
+        assert server.requests - asked == plan["new"]  # a promise that was kept
+
+
+def test_a_text_that_two_variants_share_is_counted_once():
+    ledger, model = Ledger(Spending(dry_run=True)), RandomModel()
+    cache = Cache()
+    cache.ledger = ledger
+    for variant in ("original", "reversed"):
+        with ledger.under("random", "partial", variant):
+            answer_all(model, TEXTS, cache)
+    assert ledger.planned({})["requests"] == len(TEXTS)
+
+
+def test_cost_is_that_of_a_million_tokens():
+    assert Spending(price_in=2.0, price_out=8.0).cost(500_000, 250_000) == 3.0
+    assert Spending().cost(1, 1) is None
+
+
+def test_a_limit_of_requests_ends_a_run_and_the_next_goes_on(tmp_path):
+    model = Watched()
+    for expected in (4, 8, 10):
+        with Cache(tmp_path / "c") as cache:
+            cache.ledger = Ledger(Spending(max_requests=4))
+            if expected < 10:
+                with pytest.raises(BadInput, match=rf"stopped at --max-requests 4: {expected} of 10 .* goes on"):
+                    answer_all(model, TEXTS, cache)
+            else:
+                assert len(answer_all(model, TEXTS, cache)) == 10
+        assert model.asked == expected
+
+
+def test_a_server_is_asked_exactly_as_often_as_allowed(tmp_path):
+    with CoinServer() as server:
+        spec, cache = f"chat:coin@{server.url}?concurrency=8", tmp_path / "c"
+        with pytest.raises(BadInput, match="--max-requests 30: 30 of 100"):
+            winokit.audit("open", spec, limit=50, protocol="accuracy", cache=cache, max_requests=30)
+        assert server.requests == 30
+        run = winokit.audit("open", spec, limit=50, protocol="accuracy", cache=cache)
+        assert server.requests == 100
+        assert run.settings["asked"]["requests"] == 70
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [({"max_tokens_total": 500}, "--max-tokens-total 500"), ({"max_cost": 0.001}, "--max-cost 0.001")],
+)
+def test_tokens_and_money_end_a_run_too(tmp_path, limit, said):
+    with CoinServer() as server:
+        with pytest.raises(BadInput, match=said):
+            winokit.score("open", f"chat:coin@{server.url}", cache=tmp_path / "c", price_in=1.0, price_out=1.0, **limit)
+        assert 0 < server.requests < 100
+
+
+def test_a_limit_of_money_needs_prices():
+    with pytest.raises(BadInput, match="--price-in"):
+        Spending(max_cost=1.0)
+
+
+def test_usages_of_several_servers_add_up():
+    assert Usage.total([Usage(1, 10, 2), Usage(2, 5, 1, estimated=True)]) == Usage(3, 15, 3, estimated=True)
+
+
+def test_the_command_line_shows_the_plan_and_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--limit", "4", "--cache", str(tmp_path / "c"), "--dry-run", "--price-in", "1", "--price-out", "2"]
+    shown = CliRunner().invoke(app, ["audit", "open", "--model", "chat:m@http://localhost:1/v1", *options])
+    assert shown.exit_code == 0
+    assert "a dry run: nothing was asked" in shown.output
+    assert "estimates" in shown.output
+    as_json = CliRunner().invoke(app, ["score", "open", "--model", "chat:m@http://localhost:1/v1", *options, "--json"])
+    plan = json.loads(as_json.output)
+    assert (plan["new"], plan["cost_at_most"] > 0) == (8, True)
+    assert {path.name for path in tmp_path.iterdir()} <= {"c", "c-wal", "c-shm"}
+
+
+def test_requests_of_local_models_are_counted_by_their_texts():
+    cache = Cache()
+    cache.ledger = Ledger(Spending(dry_run=True))
+    answer_all(RandomModel(), [Ask("Who?", ("A", "B"))], cache)
+    assert cache.ledger.planned({})["tokens_in"] == 1
