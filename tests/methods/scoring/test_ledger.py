@@ -33,14 +33,14 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path):
         plan = winokit.audit(
             "open", f"chat:coin@{server.url}", limit=50, protocol="accuracy", cache=tmp_path / "c", dry_run=True
         ).settings["plan"]
-        assert server.requests == 0
+        assert len(server.bodies) == 0
     assert (plan["requests"], plan["cached"], plan["new"], plan["estimated"]) == (100, 0, 100, True)
 
 
 def test_only_what_the_protocols_need_is_asked(tmp_path):
     with CoinServer() as server:
         winokit.audit("open", f"chat:coin@{server.url}", limit=50, protocol="accuracy", cache=tmp_path / "c")
-        assert server.requests == 100
+        assert len(server.bodies) == 100
 
 
 def test_a_dry_run_knows_what_is_cached_and_what_each_variant_and_protocol_adds(tmp_path):
@@ -52,9 +52,9 @@ def test_a_dry_run_knows_what_is_cached_and_what_each_variant_and_protocol_adds(
         by_protocol = {row["protocol"]: row for row in plan["by_protocol"]}
         assert (by_variant["original"]["cached"], by_variant["original"]["new"]) == (40, 0)
         assert by_protocol["switching"]["new"] == by_variant["switched"]["new"] > 0
-        asked = server.requests
+        asked = len(server.bodies)
         winokit.audit("open", spec, limit=20, cache=cache)
-        assert server.requests - asked == plan["new"]  # a promise that was kept
+        assert len(server.bodies) - asked == plan["new"]  # a promise that was kept
 
 
 def test_a_text_that_two_variants_share_is_counted_once():
@@ -90,9 +90,9 @@ def test_a_server_is_asked_exactly_as_often_as_allowed(tmp_path):
         spec, cache = f"chat:coin@{server.url}?concurrency=8", tmp_path / "c"
         with pytest.raises(BadInput, match="--max-requests 30: 30 of 100"):
             winokit.audit("open", spec, limit=50, protocol="accuracy", cache=cache, max_requests=30)
-        assert server.requests == 30
+        assert len(server.bodies) == 30
         run = winokit.audit("open", spec, limit=50, protocol="accuracy", cache=cache)
-        assert server.requests == 100
+        assert len(server.bodies) == 100
         assert run.settings["asked"]["requests"] == 70
 
 
@@ -104,7 +104,7 @@ def test_tokens_and_money_end_a_run_too(tmp_path, limit, said):
     with CoinServer() as server:
         with pytest.raises(BadInput, match=said):
             winokit.score("open", f"chat:coin@{server.url}", cache=tmp_path / "c", price_in=1.0, price_out=1.0, **limit)
-        assert 0 < server.requests < 100
+        assert 0 < len(server.bodies) < 100
 
 
 def test_a_limit_of_money_needs_prices():

@@ -157,11 +157,8 @@ class Ledger:
         if not spent:
             return []
         about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.2f}" if "cost" in spent else ""
-        return [
-            f"asked: {{requests:,}} requests, {about}{{tokens_in:,}} tokens read and {{tokens_out:,}} written{cost}".format(
-                **spent
-            )
-        ]
+        tokens = f"{about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
+        return [f"asked: {spent['requests']:,} requests, {tokens}{cost}"]
 
     def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
         """The plan: in all, by variant and by protocol.
