@@ -4,7 +4,6 @@ import json
 
 import pytest
 from typer.testing import CliRunner
-from winokit.testing import CoinServer
 
 import winokit
 from winokit.cli.main import app
@@ -13,6 +12,7 @@ from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.models.base import Ask, Continuation, Usage
 from winokit.models.random_model import RandomModel
+from winokit.testing import CoinServer
 
 TEXTS = [Continuation("", f"text number {n}") for n in range(10)]
 
