@@ -12,7 +12,8 @@ from winokit.models.base import Ask, Choose, Model, Refusal, Reply
 from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
-from winokit.testing import ChatServer, Response, complains, says
+from winokit.models.thoughts import UNFINISHED
+from winokit.testing import THOUGHTS_WRITTEN, ChatServer, ReasoningServer, Response, complains, says
 
 LETTERS = ("A", "B")
 VESSELS = (("the jug",), ("the cup",))
@@ -450,23 +451,87 @@ def test_a_malformed_reply_counts_as_a_failed_try(garbled):
 
 
 @pytest.mark.parametrize(
-    ("response", "text"),
+    ("response", "text", "why"),
     [
-        (says(None, refusal="I won't. B"), "I won't. B"),
-        (says("I cannot help with that."), "I cannot help with that."),
-        (says(None), ""),
+        (says(None, refusal="I won't. B"), "I won't. B", "a refusal"),
+        (says("I cannot help with that."), "I cannot help with that.", None),
+        (says(None), "", UNFINISHED),
     ],
 )
-def test_a_refusal_chooses_nothing_and_keeps_its_text(response, text):
+def test_a_refusal_chooses_nothing_and_keeps_its_text(response, text, why):
     with ChatServer(in_turn(response)) as server:
-        assert dict(chat(server).answer(asks(1))) == {0: Reply(None, None, text)}
+        assert dict(chat(server).answer(asks(1))) == {0: Reply(None, None, text, why)}
 
 
-def test_replies_cut_off_before_any_text_are_told():
-    with ChatServer(in_turn(says(None))) as server:
-        model = chat(server)
-        list(model.answer(asks(2)))
-    assert "2 replies ended without a text when their tokens were spent: raise max_tokens" in model.plan
+QUESTION = Ask("Question: Which?\nA. the jug\nB. the cup\nAnswer:", LETTERS, VESSELS)
+
+
+@pytest.mark.parametrize("style", THOUGHTS_WRITTEN)
+def test_a_thought_does_not_count_and_is_kept(style):
+    with ReasoningServer(style) as server:
+        ((_, reply),) = chat(server).answer([QUESTION])
+    assert (reply.choice, reply.why) == (0, None)
+    assert "It may be B. Wait, no." in reply.text
+    assert reply.text.endswith("A")
+
+
+@pytest.mark.parametrize("style", THOUGHTS_WRITTEN)
+def test_a_thought_that_does_not_finish_is_an_abstention_of_its_own(style):
+    with ReasoningServer(style, length=40) as server:
+        ((_, short),) = chat(server, max_tokens=20).answer([QUESTION])
+        ((_, long),) = chat(server, max_tokens=41).answer([QUESTION])
+    assert (short.choice, short.why) == (None, UNFINISHED)
+    assert "Well, Well," in short.text
+    assert (long.choice, long.why) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("…The answer is A? Wait, no.\n</think>\n\nB", 1),
+        ("<think>A</think>B<think>or A</think>", 1),
+        ("<THINK>A</THINK>B", 1),
+        ("analysisThe answer is A. No.assistantfinalB", 1),
+        ("analysisThe answer is A.", None),
+        ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>", 1),
+        ("B<|im_end|>", 1),
+        ("B</think>", None),
+    ],
+)
+def test_what_is_said_after_a_thought_is_the_answer(text, choice):
+    assert choice_in(text, LETTERS, VESSELS) == choice
+
+
+def test_other_marks_of_thoughts_can_be_named():
+    plans = says("<plan>The answer is A?</plan> B"), says("<plan>The answer is A?", finish="length")
+    with ChatServer(in_turn(*plans)) as server:
+        replies = dict(chat(server, thoughts="<plan>,</plan>", concurrency=1).answer(asks(2)))
+    assert [(reply.choice, reply.why) for _, reply in sorted(replies.items())] == [(1, None), (None, UNFINISHED)]
+    with pytest.raises(BadInput, match="OPEN,CLOSE expected"):
+        load_model("chat:tiny@http://host/v1?thoughts=plan")
+
+
+@pytest.mark.parametrize(("text", "choice"), [("B. Since it", 1), ("B", 1), ("Well. The answer is A? Or", None)])
+def test_a_reply_that_is_cut_off_has_answered_only_if_it_began_with_the_answer(text, choice):
+    with ChatServer(in_turn(says(text, finish="length"))) as server:
+        ((_, reply),) = chat(server).answer(asks(1))
+    assert (reply.choice, reply.why) == (choice, UNFINISHED if choice is None else None)
+
+
+@pytest.mark.parametrize("with_thought", [True, False])
+def test_log_probabilities_are_those_of_the_answer_after_the_thought(with_thought):
+    thought = [("B", {"B": -0.5, "A": -1.0}), ("?", {"?": -0.1, "!": -3.0}), ("</think>", {"</think>": 0.0, "x": -9.0})]
+    tokens = [*(thought if with_thought else ()), ("\n\n", {"\n\n": 0.0, "x": -9.0}), *SURE_OF_B]
+    text = "B?</think>\n\nB" if with_thought else "\n\nB"
+    more = {} if with_thought else {"reasoning_content": "B?"}
+    with ChatServer(in_turn(says(text, tokens, **more))) as server:
+        ((_, reply),) = chat(server).answer(asks(1))
+    assert reply.logprobs[0] == pytest.approx(-3)
+
+
+def test_no_content_and_no_reason_why_is_a_failed_try():
+    with ChatServer(in_turn(says(None, finish="stop"), says("A"))) as server:
+        assert dict(chat(server).answer(asks(1)))[0].choice == 0
 
 
 def sure_if_asked(body):

@@ -121,12 +121,14 @@ class Reply:
     """What came back from an `Ask`.
 
     Log-probabilities of the options where the model gives them, else the option it chose (None for a refusal or an
-    unreadable answer), and the raw text.
+    unreadable answer), and the raw text, with whatever was thought before.
     """
 
     logprobs: tuple[float, ...] | None
     choice: int | None
     text: str
+    why: str | None = None
+    """Why it chose nothing, where that is known: it refused, or its thought did not end."""
 
 
 @dataclass(frozen=True, slots=True)

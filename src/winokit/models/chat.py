@@ -17,18 +17,20 @@ from typing import Any
 
 import numpy as np
 
+from winokit.errors import BadInput
 from winokit.models.base import Answer, Ask, Refusal, Reply, Request, Usage, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, connect
+from winokit.models.thoughts import UNFINISHED, answer_in
 
 TOP_LOGPROBS = 20
 """Alternatives asked for at each token: the most that OpenAI gives."""
-READING = 1
+READING = 2
 """Part of the fingerprint: to be raised whenever the same reply is read differently."""
 
-THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-ORNAMENTS = re.compile(r"\\(?:boxed|text)\{|[*`$}]")
+REFUSED = "a refusal"
+ORNAMENTS = re.compile(r"\\(?:boxed|text)\{|[*`$}]|<\|\w+\|>")
 AROUND = " \t\n.,:;!?()[]\"'“”‘’"
 PROSE = {"yes", "no", "true", "false"}
 """Options that a sentence may hold without meaning them."""
@@ -45,7 +47,7 @@ UNSURE = re.compile(
 
 def load(spec: Spec) -> ChatModel:
     """The model of a server, as the SPEC names both. Nothing is sent yet."""
-    spec.only(*SERVER_OPTIONS, "temperature", "max_tokens", "logprobs", "system", "seed")
+    spec.only(*SERVER_OPTIONS, "temperature", "max_tokens", "logprobs", "system", "seed", "thoughts")
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
     settings: dict[str, Any] = {
         "temperature": spec.number("temperature", 0.0),
@@ -56,7 +58,20 @@ def load(spec: Spec) -> ChatModel:
     if logprobs != "off":
         settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     client = ChatClient(connect(spec, **settings), needs_logprobs=logprobs == "on")
-    return ChatModel(str(spec), client, spec.options.get("system", ""))
+    return ChatModel(str(spec), client, spec.options.get("system", ""), _marks(spec))
+
+
+def _marks(spec: Spec) -> tuple[tuple[str, str], ...]:
+    """What the option `thoughts=OPEN,CLOSE` says stands around thoughts."""
+    if "thoughts" not in spec.options:
+        return ()
+    start, comma, end = spec.options["thoughts"].partition(",")
+    if not comma or not end:
+        raise BadInput(
+            "chat: option thoughts: OPEN,CLOSE expected, as thoughts=<plan>,</plan>; OPEN may be empty, where thoughts "
+            f"begin without a mark; found {spec.options['thoughts']!r}"
+        )
+    return ((start, end),)
 
 
 class ChatModel:
@@ -65,12 +80,13 @@ class ChatModel:
     kind = "chat"
     can: frozenset[type] = frozenset({Ask})
 
-    def __init__(self, spec: str, client: ChatClient, system: str = "") -> None:
+    def __init__(self, spec: str, client: ChatClient, system: str = "", marks: Sequence[tuple[str, str]] = ()) -> None:
         self.spec = spec
         self._client = client
         self._system = system
-        self._cut = 0
+        self._marks = marks
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
+        determining |= {"thoughts": marks} if marks else {}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
 
     @property
@@ -94,10 +110,7 @@ class ChatModel:
     def plan(self) -> str:
         """How answers are read, and what had to be changed for this server, as far as is known by now."""
         how = "by log-probabilities" if "logprobs" in self._client.server.settings else "by parsed answers"
-        notes = [how, *self._client.notes]
-        if self._cut:
-            notes.append(f"{self._cut} replies ended without a text when their tokens were spent: raise max_tokens")
-        return "; ".join(notes)
+        return "; ".join([how, *self._client.notes])
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Ask all, several at once, yielding replies as they come."""
@@ -105,37 +118,65 @@ class ChatModel:
         if len(asks) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Ask)))
         for index, completion in self._client.complete([self._messages(ask) for ask in asks]):
-            self._cut += completion.cut and not completion.text
-            yield index, Refusal(completion.text) if completion.too_long else reply(asks[index], completion)
+            too_long = Refusal(completion.text) if completion.too_long else None
+            yield index, too_long or reply(asks[index], completion, self._marks)
 
     def _messages(self, ask: Ask) -> Messages:
         system = [{"role": "system", "content": self._system}] if self._system else []
         return [*system, {"role": "user", "content": ask.prompt}]
 
 
-def reply(ask: Ask, completion: Completion) -> Reply:
-    """What a completion says, with log-probabilities where it tells them; a refusal chooses nothing."""
-    choice = None if completion.refused else choice_in(completion.text, ask.options, ask.aliases)
+def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = ()) -> Reply:
+    """What a completion says, with log-probabilities where it tells them; a refusal chooses nothing.
+
+    A reply that was cut off in its thought says nothing either. Where the thought has no mark, it may be all there
+    is of a text that was cut off: what does not begin with its answer has not come to it.
+    """
+    text, answer = completion.text, answer_in(completion.text, marks)
+    if completion.refused:
+        return Reply(None, None, text, REFUSED)
+    in_thought = completion.cut and answer == text
+    choice = None if answer is None else choice_in(answer, ask.options, ask.aliases, only_leading=in_thought)
     if choice is None:
-        return Reply(None, None, completion.text)
-    return Reply(option_logprobs(completion.tokens or (), ask.options, choice), choice, completion.text)
+        return Reply(None, None, text, UNFINISHED if completion.cut or answer is None else None)
+    tokens: Sequence[ChatToken] = completion.tokens or ()
+    if answer is not None and answer != text:
+        tokens = _tokens_of(tokens, answer.strip())
+    return Reply(option_logprobs(tokens, ask.options, choice), choice, text)
 
 
-def choice_in(text: str, options: Sequence[str], aliases: Sequence[Sequence[str]] = ()) -> int | None:
+def _tokens_of(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
+    """The tokens from where the answer begins, whether or not those of the thought came with them."""
+    place = "".join(token.text for token in tokens).rfind(answer)
+    for index, token in enumerate(tokens):
+        if place < len(token.text):
+            return tokens[index:] if place >= 0 else ()
+        place -= len(token.text)
+    return ()
+
+
+def choice_in(
+    text: str, options: Sequence[str], aliases: Sequence[Sequence[str]] = (), *, only_leading: bool = False
+) -> int | None:
     """Which option a reply chooses, or None where it chooses none or it is not clear which.
 
     In this order: the reply is the option; "the answer is B"; it begins with the option and punctuation; one option
     stands in parentheses; it ends with the only option it names; it names the alias of exactly one option, is sure
-    of itself, and does not say "not".
+    of itself, and does not say "not". What it thinks before it answers does not count. With `only_leading` only what
+    it is or begins with does.
 
     >>> choice_in("**B**, since it was full.", ("A", "B"), (("the jug",), ("the cup",)))
     1
     """
-    plain = ORNAMENTS.sub("", THOUGHTS.sub("", text)).strip()
+    answer = answer_in(text)
+    plain = ORNAMENTS.sub("", answer or "").strip()
     names = _Names(options, aliases)
     exact = names.owners.get(plain.strip(AROUND).lower())
     if exact is not None or not names.owners:
         return exact
+    if only_leading:
+        chosen = names.leading(plain)
+        return chosen.pop() if len(chosen) == 1 else None
     for chosen in (names.declared(plain), names.leading(plain), names.bracketed(plain), names.closing(plain)):
         if chosen:
             return chosen.pop() if len(chosen) == 1 else None

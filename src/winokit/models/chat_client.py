@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from winokit.models.server import Body, Complaint, ModelServer
+from winokit.models.thoughts import answer_in, thinking_aloud
 
 PATH = "/chat/completions"
 TOO_LARGE = re.compile(r"too (?:large|long)", re.IGNORECASE)
@@ -29,7 +30,7 @@ class ChatToken:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a server replied: text, whether it refused or ran out of tokens, log-probabilities if it gives them."""
+    """What a server replied: text with any thought, whether it refused or was cut off, log-probabilities if given."""
 
     text: str
     refused: bool = False
@@ -75,9 +76,9 @@ class ChatClient:
         return None
 
     def _read(self, payload: Any) -> Completion:
-        """A completion. The first with a text shows whether log-probabilities come with it; a refusal may have none."""
+        """A completion. The first that answers shows whether log-probabilities come with it."""
         completion, settings = read_completion(payload), self.server.settings
-        if self._settled or completion.refused or not completion.text:
+        if self._settled or completion.refused or not (answer_in(completion.text) or "").strip():
             return completion
         if "logprobs" in settings and completion.tokens is None:
             if self._needs_logprobs:
@@ -111,14 +112,19 @@ def without_refused(settings: Body, complaint: str, *, guess: bool) -> tuple[Bod
 def read_completion(payload: Any) -> Completion:
     """The completion in a server's JSON; one of many errors if there is none."""
     choice = payload["choices"][0]
-    message = choice["message"]
-    refused = bool(message.get("refusal")) or choice.get("finish_reason") == "content_filter"
-    text = message.get("refusal") or message.get("content") or ""
-    if not isinstance(text, str):  # a list of parts
-        text = "".join(part.get("text", "") for part in text)
+    message, finish = choice["message"], choice.get("finish_reason")
+    refused = bool(message.get("refusal")) or finish == "content_filter"
+    text = message.get("refusal") or message.get("content")
+    if text is not None and not isinstance(text, str):  # a list of parts
+        text = "".join(part.get("text") or "" for part in text)
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    if thought and isinstance(thought, str):
+        text = thinking_aloud(thought, text)
+    elif text is None and not refused and finish != "length":
+        raise ValueError("a message without content")
     listed = (choice.get("logprobs") or {}).get("content")
     tokens = tuple(_token(entry) for entry in listed) if listed else None
-    return Completion(text, refused, choice.get("finish_reason") == "length", tokens=tokens)
+    return Completion(text or "", refused, finish == "length", tokens=tokens)
 
 
 def _token(entry: Mapping[str, Any]) -> ChatToken:

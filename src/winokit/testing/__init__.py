@@ -4,11 +4,11 @@ Each is a context manager with a `url`, and counts what it is asked:
 
 >>> from winokit.models.base import Ask
 >>> from winokit.models.registry import load_model
->>> with ReasoningServer("<think>") as server:
+>>> with ReasoningServer("</think>") as server:
 ...     model = load_model(f"chat:thinker@{server.url}")
 ...     ((_, reply),) = model.answer([Ask("Which?\nA. the jug\nB. the cup\nAnswer:", ("A", "B"))])
 >>> reply.text
-'<think>\nIt may be B. Wait, no.\n</think>\n\nA'
+'It may be B. Wait, no.\n</think>\n\nA'
 >>> reply.choice, len(server.bodies)
 (0, 1)
 """

@@ -2,8 +2,9 @@
 
 Chat models get lettered options in both orders, and a candidate's score is its mean over the two: a preference for
 "A" cancels out. Where a server gives no log-probabilities the parsed answer counts 1; two answers that contradict
-each other are a tie, and a refusal or an unreadable answer to both is an abstention. Other models (seq2seq, causal)
-score the candidates themselves as answers, by summed log-probability, in one order: nothing is lettered there.
+each other are a tie, and a refusal, an unreadable answer or an unfinished thought in both is an abstention. Other
+models (seq2seq, causal) score the candidates themselves as answers, by summed log-probability, in one order: nothing is
+lettered there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from winokit.methods.scoring.base import Abstain, Scoring, Setting
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Ask, Reply, Request
+from winokit.models.thoughts import UNFINISHED, answer_in
 from winokit.problem import Problem
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -40,7 +42,9 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     replies = [(order, _reply(answer)) for order, answer in zip(_orders(count), answers, strict=False)]
     readable = [(order, reply) for order, reply in replies if reply.logprobs is not None or reply.choice is not None]
     if not readable:
-        raise Abstain(f"no readable answer: {' / '.join(reply.text for _, reply in replies)[:200]!r}")
+        why = next((reply.why for _, reply in replies if reply.why), "no readable answer")
+        said = "" if why == UNFINISHED else " / ".join(answer_in(reply.text) or reply.text for _, reply in replies)
+        raise Abstain(f"{why}: {said[:200]!r}" if said else why)
     # Log-probabilities and votes have different scales: where one order has no log-probabilities, both vote.
     by_vote = any(reply.logprobs is None for _, reply in readable)
     values = [(order, _votes(reply, count) if by_vote else list(reply.logprobs or ())) for order, reply in readable]

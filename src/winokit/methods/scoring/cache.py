@@ -124,7 +124,10 @@ def encode(answer: Answer) -> bytes:
         np.save(out, answer, allow_pickle=False)
         return b"A" + out.getvalue()
     if isinstance(answer, Reply):
-        return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text]).encode()
+        return (
+            b"R"
+            + json.dumps([answer.logprobs, answer.choice, answer.text, *([answer.why] if answer.why else [])]).encode()
+        )
     if isinstance(answer, Scores):
         return b"S" + json.dumps(answer.values if answer.values is not None else {"why": answer.why}).encode()
     return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()
@@ -138,8 +141,8 @@ def decode(data: bytes) -> Answer:
         return array
     value = json.loads(body)
     if kind == b"R":
-        logprobs, choice, text = value
-        return Reply(None if logprobs is None else tuple(logprobs), choice, text)
+        logprobs, *rest = value
+        return Reply(None if logprobs is None else tuple(logprobs), *rest)
     if kind == b"S":
         return Scores(tuple(value)) if isinstance(value, list) else Scores(None, value["why"] if value else None)
     return tuple(Piece(start, end, logprob) for start, end, logprob in value)
