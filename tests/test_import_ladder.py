@@ -28,7 +28,7 @@ FLOORS = {
         {"training"},
     ],
     "stages": [
-        {"audit", "debias", "train", "score", "embed", "hunt", "stats", "check", "convert", "datasets"},
+        {"audit", "debias", "train", "score", "embed", "hunt", "stats", "check", "convert", "datasets", "tasks"},
         {"report", "compare", "search", "curve", "transfer", "release"},
         {"grade"},
         {"evolve"},

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from winokit.stages.score import score
     from winokit.stages.search.run import search
     from winokit.stages.stats import stats
+    from winokit.stages.tasks.run import tasks
     from winokit.stages.train.run import train
     from winokit.stages.transfer.run import transfer
 
@@ -70,6 +71,7 @@ _HOMES = {
         "stages.report": "report",
         "stages.score": "score",
         "stages.stats": "stats",
+        "stages.tasks.run": "tasks",
         "stages.search.run": "search",
         "stages.train.run": "train",
         "stages.curve.run": "curve",

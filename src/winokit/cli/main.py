@@ -77,6 +77,12 @@ VERBS: dict[str, Verb] = {
     "stats": Verb("stats:stats", "counting", "Count problems, groups, words and vocabulary."),
     "check": Verb("check:check", "checking", "Find leaks, broken twins, duplicates and broken rules."),
     "convert": Verb("convert:convert", "converting", "Write a dataset in another format."),
+    "tasks": Verb(
+        "tasks.run:tasks",
+        "writing tasks",
+        "Write every variant of an audit as tasks of lm-evaluation-harness or Inspect.",
+        shown="tasks.run",
+    ),
     "datasets": Verb("datasets:datasets", "looking", "List known datasets, their licences and where to get them."),
     "score": Verb("score:score", "scoring", "Score every problem with a model and write predictions.jsonl."),
     "embed": Verb("embed:embed", "embedding", "Embed every problem and write one row each to a .npy file."),

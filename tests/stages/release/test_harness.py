@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from winokit.data.loading import load
+from winokit.data.predictions.documents import documents
 from winokit.methods.metrics.groups import group_accuracy
 from winokit.methods.scoring.base import SCORINGS, Setting
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.run import audit
-from winokit.stages.release.formats import harness_rows
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseSettings
 
@@ -75,7 +75,7 @@ def test_the_harness_gets_the_texts_that_winokit_score_would_ask_about(made, uti
 
 
 def test_a_right_answer_is_the_one_with_the_higher_score_and_a_tie_is_wrong(utils):
-    doc = {"answer": "2", "group": "g", "group_size": 2}
+    doc = {"answer": 1, "group": "g", "group_size": 2}
     assert utils.judged(doc, [(-3.0, False), (-2.0, True)]) == {"acc": 1.0, "group_acc": ["g", 2, 1.0]}
     assert utils.judged(doc, [("-1.0", "False"), ("-2.0", "True")])["acc"] == 0.0
     assert utils.judged(doc, [(-2.0, False), (-2.0, False)])["acc"] == 0.0
@@ -97,10 +97,14 @@ def test_solved_examples_come_from_training(made, utils):
     assert {where[doc["id"]] for doc in utils.rows("dev.jsonl")} == {"dev"}
 
 
-def test_what_partial_scoring_cannot_score_is_left_out():
+def test_what_partial_scoring_cannot_score_is_left_out(made, tmp_path):
     ends_in_blank = Problem("The jug was heavier, so Nora carried ", "", ("the jug", "the cup"), 0, "it")
     other = ends_in_blank.replace(after=" home.")
-    assert [row["id"] for row in harness_rows(Dataset([ends_in_blank, other]))] == [other.id]
+    rows = documents(Dataset([ends_in_blank, other]))
+    (tmp_path / "utils.py").write_bytes((made.folder / "lm_eval" / "utils.py").read_bytes())
+    (tmp_path / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [row["id"] for row in rows] == [ends_in_blank.id, other.id]
+    assert [doc["id"] for doc in module_at(tmp_path / "utils.py").rows("some.jsonl")] == [other.id]
 
 
 def test_the_inspect_task_compiles_and_reads_the_dev_set(made):
@@ -170,7 +174,7 @@ spec = importlib.util.spec_from_file_location("task_file", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 outputs = []
-for place, sample in enumerate(module.samples()):
+for place, sample in enumerate(module.samples('../lm_eval/dev.jsonl')):
     output = ModelOutput.from_content("mockllm/model", f"ANSWER: {sample.target if place % 6 < 4 else 'A'}")
     output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or it downloads a tokenizer to count
     outputs.append(output)

@@ -10,6 +10,7 @@ clause is asked for (COPA), and `literal` elsewhere.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -68,6 +69,11 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
         return _natural(problem, candidate)
     rest = problem.after.strip()
     return Filled(problem.before, candidate, f" {rest}" if rest else "")
+
+
+def solved_texts(problems: Iterable[Problem]) -> dict[str, str]:
+    """The whole text with the right candidate in it, by problem id; yes/no judgements and hidden answers have none."""
+    return {p.id: substitute(p, p.right).text.strip() for p in problems if p.right is not None and p.query is None}
 
 
 def is_natural(problem: Problem) -> bool:

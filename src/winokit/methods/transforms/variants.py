@@ -7,9 +7,10 @@ Another package adds one by an entry point of the group `winokit.transforms` tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
+from winokit.errors import BadInput
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
@@ -44,6 +45,28 @@ def make_variants(dataset: Dataset, only: Collection[str] | None = None) -> dict
     choices = dataset.filter(lambda problem: problem.query is None)
     variants = {name: TRANSFORMS[name](choices) for name in TRANSFORMS if only is None or name in only}
     return {name: variant for name, variant in variants.items() if len(variant.problems)}
+
+
+def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Iterable[Dataset]) -> dict[str, Variant]:
+    """Perturbed versions of a dataset as variants of those problems of the `whole` that are in `dataset`.
+
+    They are joined by the original's id, which they have as a label.
+    """
+    originals, known = {problem.id for problem in whole}, {problem.id: problem for problem in dataset}
+    found: dict[str, Variant] = {}
+    for problems in versions:
+        if not any(problem.labels.get("original") in originals for problem in problems):
+            raise BadInput(f"{problems.card.name}: has no perturbed version of any problem of {whole.card.name}")
+        for problem in problems:
+            original = known.get(str(problem.labels.get("original")))
+            key = f"{PERTURBED}{problem.labels.get('perturbation', 'unnamed')}"
+            variant = found.setdefault(key, Variant(Dataset([])))
+            if original is None:
+                variant.refused[problem.id] = "its original is not in the dataset"
+            else:
+                linked = problem.replace(provenance={"of": original.id}, group=original.group)
+                variant.problems = variant.problems.with_problems([*variant.problems, linked])
+    return found
 
 
 def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -> Callable[[Dataset], Variant]:

@@ -18,7 +18,14 @@ from winokit.methods.scoring.base import default_scoring
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
-from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
+from winokit.methods.transforms.variants import (
+    ORIGINAL,
+    PERTURBED,
+    TRANSFORMS,
+    Variant,
+    make_variants,
+    perturbed_variants,
+)
 from winokit.models.base import Model, notes_of
 from winokit.models.registry import MODEL_HELP, check_model, load_model, release
 from winokit.problem import Dataset, collector_off
@@ -119,7 +126,10 @@ def audit(
     # Without a model only those variants are made that somebody has predictions for.
     files = [read for some in reads.values() for read in some]
     needed = wanted if models else wanted & {read.variant for read in files}
-    variants = {**make_variants(dataset, needed), **_perturbed(whole, dataset, perturbed)}
+    variants = {
+        **make_variants(dataset, needed),
+        **perturbed_variants(whole, dataset, [load(each) for each in perturbed]),
+    }
     ids = {problem.id for problem in dataset}
     sources = {
         str(path): [row for read in some for row in read.predictions if row.id in ids] for path, some in reads.items()
@@ -290,26 +300,6 @@ def _subset(dataset: Dataset, name: str) -> Dataset:
     if label not in known:
         raise UnknownName("subset", name, [*known, *(f"non_{key}" for key in known)])
     return dataset.filter(lambda problem: problem.labels.get(label) is wanted)
-
-
-def _perturbed(whole: Dataset, dataset: Dataset, names: Sequence[str | Path | Dataset]) -> dict[str, Variant]:
-    """Perturbed datasets as variants of this one, joined by the original's id."""
-    originals, known = {problem.id for problem in whole}, {problem.id: problem for problem in dataset}
-    found: dict[str, Variant] = {}
-    for name in names:
-        problems = load(name)
-        if not any(problem.labels.get("original") in originals for problem in problems):
-            raise BadInput(f"{name}: has no perturbed version of any problem of {whole.card.name}")
-        for problem in problems:
-            original = known.get(str(problem.labels.get("original")))
-            key = f"{PERTURBED}{problem.labels.get('perturbation', 'unnamed')}"
-            variant = found.setdefault(key, Variant(Dataset([])))
-            if original is None:
-                variant.refused[problem.id] = "its original is not in the dataset"
-            else:
-                linked = problem.replace(provenance={"of": original.id}, group=original.group)
-                variant.problems = variant.problems.with_problems([*variant.problems, linked])
-    return found
 
 
 def _about(

@@ -21,6 +21,7 @@ from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.checks.statistics import statistics
 from winokit.data.checks.structure import structure
+from winokit.data.predictions.documents import slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
 from winokit.drawing.wording import percent, plural
@@ -30,7 +31,7 @@ from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.release.contents import ReleaseContents
-from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path, rendered, task_name
+from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path, rendered
 from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
 from winokit.stages.release.settings import (
@@ -261,7 +262,7 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         "card.md.j2",
         facts=facts,
         settings=facts.settings,
-        task=task_name(facts.settings),
+        task=slug(facts.settings.name or ""),
         licence=facts.licence,
         hub_licence=hub_licence(facts.licence),
         licence_stated=facts.licence != NOT_STATED,

@@ -7,10 +7,8 @@ files depends on when or where they were written. Croissant metadata (https://ml
 holds which columns of which split; they are written and checked with mlcroissant itself, so that what it reads is what
 it wrote.
 
-The tasks of the harness and of Inspect have a group score each. The harness reads texts as they were put together here,
-so that possessives and capitals are those of `winokit score`: `lm_eval/dev.jsonl`, and `lm_eval/train.jsonl` to draw
-solved examples from. Both tasks find their files from where they stand themselves: a release works wherever it is
-moved.
+The tasks of the harness and of Inspect read `lm_eval/dev.jsonl`, and the harness draws solved examples from
+`lm_eval/train.jsonl`.
 """
 
 from __future__ import annotations
@@ -19,24 +17,18 @@ import hashlib
 import io
 import json
 import logging
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from winokit.data.formats.base import json_rows
+from winokit.data.predictions.documents import documents, slug
 from winokit.errors import MissingExtra
 from winokit.files import json_bytes
-from winokit.methods.transforms.substitute import substitute
-from winokit.problem import Problem
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.manifest import DEBIASED, DEV
 from winokit.stages.release.settings import LICENCES, SCORING, ReleaseSettings, hub_licence
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from winokit.stages.tasks.writing import inspect_tasks, lmeval_task, lmeval_utils, plain_templates
 
 COLUMNS = {
     "qID": "Group and public id; the id is derived from text, pronoun and sorted candidates and says nothing else.",
@@ -52,6 +44,13 @@ COLUMNS = {
 }
 VALIDATION = "validation"
 """What the hub calls dev."""
+ABOUT = (
+    "{title} for lm-evaluation-harness:",
+    "  lm_eval --include_path DIR/lm_eval --tasks {name} --model hf --model_args pretrained=…",
+    "Reference reading of a model that is not fine-tuned: {scoring} scoring, log p(text after the blank | text before",
+    "it with a candidate). The candidates and every text are fixed in dev.jsonl. The test is hidden; see the card.",
+)
+"""What stands at the head of the harness's task."""
 MOST_SHOTS = 200
 """Problems to draw solved examples from; nobody puts more into a prompt."""
 
@@ -141,70 +140,23 @@ def _records(mlc: Any, name: str) -> Any:
     )
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("winokit.stages.release"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # Markdown, YAML and Python; what goes in is quoted where it must be
-    )
-    # JSON's double quotes, which YAML and Python read too.
-    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)
-    return environment
-
-
 def rendered(template: str, **content: Any) -> bytes:
-    """A template of a release, its card or one of its tasks, filled in."""
-    return _environment().get_template(template).render(**content).encode()
-
-
-def task_name(settings: ReleaseSettings) -> str:
-    """What both tasks are called: the release's name as files, tasks and Python modules can bear it.
-
-    >>> task_name(ReleaseSettings(name="Wino-2.1"))
-    'wino_2_1'
-    """
-    return re.sub(r"[^a-z0-9]+", "_", (settings.name or "").casefold()).strip("_")
+    """A template of a release, filled in."""
+    return plain_templates("winokit.stages.release").get_template(template).render(**content).encode()
 
 
 def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:
     """The files of both tasks, by path inside the release."""
-    name = task_name(settings)
+    name = slug(settings.name or "")
     pool = next(iter(contents.sizes.values()), contents.files[DEBIASED])
+    title = f"{settings.name} {settings.version}"
+    about = [line.format(title=title, name=name, scoring=SCORING) for line in ABOUT]
+    metadata = {"version": settings.version, "release": settings.name or "", "scoring": SCORING}
+    metadata["formalization"] = settings.formalization
     return {
-        f"lm_eval/{name}.yaml": rendered(
-            "lm_eval_task.yaml.j2", name=name, settings=settings, scoring=SCORING, title=settings.name
-        ),
-        "lm_eval/utils.py": rendered("lm_eval_utils.py.j2", title=settings.name),
-        "lm_eval/dev.jsonl": json_rows(harness_rows(contents.files[DEV])).encode(),
-        "lm_eval/train.jsonl": json_rows(harness_rows(pool[:MOST_SHOTS])).encode(),
-        f"inspect/{name}.py": rendered("inspect_task.py.j2", name=name, settings=settings),
-    }
-
-
-def harness_rows(problems: Sequence[Problem]) -> list[dict[str, Any]]:
-    """Problems as the harness's documents; those that partial scoring cannot score are left out."""
-    sizes = Counter(problem.group for problem in problems)
-    return [_document(problem, sizes[problem.group]) for problem in problems if problem.after.strip()]
-
-
-def _document(problem: Problem, size: int) -> dict[str, Any]:
-    filled = [substitute(problem, candidate) for candidate in problem.candidates]
-    answer = problem.answer or 0
-    return {
-        "id": problem.id,
-        "group": problem.group or "",
-        "group_size": size if problem.group is not None else 1,
-        "sentence": problem.text,
-        "option1": problem.candidates[0],
-        "option2": problem.candidates[1],
-        "answer": str(answer + 1),
-        "pronoun": problem.pronoun or "",
-        "contexts": [part.before + part.candidate for part in filled],
-        "continuation": filled[0].after,
+        f"lm_eval/{name}.yaml": lmeval_task(name, "dev.jsonl", about, metadata, train="train.jsonl"),
+        "lm_eval/utils.py": lmeval_utils(settings.name or ""),
+        "lm_eval/dev.jsonl": json_rows(documents(contents.files[DEV], labels=False)).encode(),
+        "lm_eval/train.jsonl": json_rows(documents(pool[:MOST_SHOTS], labels=False)).encode(),
+        f"inspect/{name}.py": inspect_tasks(title, f"DIR/inspect/{name}.py", {name: "../lm_eval/dev.jsonl"}),
     }

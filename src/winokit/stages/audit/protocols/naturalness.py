@@ -13,7 +13,7 @@ import numpy as np
 
 from winokit.methods.scoring.base import total
 from winokit.methods.scoring.cache import Cache, answer_all
-from winokit.methods.transforms.substitute import substitute
+from winokit.methods.transforms.substitute import solved_texts
 from winokit.models.base import Continuation, Model, PseudoLikelihood, Refusal, Request
 from winokit.problem import Dataset
 from winokit.results import Metric
@@ -27,7 +27,7 @@ ANY = "any"
 
 def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Mapping[str, float]:
     """Per-word surprisal of each solved text, by problem id; empty where the model cannot give it."""
-    texts = {p.id: substitute(p, p.right).text.strip() for p in dataset if p.right is not None and p.query is None}
+    texts = solved_texts(dataset)
     asked: dict[str, Request]
     if model.kind == ANY:  # a coin answers whatever it is asked, and has no surprisal
         return {}

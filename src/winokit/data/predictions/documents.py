@@ -1,0 +1,99 @@
+"""A problem as a document of a harness: what `winokit tasks` and releases write, and their logs bring back.
+
+It is winokit's own row, which variant it is and of which problem, and the texts that partial scoring asks about.
+Labels stand there as JSON text: the harness wants one type a column.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from winokit.data.formats import WriteOptions, fields, jsonl
+from winokit.errors import Malformed
+from winokit.methods.metrics.measuring import original_id
+from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
+from winokit.methods.transforms.substitute import solved_texts
+from winokit.methods.transforms.variants import ORIGINAL
+from winokit.models.base import Continuation
+from winokit.problem import Dataset, Problem
+
+SOLVED = "solved"
+"""What stands for the variant where the whole text with the right candidate is scored, for its surprisal."""
+KEYS = frozenset({"variant", "of"})
+
+
+def slug(name: str) -> str:
+    """A name as files, tasks and Python modules can bear it.
+
+    >>> slug("Wino-2.1")
+    'wino_2_1'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
+
+
+def documents(problems: Dataset, variant: str = ORIGINAL, *, labels: bool = True) -> list[dict[str, Any]]:
+    """Each problem that has an answer, all with the same fields; what partial scoring cannot score has no contexts."""
+    sizes = Counter(problem.group for problem in problems)
+    rows = []
+    for problem in problems:
+        if problem.answer is not None:
+            row = jsonl.render(problem, WriteOptions())
+            known = row.pop("labels", None)
+            size = sizes[problem.group] if problem.group else 1
+            row |= {"variant": variant, "of": original_id(problem), "group_size": size, **_asked(problem)}
+            row |= {"labels": json.dumps(known, ensure_ascii=False, sort_keys=True)} if known and labels else {}
+            rows.append(row)
+    fields_of_all = dict.fromkeys(("id", "group", *(key for row in rows for key in row)))
+    return [fields_of_all | row for row in rows]
+
+
+def _asked(problem: Problem) -> dict[str, Any]:
+    """What partial scoring asks: the text up to the blank with each candidate, and what follows them all."""
+    try:
+        requests = [one for one in SCORINGS["partial"].ask(problem, Setting()) if isinstance(one, Continuation)]
+    except Abstain:
+        return {"contexts": [], "continuation": ""}
+    return {"contexts": [request.context for request in requests], "continuation": requests[0].text}
+
+
+def solved_documents(problems: Dataset) -> list[dict[str, Any]]:
+    """The solved text of each problem that has one."""
+    return [
+        {"id": name, "variant": SOLVED, "of": name, "solved": text} for name, text in solved_texts(problems).items()
+    ]
+
+
+@dataclass(frozen=True)
+class LoggedDocument:
+    """A document that winokit wrote, as a log has it."""
+
+    variant: str
+    of: str
+    """The id of the problem that the variant was made of."""
+    problem: Problem | None
+    """None where a solved text was scored."""
+    contexts: tuple[str, ...] = ()
+    solved: str = ""
+
+
+def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
+    """What a document says; None where winokit did not write it. A harness has a cell for every column of the file."""
+    if not doc.keys() >= KEYS:
+        return None
+    row = {key: value for key, value in doc.items() if value is not None}
+    variant, of = fields.string(row, "variant"), fields.string(row, "of")
+    if variant == SOLVED:
+        return LoggedDocument(variant, of, None, solved=fields.string(row, "solved"))
+    try:
+        labels = json.loads(row.get("labels", "{}"))
+    except (ValueError, TypeError, RecursionError):
+        raise Malformed(f"JSON expected, found {fields.shown(row['labels'])}", field="labels") from None
+    contexts = row.get("contexts", [])
+    if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
+        raise Malformed(f"a list of strings expected, found {fields.shown(contexts)}", field="contexts")
+    return LoggedDocument(variant, of, jsonl.parse({**row, "labels": labels}), tuple(contexts))

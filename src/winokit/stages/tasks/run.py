@@ -1,0 +1,123 @@
+"""`winokit tasks`: every variant of an audit as tasks of somebody's harness, whose log `winokit audit` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import winokit
+from winokit.data.formats.base import json_rows
+from winokit.data.loading import As, Data, Labels, Limit, load, load_one
+from winokit.data.predictions.documents import SOLVED, documents, slug, solved_documents
+from winokit.drawing.tables import Lines, table
+from winokit.errors import BadInput
+from winokit.files import check_own_folder, write_whole
+from winokit.methods.transforms.variants import ORIGINAL, make_variants, perturbed_variants
+from winokit.problem import Dataset
+from winokit.progress import tell
+from winokit.settings import Help, verb
+from winokit.stages.tasks.writing import inspect_tasks, lmeval_group, lmeval_task, lmeval_utils
+
+Harness = Literal["lmeval", "inspect"]
+
+
+@dataclass(frozen=True)
+class WrittenTasks:
+    """A folder of tasks, under one name."""
+
+    harness: str
+    name: str
+    folder: Path
+    tasks: Mapping[str, int]
+    """Each task, and how many problems it has."""
+
+    @property
+    def commands(self) -> tuple[str, str]:
+        """What to type: to run them all, and to audit the log."""
+        if self.harness == "inspect":
+            return f"inspect eval {self.folder / self.name}.py --model … --log-dir LOGS", AUDIT
+        how = "--model hf --model_args pretrained=… --log_samples --output_path LOGS"
+        return f"lm_eval --include_path {self.folder} --tasks {self.name} {how}", AUDIT
+
+
+AUDIT = "winokit audit --predictions LOGS"
+
+
+@verb
+def tasks(
+    data: Data,
+    *,
+    to: Annotated[Harness, Help("The harness: lmeval (lm-evaluation-harness) or inspect (Inspect).", noun="harness")],
+    out: Annotated[str | Path, Help("The folder to write.", metavar="DIR", typed=Path)],
+    perturbed: Annotated[
+        Sequence[str | Path | Dataset],
+        Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA", typed=list[str]),
+    ] = (),
+    labels: Labels = (),
+    as_: As = None,
+    limit: Limit = None,
+) -> WrittenTasks:
+    """Write every variant of an audit as tasks of a harness; its log comes back by `winokit audit --predictions`.
+
+    The tasks of lm-evaluation-harness score as its own winogrande does: log p(text after the blank | text before it
+    with a candidate). Those of Inspect ask multiple-choice questions.
+    """
+    whole = load_one(data, as_=as_, labels=labels)
+    dataset, folder, name = whole[:limit], Path(out), f"winokit_{slug(whole.card.name)}"
+    made = {**make_variants(dataset), **perturbed_variants(whole, dataset, [load(each) for each in perturbed])}
+    rows = {ORIGINAL: documents(dataset)} | {key: documents(each.problems, key) for key, each in made.items()}
+    if to == "lmeval":
+        rows[SOLVED] = solved_documents(dataset)
+        scored = [row for row in rows[ORIGINAL] if row["contexts"]]
+        if not scored:
+            raise BadInput(f"{dataset.card.name}: no problem has an answer and a text after the blank to be scored")
+    elif not rows[ORIGINAL]:
+        raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by")
+    hidden = len(dataset) - len(rows[ORIGINAL])
+    tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"] if hidden else [])
+    written = WrittenTasks(to, name, folder, {f"{name}_{slug(key)}": len(some) for key, some in rows.items() if some})
+    files = {f"{name}_{slug(key)}.jsonl": json_rows(some).encode() for key, some in rows.items() if some}
+    files |= _lmeval_files(written, dataset) if to == "lmeval" else _inspect_files(written, dataset)
+    changed = [file for file, data in files.items() if not _holds(folder / file, data)]
+    check_own_folder(folder, changed, ours=(folder / f"{name}_{ORIGINAL}.jsonl").exists(), of="these tasks")
+    for file, content in files.items():
+        write_whole(folder / file, content)
+    return written
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == data
+
+
+def _lmeval_files(written: WrittenTasks, dataset: Dataset) -> dict[str, bytes]:
+    about = [
+        f"{dataset.card.name}, written by winokit {winokit.__version__}:",
+        *(f"  {one}" for one in written.commands),
+    ]
+    metadata = {"version": winokit.__version__, "dataset": dataset.card.name, "scoring": "partial"}
+    files = {f"{written.name}.yaml": lmeval_group(written.name, list(written.tasks), about, metadata)}
+    for task in written.tasks:
+        solved = task == f"{written.name}_{SOLVED}"
+        files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", about, metadata, solved=solved)
+    return files | {"utils.py": lmeval_utils("winokit's tasks")}
+
+
+def _inspect_files(written: WrittenTasks, dataset: Dataset) -> dict[str, bytes]:
+    place = f"{written.folder / written.name}.py"
+    tasks = {task: f"{task}.jsonl" for task in written.tasks}
+    return {f"{written.name}.py": inspect_tasks(f"{dataset.card.name} (winokit {winokit.__version__})", place, tasks)}
+
+
+def lines(written: WrittenTasks) -> Lines:
+    """The tasks as a table, and what to type next."""
+    yield table(("task", "problems"), [(name, f"{count:,}") for name, count in written.tasks.items()])
+    yield "then:"
+    yield from (f"  {command}" for command in written.commands)
+
+
+def as_json(written: WrittenTasks) -> Any:
+    """The name of all tasks together, the folder, each task's number of problems, and what to type."""
+    shown = {"name": written.name, "folder": str(written.folder), "tasks": dict(written.tasks)}
+    return shown | {"commands": list(written.commands)}

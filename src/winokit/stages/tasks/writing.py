@@ -1,0 +1,69 @@
+"""Tasks of lm-evaluation-harness and of Inspect, file by file: for a release, and for every variant of an audit.
+
+Both have a group score. The harness reads texts as they were put together here, so that possessives and capitals are
+those of `winokit score`. Tasks find their files from where they stand themselves: a folder works wherever it is moved,
+and needs nothing of winokit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@cache
+def plain_templates(package: str) -> Environment:
+    """The templates of a package that are Markdown, YAML or Python."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(package),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # what goes in is quoted where it must be
+    )
+    # JSON's double quotes, which YAML and Python read too.
+    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)
+    return environment
+
+
+def _rendered(template: str, **content: Any) -> bytes:
+    return plain_templates("winokit.stages.tasks").get_template(template).render(**content).encode()
+
+
+def lmeval_task(
+    name: str, file: str, about: Sequence[str], metadata: Mapping[str, str], *, train: str = "", solved: bool = False
+) -> bytes:
+    """A task of the harness.
+
+    Parameters
+    ----------
+    file, train
+        The documents to be scored, and those to draw solved examples from, beside it.
+    solved
+        Whether the whole solved text is scored, for its surprisal.
+    """
+    shown = {"name": name, "file": file, "about": about, "metadata": metadata}
+    return _rendered("lm_eval_task.yaml.j2", train=train, solved=solved, **shown)
+
+
+def lmeval_group(name: str, tasks: Sequence[str], about: Sequence[str], metadata: Mapping[str, str]) -> bytes:
+    """Several tasks of the harness under one name. Their scores mean different things, and no mean is made of them."""
+    return _rendered("lm_eval_group.yaml.j2", name=name, tasks=tasks, about=about, metadata=metadata)
+
+
+def lmeval_utils(title: str) -> bytes:
+    """The functions that the harness's tasks beside it name."""
+    return _rendered("lm_eval_utils.py.j2", title=title)
+
+
+def inspect_tasks(title: str, place: str, tasks: Mapping[str, str]) -> bytes:
+    """A file of Inspect's tasks, from each name to the documents, by their path from there."""
+    return _rendered("inspect_task.py.j2", title=title, place=place, tasks=tasks)
