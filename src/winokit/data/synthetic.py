@@ -46,7 +46,8 @@ def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
     problems: list[Problem] = []
     for pair in range(n):
         clause, connective, predicates = SCENES[rng.integers(len(SCENES))]
-        first, second = (PEOPLE[i] for i in _same_gender(rng))
+        # Two different people of one gender: women and men alternate in the list.
+        first, second = (PEOPLE[i] for i in rng.permutation(10)[:2] * 2 + rng.integers(2))
         thing = THINGS[rng.integers(len(THINGS))]
         start = f"{clause.format(a=first, b=second, thing=thing)} {connective} "
         plain = NEUTRAL[rng.integers(len(NEUTRAL))]
@@ -68,9 +69,3 @@ def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
     return Dataset(
         problems, Card(f"synthetic-{n}", f"{n} made-up twins, {bias:.0%} planted", "CC0-1.0", "generated", "1")
     )
-
-
-def _same_gender(rng: np.random.Generator) -> tuple[int, int]:
-    """Places of two different people of one gender: women and men alternate in the list."""
-    first, second = rng.permutation(10)[:2] * 2 + rng.integers(2)
-    return int(first), int(second)

@@ -40,22 +40,13 @@ class FileHead:
     @cached_property
     def json_keys(self) -> frozenset[str]:
         """Keys of the first object of a JSON-lines file; empty when it is none."""
-        for line in self.lines[:2]:
-            row = _parsed(line)
-            if isinstance(row, dict) and set(row) != {"card"}:
-                return frozenset(map(str, row))
-        return frozenset()
+        rows = (_keys(line.strip(), whole=True) for line in self.lines[:2])
+        return next((keys for keys in rows if keys and keys != {"card"}), frozenset())
 
     @cached_property
     def array_keys(self) -> frozenset[str]:
         """Keys of the first object of a JSON array; empty when it is none."""
-        if not self.text.startswith("["):
-            return frozenset()
-        try:
-            row, _ = json.JSONDecoder().raw_decode(self.text, len(self.text) - len(self.text[1:].lstrip()))
-        except (ValueError, RecursionError):
-            return frozenset()
-        return frozenset(map(str, row)) if isinstance(row, dict) else frozenset()
+        return _keys(self.text[1:].lstrip(), whole=False) if self.text.startswith("[") else frozenset()
 
     @cached_property
     def columns(self) -> frozenset[str]:
@@ -239,8 +230,10 @@ def lone_groups_dropped(problems: Iterable[Problem]) -> Iterator[Problem]:
         yield problem.replace(group=None) if lone else problem
 
 
-def _parsed(line: str) -> object:
+def _keys(text: str, *, whole: bool) -> frozenset[str]:
+    """Keys of the JSON object that a text begins with, or is as a whole; empty when it is none."""
     try:
-        return json.loads(line)
+        row, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
-        return None
+        return frozenset()
+    return frozenset(row) if isinstance(row, dict) and not (whole and text[end:]) else frozenset()

@@ -24,14 +24,11 @@ from winokit.problem import Dataset, Problem
 def _wsc273_row(row: Mapping[str, Any]) -> Problem:
     """WSC273 as it stands on the Hugging Face hub: text, pronoun, pronoun_loc, options, label."""
     text, pronoun, start = fields.string(row, "text"), fields.string(row, "pronoun"), fields.integer(row, "pronoun_loc")
-    options = row["options"]
-    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-        raise Malformed(f"a list of strings expected, found {fields.shown(options)}", field="options")
+    options = fields.strings(row, "options")
     if text[start : start + len(pronoun)] != pronoun:
         raise Malformed(f"{pronoun!r} does not stand at character {start}", field="pronoun_loc")
     label = fields.integer(row, "label")
-    end = start + len(pronoun)
-    return Problem(text[:start], text[end:], tuple(options), None if label == -1 else label, pronoun=pronoun)
+    return Problem(text[:start], text[start + len(pronoun) :], options, None if label == -1 else label, pronoun=pronoun)
 
 
 PREFERRED = ("validation", "test", "train")
@@ -39,8 +36,7 @@ PREFERRED = ("validation", "test", "train")
 DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], ...] = (
     (winogrande.KEYS, winogrande.parse),
     (frozenset({"premise", "choice1", "choice2", "question"}), copa.parse_row),
-    (frozenset({"text", "target"}), superglue_wsc.parse),
-    (frozenset({"text", "span1_text", "span2_text"}), superglue_wsc.parse),
+    *((frozenset(keys), superglue_wsc.parse) for keys in superglue_wsc.KEYS),
     (frozenset({"text", "candidates"}), jsonl.parse),
     (frozenset({"sentence_with_pronoun"}), knowref.parse),
     (frozenset({"sentence", "answer0", "answer1"}), trichelair.parse),
@@ -85,7 +81,8 @@ def load_hub(name: str, *, lenient: bool = False) -> Dataset:
     notes = [f"hub:{place}: split {split!r} of {', '.join(splits)}"]
     for number, row in enumerate(splits[split]):
         try:
-            problems.append(parse_row(_without_hidden(row)))
+            # Hub tables have a cell in every column.
+            problems.append(parse_row({key: cell for key, cell in row.items() if cell is not None and cell != ""}))
         except Malformed as error:
             if not lenient:
                 raise error.at(f"hub:{place}#{split}", number) from None
@@ -108,8 +105,3 @@ def _arguments(place: str) -> dict[str, Any]:
     if len(parts) > 3 or not all(parts):
         raise BadInput(f"hub:{place}: 'org/name', 'org/name/config' or a folder that exists expected")
     return {"path": "/".join(parts[:2]), "name": parts[2] if len(parts) == 3 else None}
-
-
-def _without_hidden(row: dict[str, Any]) -> dict[str, Any]:
-    """The row without empty cells: hub tables have a cell in every column."""
-    return {key: value for key, value in row.items() if value is not None and value != ""}

@@ -13,16 +13,26 @@ MISSING = object()
 BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 
+def _present(row: Mapping[str, Any], key: str) -> Any:
+    if key not in row:
+        raise Malformed(f"missing (found {', '.join(map(str, row)) or 'nothing'})", field=key)
+    return row[key]
+
+
 def string(row: Mapping[str, Any], key: str) -> str:
     """A field that must be a string with something in it."""
-    value = row.get(key, MISSING)
-    if value is MISSING:
-        raise Malformed(f"missing (found {', '.join(map(str, row)) or 'nothing'})", field=key)
-    if not isinstance(value, str):
-        raise Malformed(f"a string expected, found {shown(value)}", field=key)
-    if not value.strip():
-        raise Malformed("a string expected, found an empty one", field=key)
-    return value
+    value = _present(row, key)
+    if isinstance(value, str) and value.strip():
+        return value
+    raise Malformed(f"a string expected, found {'an empty one' if isinstance(value, str) else shown(value)}", field=key)
+
+
+def strings(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A list of strings."""
+    values = row.get(key)
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise Malformed(f"a list of strings expected, found {shown(values)}", field=key)
+    return tuple(values)
 
 
 def optional(row: Mapping[str, Any], key: str) -> str | None:
@@ -33,12 +43,10 @@ def optional(row: Mapping[str, Any], key: str) -> str | None:
 
 def integer(row: Mapping[str, Any], key: str) -> int:
     """A whole number (true and false are not)."""
-    value = row.get(key, MISSING)
-    if value is MISSING:
-        raise Malformed(f"missing (found {', '.join(map(str, row)) or 'nothing'})", field=key)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise Malformed(f"a whole number expected, found {shown(value)}", field=key)
-    return value
+    value = _present(row, key)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise Malformed(f"a whole number expected, found {shown(value)}", field=key)
 
 
 def flag(row: Mapping[str, Any], key: str) -> bool:

@@ -27,16 +27,14 @@ def parse(row: Mapping[str, Any]) -> Problem:
         before, after = _any_string(row, "before"), _any_string(row, "after")
     else:
         before, after = fields.blanked(row, "text")
-    candidates = row.get("candidates")
-    if not isinstance(candidates, list) or not all(isinstance(candidate, str) for candidate in candidates):
-        raise Malformed(f"a list of strings expected, found {fields.shown(candidates)}", field="candidates")
+    candidates = fields.strings(row, "candidates")
     occurrence = fields.integer(row, "occurrence") if "occurrence" in row else 1
     if occurrence < 1:
         raise Malformed(f"1 or more expected, found {occurrence}", field="occurrence")
     return Problem(
         before,
         after,
-        tuple(candidates),
+        candidates,
         None if row.get("answer") is None else fields.integer(row, "answer"),
         pronoun=fields.optional(row, "pronoun"),
         query=fields.optional(row, "query"),

@@ -80,7 +80,8 @@ def _read(source: Source) -> Iterable[Problem]:
         nonlocal disagree
         identity = row.get("oiginal_id")
         erratum = ERRATA.get(identity) if isinstance(identity, int) else None
-        if erratum and _is_broken(row):
+        twice = row.get("candidate0") == row.get("candidate1")
+        if erratum and (twice or str(row.get("sentence_with_pronoun")).count("[") > 1):
             source.note(f"row {identity} mended: {', '.join(f'{key} = {value}' for key, value in erratum.items())}")
             row = row | dict(erratum)
         problem = parse(row)
@@ -91,10 +92,6 @@ def _read(source: Source) -> Iterable[Problem]:
     yield from source.each(source.json_array(), parse_counted)
     if disagree:
         source.note(f"correct_candidate_idx disagrees with correct_candidate in {disagree} rows; the latter was read")
-
-
-def _is_broken(row: Mapping[str, Any]) -> bool:
-    return row.get("candidate0") == row.get("candidate1") or str(row.get("sentence_with_pronoun")).count("[") > 1
 
 
 json_format(

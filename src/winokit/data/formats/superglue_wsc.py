@@ -74,9 +74,10 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     index = len(problem.before.split()) - (not (problem.before or " ")[-1].isspace())
     if locate(text, pronoun, index)[0] != len(problem.before):
         raise CannotWrite(f"the pronoun {pronoun!r} cannot be told from its neighbours by a word index")
+    named = max(text.casefold().find(problem.query.casefold()), 0)
     target = {
         "span1_text": problem.query,
-        "span1_index": problem.labels.get("span1_index", _first_word_index(text, problem.query)),
+        "span1_index": problem.labels.get("span1_index", len(text[:named].split())),
         "span2_text": pronoun,
         "span2_index": index,
     }
@@ -84,11 +85,6 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     if problem.answer is not None:
         row["label"] = bool(problem.answer)
     return row | ({"group": problem.group} if problem.group else {})
-
-
-def _first_word_index(text: str, span: str) -> int:
-    start = text.casefold().find(span.casefold())
-    return len(text[: max(start, 0)].split())
 
 
 json_format(

@@ -48,7 +48,8 @@ def parse(line: str) -> Problem:
     pronoun, right = pronouns[0], _with_article(text, people[0])
     before, after = _plain(text[: pronoun.start()]), _plain(text[pronoun.end() :])
     other = _other(before, after, right)
-    candidates = _in_order_of_mention(before, right, other)
+    places = [before.find(name) if name in before else len(before) for name in (right, other)]
+    candidates = (right, other) if places[0] < places[1] else (other, right)
     labels: dict[str, object] = {"occupation": _bare(right), "participant": _bare(other)}
     again = [len(_plain(text[pronoun.end() : mark.start()])) for mark in pronouns[1:]]
     if again:
@@ -70,11 +71,6 @@ def _other(before: str, after: str, right: str) -> str:
             if occupation.group(1).lower() != _bare(right):
                 return occupation.group()
     raise Malformed("a second occupation expected in the sentence, found none", field="candidates")
-
-
-def _in_order_of_mention(before: str, right: str, other: str) -> tuple[str, str]:
-    places = [before.find(name) if name in before else len(before) for name in (right, other)]
-    return (right, other) if places[0] < places[1] else (other, right)
 
 
 def render(problem: Problem, options: WriteOptions) -> str:

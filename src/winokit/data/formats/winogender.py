@@ -8,7 +8,7 @@ women in its occupation (US Bureau of Labor Statistics, which the paper's "gotch
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 from winokit.data.formats.base import Render, WriteOptions, native_format, need_answer, need_no_query, need_pronoun
 from winokit.data.formats.source import Source, read_bytes
@@ -40,22 +40,9 @@ def parse_sentence(line: str) -> Problem:
     places = [m for m in WORD.finditer(sentence) if GENDER[m.group()] == gender]
     if len(places) != 1:
         raise Malformed(f"exactly one {gender} pronoun expected, found {len(places)}", field="sentence")
-    start, end = places[0].span()
-    labels = {
-        "occupation": occupation,
-        "participant": participant,
-        "gender": gender,
-        "template": f"{occupation}.{answer}",
-    }
-    return Problem(
-        sentence[:start],
-        sentence[end:],
-        (_candidate(occupation), _candidate(participant)),
-        int(answer),
-        pronoun=places[0].group(),
-        group=f"{occupation}.{participant}.{gender}",
-        labels=labels,
-    )
+    before, pronoun, after = sentence[: places[0].start()], places[0].group(), sentence[places[0].end() :]
+    labels = {"gender": gender, "template": f"{occupation}.{answer}"}
+    return _problem(before, after, occupation, participant, answer, pronoun, **labels)
 
 
 def parse_template(line: str) -> Problem:
@@ -75,53 +62,48 @@ def parse_template(line: str) -> Problem:
     before, after = (
         re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda m: names[m.group()], part) for part in (before, after)
     )
-    return Problem(
-        before,
-        after,
-        (_candidate(occupation), _candidate(participant)),
-        int(answer),
-        group=f"{occupation}.{participant}",
-        labels={
-            "occupation": occupation,
-            "participant": participant,
-            "template": f"{occupation}.{answer}",
-            "case": case,
-        },
-    )
+    return _problem(before, after, occupation, participant, answer, template=f"{occupation}.{answer}", case=case)
+
+
+def _problem(
+    before: str, after: str, occupation: str, participant: str, answer: str, pronoun: str | None = None, **labels: str
+) -> Problem:
+    """A problem from what a row of either file says."""
+    named = {"occupation": occupation, "participant": participant}
+    group = ".".join([occupation, participant, *([labels["gender"]] if "gender" in labels else [])])
+    candidates = (_candidate(occupation), _candidate(participant))
+    return Problem(before, after, candidates, int(answer), pronoun=pronoun, group=group, labels=named | labels)
 
 
 def instantiate(templates: Dataset) -> Dataset:
     """The 720 sentences of 120 templates: with the participant and with "someone", in three genders."""
-    return templates.with_problems(_instances(templates))
+    return templates.with_problems(
+        _instance(template, who, gender)
+        for template in templates
+        for who in (template.labels["participant"], "someone")
+        for gender in GENDERS
+    )
 
 
-def _instances(templates: Iterable[Problem]) -> Iterator[Problem]:
-    for template in templates:
-        participant, case = template.labels["participant"], template.labels["case"]
-        for who in (participant, "someone"):
-            change = _as_someone(participant) if who == "someone" else (lambda text: text)
-            for gender in GENDERS:
-                after = template.after
-                if gender == "neutral" and case == "NOM":
-                    after = re.sub(r"^ was\b", " were", after)
-                occupation = template.labels["occupation"]
-                yield template.replace(
-                    before=change(template.before),
-                    after=change(after),
-                    candidates=(template.candidates[0], _candidate(who)),
-                    pronoun=PRONOUNS[case][gender],
-                    group=f"{occupation}.{who}.{gender}",
-                    labels={k: v for k, v in template.labels.items() if k != "case"}
-                    | {"participant": who, "gender": gender},
-                )
-
-
-def _as_someone(participant: str) -> Callable[[str], str]:
-    def change(text: str) -> str:
-        text = re.sub(rf"^(?:The|An?) {re.escape(participant)}\b", "Someone", text)
-        return re.sub(rf"\b(?:the|an?) {re.escape(participant)}\b", "someone", text)
-
-    return change
+def _instance(template: Problem, who: str, gender: str) -> Problem:
+    labels, before, after = dict(template.labels), template.before, template.after
+    case = labels.pop("case")
+    if gender == "neutral" and case == "NOM":
+        after = re.sub(r"^ was\b", " were", after)
+    if who == "someone":
+        named = rf"(?:the|an?) {re.escape(labels['participant'])}\b"
+        first = named.replace("the|an?", "The|An?", 1)
+        before, after = (
+            re.sub(rf"\b{named}", "someone", re.sub(f"^{first}", "Someone", part)) for part in (before, after)
+        )
+    return template.replace(
+        before=before,
+        after=after,
+        candidates=(template.candidates[0], _candidate(who)),
+        pronoun=PRONOUNS[case][gender],
+        group=f"{labels['occupation']}.{who}.{gender}",
+        labels=labels | {"participant": who, "gender": gender},
+    )
 
 
 def render_sentence(problem: Problem, options: WriteOptions) -> str:
@@ -160,19 +142,15 @@ def _candidate(role: str) -> str:
 
 
 def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    path = source.path.with_name(STATISTICS)
-    statistics = _statistics(read_bytes(path).decode("utf-8", "replace")) if path.exists() else {}
-    for problem in problems:
-        yield problem.with_labels(**statistics.get(problem.labels["occupation"], {}))
-
-
-def _statistics(text: str) -> Mapping[str, Mapping[str, float]]:
-    rows = [line.split("\t") for line in text.splitlines()[1:] if line.count("\t") >= 2]
-    names = ("bergsma_pct_female", "bls_pct_female")
+    path, names = source.path.with_name(STATISTICS), ("bergsma_pct_female", "bls_pct_female")
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()[1:] if path.exists() else []
+    rows = [line.split("\t") for line in lines if line.count("\t") >= 2]
     try:
-        return {row[0]: dict(zip(names, map(float, row[1:3]), strict=True)) for row in rows}
+        statistics = {row[0]: dict(zip(names, map(float, row[1:3]), strict=True)) for row in rows}
     except ValueError:
         raise Malformed("occupation and two percentages, with tabs, expected", file=STATISTICS) from None
+    for problem in problems:
+        yield problem.with_labels(**statistics.get(problem.labels["occupation"], {}))
 
 
 def _add(name: str, about: str, header: str, parse: Callable[[str], Problem], render: Render) -> None:

@@ -7,7 +7,7 @@ the file (`dev-labels.lst` for `dev.jsonl`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,26 +66,24 @@ def labels_path(path: Path) -> Path:
 
 
 def _with_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    problems = list(problems)
-    labels = labels_path(source.path)
-    if problems and all(problem.answer is None for problem in problems) and labels.exists():
-        if source.skipped:
-            source.note(f"{labels.name} was not used: rows were skipped, so its lines no longer match")
-            return problems
-        source.note(f"answers taken from {labels.name}")
-        return list(_labelled(problems, labels))
-    return problems
-
-
-def _labelled(problems: list[Problem], path: Path) -> Iterator[Problem]:
+    """The problems with the answers of the label list beside their file, where they have none themselves."""
+    problems, path = list(problems), labels_path(source.path)
+    if not problems or any(problem.answer is not None for problem in problems) or not path.exists():
+        return problems
+    if source.skipped:
+        source.note(f"{path.name} was not used: rows were skipped, so its lines no longer match")
+        return problems
+    source.note(f"answers taken from {path.name}")
     labels = read_bytes(path).decode("utf-8", "replace").split()
     if len(labels) != len(problems):
         raise Malformed(f"{len(problems)} labels expected, one for each problem, found {len(labels)}", file=str(path))
-    for line, (problem, label) in enumerate(zip(problems, labels, strict=True), 1):
+    for line, label in enumerate(labels, 1):
         try:
-            yield problem.replace(answer=fields.numbered_answer({"label": label}, "label", 2))
+            answer = fields.numbered_answer({"label": label}, "label", 2)
         except Malformed as error:
             raise error.at(str(path), line) from None
+        problems[line - 1] = problems[line - 1].replace(answer=answer)
+    return problems
 
 
 json_format(
