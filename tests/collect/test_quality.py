@@ -11,12 +11,12 @@ from winokit.collect.study.schema import Identity, Lease, ProblemRow, Task, Vote
 def test_a_worker_goes_from_consent_over_screening_and_quiz_to_work(make_study):
     study = make_study(quality={"quiz_pass_mark": 0.8})
     worker = workers.join(study, "links")
-    assert worker.step == "consent"
-    assert workers.consent(study, worker.id).step == "screening"
-    assert workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False).step == "quiz"
+    assert workers.step_of(study, worker) == "consent"
+    assert workers.step_of(study, workers.consent(study, worker.id)) == "screening"
+    assert workers.step_of(study, workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)) == "quiz"
     result = workers.take_quiz(study, worker.id, [question.answer for question in study.quiz])
     assert (result.passed, result.share) == (True, 1.0)
-    assert workers.get(study, worker.code).step == "work"
+    assert workers.step_of(study, workers.get(study, worker.code)) == "work"
 
 
 @pytest.mark.parametrize("told", [(False, False), (True, True)])
@@ -24,8 +24,11 @@ def test_those_whom_the_study_is_not_for_are_screened_out(make_study, told):
     study = make_study()
     worker = workers.join(study, "links")
     workers.consent(study, worker.id)
-    assert workers.screen(study, worker.id, *told).step == "screened-out"
-    assert workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False).step == "screened-out"
+    assert workers.step_of(study, workers.screen(study, worker.id, *told)) == "screened-out"
+    assert (
+        workers.step_of(study, workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False))
+        == "screened-out"
+    )
     with pytest.raises(NotAllowed):
         tasks.lease(study, worker.id, "write")
 
@@ -39,9 +42,9 @@ def test_the_quiz_may_be_tried_twice(make_study):
     with pytest.raises(Incomplete):
         workers.take_quiz(study, worker.id, wrong[:1])
     assert workers.take_quiz(study, worker.id, wrong).attempts_left == 1
-    assert workers.get(study, worker.code).step == "quiz"
+    assert workers.step_of(study, workers.get(study, worker.code)) == "quiz"
     assert workers.take_quiz(study, worker.id, wrong).attempts_left == 0
-    assert workers.get(study, worker.code).step == "screened-out"
+    assert workers.step_of(study, workers.get(study, worker.code)) == "screened-out"
     with pytest.raises(NotNow):
         workers.take_quiz(study, worker.id, [question.answer for question in study.quiz])
 
@@ -85,7 +88,7 @@ def test_a_worker_who_fails_gold_questions_is_blocked(golden, crew):
     worker = crew.newcomer(golden)
     for right in (True, False, False):
         answer_gold(golden, worker, right=right)
-    assert workers.get(golden, worker.code).step == "blocked"
+    assert workers.step_of(golden, workers.get(golden, worker.code)) == "blocked"
     with pytest.raises(NotAllowed) as caught:
         tasks.lease(golden, worker.id, "validate")
     assert "gold" not in str(caught.value)
@@ -99,7 +102,7 @@ def test_a_worker_is_only_marked_where_the_requester_wants_to_decide(make_study,
     worker = crew.newcomer(study)
     for _ in range(5):
         answer_gold(study, worker, right=False)
-    assert workers.get(study, worker.code).step == "work"
+    assert workers.step_of(study, workers.get(study, worker.code)) == "work"
     told = {one.code: one for one in quality.workers(study)}[worker.code]
     assert (told.gold_seen, told.gold_right) == (5, 0)
     assert "fails gold questions" in told.flags
@@ -169,7 +172,7 @@ def test_a_blocked_worker_holds_nothing_and_their_work_can_be_taken_out(study, c
     receipt = submissions.submit(study, bad.id, held.token, crew.ballot(held))
     assert (receipt.counted, receipt.cents) == (False, 0)
     moderation.unblock(study, bad.code, "requester:ada")
-    assert workers.get(study, bad.code).step == "work"
+    assert workers.step_of(study, workers.get(study, bad.code)) == "work"
 
 
 def test_agreement_is_that_of_statsmodels_over_complete_problems(study, crew):

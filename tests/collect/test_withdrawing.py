@@ -126,7 +126,7 @@ def test_drafts_signals_and_answers_are_deleted(make_study, crew):
 def test_whoever_has_withdrawn_stays_out(study, crew):
     worker = crew.newcomer(study)
     withdraw(study, worker.code, "requester:ann")
-    assert workers.get(study, worker.code).step == "withdrawn"
+    assert workers.step_of(study, workers.get(study, worker.code)) == "withdrawn"
     for change in (
         lambda: moderation.unblock(study, worker.code, "requester:ann"),
         lambda: moderation.block(study, worker.code, "again", "requester:ann"),

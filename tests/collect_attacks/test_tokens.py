@@ -51,7 +51,7 @@ def test_an_invite_for_one_lets_one_in_however_often_it_is_sent(app, study, pers
 
 def test_a_revoked_invite_is_worth_nothing(study, stranger, requester):
     made = invites.create(study)
-    requester.send(f"/requester/invites/{made.id}/revoke")
+    requester.send(f"/requester/invites/{made.invite.id}/revoke")
     assert stranger.send(made.path).status_code == 410
     assert count(study, Worker) == 0
 

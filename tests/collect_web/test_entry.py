@@ -9,7 +9,7 @@ MTURK = {"workerId": "A1B2C3", "assignmentId": "ASSIGN1", "hitId": "HIT1"}
 
 
 def uses(study):
-    return [link.uses for link in invites.listing(study)]
+    return [link.invite.uses for link in invites.listing(study)]
 
 
 def test_opening_a_link_does_not_use_it_up(study, stranger):
@@ -41,7 +41,7 @@ def test_an_old_link_opens_nothing(study, stranger, clock):
 def test_a_revoked_link_opens_nothing(study, stranger):
     link = invites.create(study)
     stranger.get(link.path)
-    invites.revoke(study, link.id, "requester:ann")
+    invites.revoke(study, link.invite.id, "requester:ann")
     assert stranger.send(link.path).status_code == 410
 
 

@@ -111,7 +111,7 @@ def test_a_blocked_worker_is_told_so_and_gets_nothing(study, worker):
     moderation.block(study, one.code, "test", "requester:ann")
     assert worker.get("/begin").url.path == "/finish"
     assert "Your work here has ended" in worker.seen
-    assert workers.get(study, one.code).step == "blocked"
+    assert workers.step_of(study, workers.get(study, one.code)) == "blocked"
 
 
 def test_in_a_paused_study_nothing_new_is_given_out(study, worker):

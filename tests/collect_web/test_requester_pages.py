@@ -212,10 +212,10 @@ def test_a_worker_is_blocked_and_let_in_again(busy, requester):
     requester.get(f"/requester/workers/{name}")
     page = requester.send(f"/requester/workers/{name}/block", why="copies", discard_work="yes").text
     assert "Copies." in page
-    assert workers.get(busy, name).step == "blocked"
+    assert workers.step_of(busy, workers.get(busy, name)) == "blocked"
     assert all(problem.withdrawn for problem in listings.problems(busy).rows)
     requester.send(f"/requester/workers/{name}/unblock")
-    assert workers.get(busy, name).step == "work"
+    assert workers.step_of(busy, workers.get(busy, name)) == "work"
 
 
 def test_a_worker_who_lost_the_way_gets_a_link(busy, requester, stranger):
@@ -246,9 +246,9 @@ def test_invite_links_are_made_shown_and_revoked(study, requester):
     ]
     assert len(boxes) == 3
     made = invites.listing(study)
-    assert {(link.label, link.most_uses) for link in made} == {("class", 2)}
-    requester.send(f"/requester/invites/{made[0].id}/revoke")
-    assert sum(link.revoked for link in invites.listing(study)) == 1
+    assert {(link.invite.label, link.invite.most_uses) for link in made} == {("class", 2)}
+    requester.send(f"/requester/invites/{made[0].invite.id}/revoke")
+    assert sum(link.invite.revoked_at is not None for link in invites.listing(study)) == 1
     for wrong in ({"count": "0"}, {"uses": "-1"}, {"days": "x"}, {"count": "9" * 30}):
         requester.get("/requester/invites")
         told = {"label": "", "count": "1", "uses": "1", "days": "1", **wrong}

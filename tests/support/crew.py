@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from winokit.collect.study import submissions, tasks, workers
+from winokit.collect.study.schema import Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.submissions import SubmissionReceipt
 from winokit.collect.study.voting import VoteTask
-from winokit.collect.study.workers import WorkerInfo
 
 NEVER = "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch _ back."
 OWN_WORDS = "before yesterday someone quietly repaired everything".split()
@@ -34,18 +34,18 @@ class Crew:
 
     form = staticmethod(form)
 
-    def newcomer(self, study: Study) -> WorkerInfo:
+    def newcomer(self, study: Study) -> Worker:
         """Somebody who has come in, consented and passed the screening."""
         worker = workers.join(study, "links")
         workers.consent(study, worker.id)
         return workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
 
-    def write(self, study: Study, worker: WorkerInfo, number: int = 0) -> SubmissionReceipt:
+    def write(self, study: Study, worker: Worker, number: int = 0) -> SubmissionReceipt:
         """Write a pair of twins and hand it in."""
         task = tasks.lease(study, worker.id, "write")
         return submissions.submit(study, worker.id, task.token, form(number))
 
-    def vote(self, study: Study, worker: WorkerInfo, kind: str = "validate", **fields: str) -> SubmissionReceipt:
+    def vote(self, study: Study, worker: Worker, kind: str = "validate", **fields: str) -> SubmissionReceipt:
         """Judge whatever comes; a problem is found good unless the fields say otherwise."""
         task = tasks.lease(study, worker.id, kind)
         return submissions.submit(study, worker.id, task.token, self.ballot(task, **fields))

@@ -24,10 +24,9 @@ from winokit.collect.study import invites, moderation, requesters, submissions, 
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.content import bundled, read_gold
 from winokit.collect.study.refusals import Incomplete, NotNow
-from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE
+from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE, Worker
 from winokit.collect.study.study import Study, utc_now
 from winokit.collect.study.voting import VoteTask, clause
-from winokit.collect.study.workers import WorkerInfo
 from winokit.collect.study.writing import WriteTask
 from winokit.collect.verbs import listen, run_app
 from winokit.data.loading import load
@@ -87,7 +86,7 @@ class DemoCast:
         self.known = {problem.text: problem for problem in (*load("open"), *gold)}
         self.known |= {clause(problem) or "": problem for problem in self.known.values()}
 
-    def newcomer(self) -> WorkerInfo:
+    def newcomer(self) -> Worker:
         """Somebody who has passed everything that comes before work."""
         self.joined += 1
         worker = workers.join(self.study, "links", code=f"w-example-{self.joined}")
@@ -98,7 +97,11 @@ class DemoCast:
             workers.take_quiz(self.study, worker.id, [question.answer for question in self.study.quiz])
         return worker
 
-    def write(self, worker: WorkerInfo) -> None:
+    def may_work(self, worker: Worker) -> bool:
+        """Whether somebody has not been blocked yet."""
+        return workers.step_of(self.study, workers.get(self.study, worker.code)) == workers.WORK
+
+    def write(self, worker: Worker) -> None:
         """Hand in a pair on the topic that comes, if any, or give the topic back."""
         try:
             task = tasks.lease(self.study, worker.id, WRITE)
@@ -112,7 +115,7 @@ class DemoCast:
         except Incomplete:  # nothing to say on the topic, or too like an earlier pair: somebody else's turn
             tasks.give_back(self.study, worker.id, task.token)
 
-    def judge(self, worker: WorkerInfo, kind: str, slips: float) -> bool:
+    def judge(self, worker: Worker, kind: str, slips: float) -> bool:
         """Vote on what comes; whether there was anything."""
         try:
             task = tasks.lease(self.study, worker.id, kind)
@@ -159,10 +162,10 @@ def _play(cast: DemoCast, days: int) -> None:
         for worker, slips in ((careless, CARELESS_SLIPS), *judges):
             for kind in (ASSOCIATIVE, VALIDATE, SWITCHABLE):
                 for _ in range(A_DAYS_VOTES):
-                    if workers.get(study, worker.code).step != workers.WORK or not cast.judge(worker, kind, slips):
+                    if not cast.may_work(worker) or not cast.judge(worker, kind, slips):
                         break
         clock.moment = max(clock.moment, start + timedelta(days=day + 1))
-    if workers.get(study, careless.code).step == workers.WORK:
+    if cast.may_work(careless):
         moderation.block(study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
 
 

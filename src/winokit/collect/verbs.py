@@ -189,8 +189,8 @@ def invite(
         links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
     base = url.rstrip("/")
     record: list[dict[str, Any]] = [
-        {"url": base + link.path, "id": link.id, "uses": link.most_uses, "expires_at": str(link.expires_at)}
-        for link in links
+        {"url": base + path, "id": invite.id, "uses": invite.most_uses, "expires_at": str(invite.expires_at)}
+        for invite, path in links
     ]
     return StudyAnswer(record, [link["url"] for link in record])
 
@@ -207,7 +207,7 @@ def status(
         from winokit.collect.study import progress, quality
 
         now, people = progress.snapshot(study), quality.workers(study) if workers else []
-    record = now.to_json() | ({"people": [asdict(person) for person in people]} if workers else {})
+    record = now.to_json() | ({"people": [vars(person) for person in people]} if workers else {})
     return StudyAnswer(record, progress.status_lines(now, people))
 
 

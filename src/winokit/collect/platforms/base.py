@@ -112,7 +112,7 @@ def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
     return visitor
 
 
-def arrive(study: Study, parameters: Mapping[str, str]) -> workers.WorkerInfo:
+def arrive(study: Study, parameters: Mapping[str, str]) -> Worker:
     """The worker whom the platform has sent: a new one, or the one it sent before."""
     visitor = visitor_from(study, parameters)
     identity = Identity(external_id=visitor.external_id, study_id=visitor.study_id, session_id=visitor.session_id)

@@ -23,7 +23,7 @@ import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -99,7 +99,7 @@ def export(study: Study, folder: Path) -> Exported:
         _write_evaluation(study, rows, folder, done)
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
     _write_rows(folder / "votes.jsonl", votes, done)
-    people = [asdict(worker) for worker in quality.workers(study) if worker.state != WITHDRAWN]
+    people = [vars(worker) for worker in quality.workers(study) if worker.state != WITHDRAWN]
     _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
     # Without what is nobody's business: the database, codes and addresses of a platform.

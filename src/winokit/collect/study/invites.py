@@ -6,15 +6,14 @@ A link is claimed by pressing a button, not by being opened: programs that previ
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import workers
-from winokit.collect.study.refusals import LinkExpired, NotAllowed, NotFound
+from winokit.collect.study.refusals import LinkExpired, NotAllowed, found
 from winokit.collect.study.schema import Invite, Worker
 
 if TYPE_CHECKING:
@@ -25,19 +24,11 @@ MOST_USES = 100_000
 TOO_OLD = "this link has been used or is too old; ask for a new one"
 
 
-@dataclass(frozen=True)
-class InviteLink:
-    """A link as a requester sees it. `path` is what follows the server's own address."""
+class InviteLink(NamedTuple):
+    """A link as a requester sees it: its row, and the path that follows the server's own address."""
 
-    id: str
+    invite: Invite
     path: str
-    label: str
-    uses: int
-    most_uses: int
-    expires_at: datetime
-    revoked: bool
-    returning: bool
-    """It lets in a worker again, not a new one."""
 
 
 def create(
@@ -53,19 +44,15 @@ def create(
     now = study.now()
     until = now + timedelta(days=study.config.platform.invite_days if days is None else days)
     with study.store.write() as session:
-        worker_id = None
         if worker is not None:
             label, uses = f"return of {worker}", 1
-            worker_id = session.scalar(select(Worker.id).where(Worker.code == worker))
-            if worker_id is None:
-                raise NotFound(f"no worker {worker}")
         invite = Invite(
             id=secrets.token_urlsafe(12),
             purpose="worker",
             label=label[:200],
             most_uses=min(max(uses, 1), MOST_USES),
             uses=0,
-            worker_id=worker_id,
+            worker_id=None if worker is None else workers.by_code(session, worker).id,
             created_at=now,
             expires_at=until,
         )
@@ -74,30 +61,29 @@ def create(
         return _link(study, invite)
 
 
-def claim(study: Study, token: str) -> workers.WorkerInfo:
+def claim(study: Study, token: str) -> Worker:
     """Use a link: a new worker, or the one it lets in again."""
     with study.store.write() as session:
         invite = _invite(study, session, token)
-        good = (Invite.id == invite.id, Invite.uses < Invite.most_uses, Invite.revoked_at.is_(None))
-        still = (*good, Invite.expires_at > study.now())
+        open_ = (Invite.uses < Invite.most_uses, Invite.revoked_at.is_(None), Invite.expires_at > study.now())
         # One step of the database, so that a link for one lets in one, however many press the button at once.
-        used = session.execute(update(Invite).where(*still).values(uses=Invite.uses + 1).returning(Invite.id)).scalar()
-        if used is None:
+        use = update(Invite).where(Invite.id == invite.id, *open_).values(uses=Invite.uses + 1)
+        if session.execute(use.returning(Invite.id)).scalar() is None:
             raise LinkExpired(TOO_OLD)
         if invite.worker_id is None:
             return workers.joined(study, session, "links")
-        code = session.get_one(Worker, invite.worker_id).code
-        study.log(session, f"worker:{code}", "return")
-    return workers.get(study, code)
+        worker = session.get_one(Worker, invite.worker_id)
+        study.log(session, f"worker:{worker.code}", "return")
+        return worker
 
 
-def look(study: Study, token: str) -> InviteLink:
+def look(study: Study, token: str) -> Invite:
     """A link before it is used; one that cannot be used any more is refused as `claim` would."""
     with study.store.read() as session:
         invite = _invite(study, session, token)
         if invite.revoked_at or invite.uses >= invite.most_uses or invite.expires_at <= study.now():
             raise LinkExpired(TOO_OLD)
-        return _link(study, invite)
+        return invite
 
 
 def listing(study: Study) -> list[InviteLink]:
@@ -110,9 +96,7 @@ def listing(study: Study) -> list[InviteLink]:
 def revoke(study: Study, invite_id: str, actor: str) -> None:
     """Make a link useless; whoever came in by it stays."""
     with study.store.write() as session:
-        invite = session.get(Invite, invite_id)
-        if invite is None:
-            raise NotFound("no such link")
+        invite = found(session.get(Invite, invite_id), "no such link")
         invite.revoked_at = invite.revoked_at or study.now()
         study.log(session, actor, "revoke", invite_id)
 
@@ -125,6 +109,4 @@ def _invite(study: Study, session: Session, token: str) -> Invite:
 
 
 def _link(study: Study, invite: Invite) -> InviteLink:
-    path = f"/join/{study.signer.sign(PURPOSE, invite.id)}"
-    used, revoked = (invite.label, invite.uses, invite.most_uses), invite.revoked_at is not None
-    return InviteLink(invite.id, path, *used, invite.expires_at, revoked, invite.worker_id is not None)
+    return InviteLink(invite, f"/join/{study.signer.sign(PURPOSE, invite.id)}")

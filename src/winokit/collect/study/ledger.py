@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row, func, insert, select
 from sqlalchemy.orm import Session, selectinload
 
-from winokit.collect.study.refusals import Incomplete, NotFound
+from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import LATE, PAYMENTS, Payment, Worker
+from winokit.collect.study.workers import by_code
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
@@ -35,9 +36,7 @@ def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
     if not cents or abs(cents) > MOST_CENTS:
         raise Incomplete({"cents": f"an amount up to {MOST_CENTS / 100:,.2f} expected"})
     with study.store.write() as session:
-        worker = session.scalar(select(Worker).where(Worker.code == code))
-        if worker is None:
-            raise NotFound(f"no worker {code}")
+        worker = by_code(session, code)
         reason = BONUS if cents > 0 else CORRECTION
         session.add(Payment(worker_id=worker.id, reason=reason, cents=cents, note=note[:500], at=study.now()))
         study.log(session, actor, reason, code, cents=cents)

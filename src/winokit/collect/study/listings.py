@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import selectinload
 
-from winokit.collect.study.refusals import NotFound
+from winokit.collect.study.refusals import found
 from winokit.collect.study.schema import WRITTEN, LogEntry, ProblemRow, Submission, Vote, Worker
 from winokit.collect.study.validity import SPLIT, UNANIMOUS_NO, UNANIMOUS_YES
 
@@ -61,9 +61,7 @@ def problems(
 def problem(study: Study, problem_id: int) -> tuple[ProblemRow, Sequence[ProblemRow]]:
     """One problem, with its votes, its submission and what was decided about it; and its twins."""
     with study.store.read() as session:
-        row = session.get(ProblemRow, problem_id, options=_IN_DETAIL)
-        if row is None:
-            raise NotFound(f"no problem {problem_id}")
+        row = found(session.get(ProblemRow, problem_id, options=_IN_DETAIL), f"no problem {problem_id}")
         if row.group_id is None:
             return row, ()
         group = (ProblemRow.group_id == row.group_id, ProblemRow.id != row.id, ProblemRow.variant == row.variant)

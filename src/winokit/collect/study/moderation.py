@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Select, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.refusals import NotFound, NotNow
+from winokit.collect.study.refusals import NotNow, found
 from winokit.collect.study.schema import (
     ACTIVE,
     BLOCKED,
@@ -35,6 +35,7 @@ from winokit.collect.study.schema import (
 )
 from winokit.collect.study.tasks import count_places
 from winokit.collect.study.validity import settle_problem
+from winokit.collect.study.workers import by_code
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
@@ -96,9 +97,8 @@ def unblock(study: Study, code: str, actor: str) -> None:
 def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
     """Take a submission out: it stays stored and paid, no longer counts, and its place is asked for again."""
     with study.store.write() as session:
-        submission = session.get(Submission, submission_id, with_for_update=True)
-        if submission is None:
-            raise NotFound(f"no submission {submission_id}")
+        row = session.get(Submission, submission_id, with_for_update=True)
+        submission = found(row, f"no submission {submission_id}")
         if submission.counted:
             _take_out(study, session, submission, why, actor)
 
@@ -106,9 +106,7 @@ def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
 def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
     """Decide over the votes on a problem, or take such a decision back."""
     with study.store.write() as session:
-        row = session.get(ProblemRow, problem_id)
-        if row is None:
-            raise NotFound(f"no problem {problem_id}")
+        row = found(session.get(ProblemRow, problem_id), f"no problem {problem_id}")
         session.add(
             Adjudication(problem_id=problem_id, requester=requester, valid=valid, note=note[:1000], at=study.now())
         )
@@ -156,9 +154,7 @@ def _take_out_all(study: Study, session: Session, worker_id: int, why: str, acto
 
 def _present_worker(session: Session, code: str) -> Worker:
     """A worker who has not withdrawn, kept from other transactions."""
-    worker = session.scalar(select(Worker).where(Worker.code == code).with_for_update(key_share=True))
-    if worker is None:
-        raise NotFound(f"no worker {code}")
+    worker = by_code(session, code, for_update=True)
     if worker.state == WITHDRAWN:
         raise NotNow(f"{code} has withdrawn")
     return worker

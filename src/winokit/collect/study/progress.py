@@ -63,30 +63,28 @@ class StudyDay:
     cents: int
 
 
-@dataclass(frozen=True)
 class StudySnapshot:
-    """The study at one moment."""
+    """The study at one moment, as a steady session sees it."""
 
-    title: str
-    paused: bool
-    currency: str
-    kinds: tuple[KindProgress, ...]
-    problems: dict[str, int]
-    """written, valid, invalid, open, unanimous-yes, unanimous-no, split, withdrawn"""
-    domains: dict[str, int]
-    workers: dict[str, int]
-    """By state."""
-    gold_seen: int
-    gold_right: int
-    asked_adversary: int
-    fooled: int
-    """Pairs of twins that the adversary was asked about, and that it did not solve."""
-    spent_cents: int
-    settled_cents: int
-    expected_cents: int
-    """What it will have cost when everything asked for is in."""
-    days: tuple[StudyDay, ...]
-    agreement: tuple[QuestionAgreement, ...]
+    def __init__(self, study: Study, session: Session) -> None:
+        self.title, self.paused = study.config.title, is_paused(session)
+        self.currency = study.config.pay.currency
+        self.kinds = _kinds(study, session)
+        # By what became of them: written, valid, invalid, open, withdrawn, unanimous-yes, unanimous-no, split.
+        self.problems = _problems(session)
+        self.domains = _counted(session, Task.domain, Task.kind == WRITE, Task.accepted > 0)
+        self.workers = _counted(session, Worker.state)
+        gold = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(Vote.gold)
+        self.gold_seen, self.gold_right = session.execute(gold).one()
+        # Pairs of twins that the adversary was asked about, and that it did not solve.
+        self.asked_adversary, self.fooled = _fooled(session)
+        settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
+        cents = session.execute(select(func.sum(Payment.cents), settled)).one()
+        self.spent_cents, self.settled_cents = (int(total or 0) for total in cents)
+        # What it will have cost when everything asked for is in.
+        self.expected_cents = self.spent_cents + _still_to_come(study, self.kinds)
+        self.days = _days(session)
+        self.agreement = agreement_by_question(study)
 
     @property
     def done(self) -> float:
@@ -96,42 +94,18 @@ class StudySnapshot:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, for scripts and charts."""
-        return {**asdict(self), "done": self.done}
+        rows = {name: [asdict(row) for row in getattr(self, name)] for name in ("kinds", "days", "agreement")}
+        return {**vars(self), **rows, "done": self.done}
 
 
 def snapshot(study: Study) -> StudySnapshot:
     """Where the study stands now."""
     expire(study)
     with study.store.read(steady=True) as session:
-        kinds = _kinds(study, session)
-        spent, settled = session.execute(
-            select(func.sum(Payment.cents), func.sum(Payment.cents).filter(Payment.settled_at.is_not(None)))
-        ).one()
-        seen, right = session.execute(
-            select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(Vote.gold)
-        ).one()
-        asked_adversary, fooled = _fooled(session)
-        return StudySnapshot(
-            study.config.title,
-            is_paused(session),
-            study.config.pay.currency,
-            kinds,
-            _problems(session),
-            _counted(session, Task.domain, Task.kind == WRITE, Task.accepted > 0),
-            _counted(session, Worker.state),
-            seen,
-            right,
-            asked_adversary,
-            fooled,
-            int(spent or 0),
-            int(settled or 0),
-            int(spent or 0) + _still_to_come(study, kinds),
-            _days(session),
-            tuple(agreement_by_question(study)),
-        )
+        return StudySnapshot(study, session)
 
 
-def _kinds(study: Study, session: Session) -> tuple[KindProgress, ...]:
+def _kinds(study: Study, session: Session) -> list[KindProgress]:
     sums = (func.sum(Task.asked), func.sum(Task.accepted), func.sum(Task.held))
     tasks = _grouped(session, Task.kind, *sums, where=[Task.asked.is_not(None)])
     workers = func.count(Submission.worker_id.distinct())
@@ -140,14 +114,12 @@ def _kinds(study: Study, session: Session) -> tuple[KindProgress, ...]:
     paid = _grouped(session, Payment.reason, func.sum(Payment.cents))
     rows = []
     for kind in study.config.tasks.kinds:
-        asked, accepted, held = tasks.get(kind, (0, 0, 0))
-        total, not_counted, people = submissions.get(kind, (0, 0, 0))
-        (cents,), newest = paid.get(kind, (0,)), Submission.id.desc()
-        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(newest).limit(RECENT)
+        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.id.desc()).limit(RECENT)
         seconds = session.scalars(recent).all()
-        usual = median(seconds) if seconds else None
-        rows.append(KindProgress(kind, asked, accepted, held, total, not_counted, people, usual, cents))
-    return tuple(rows)
+        numbers: list[Any] = [*tasks.get(kind, (0, 0, 0)), *submissions.get(kind, (0, 0, 0))]
+        numbers += [median(seconds) if seconds else None, *paid.get(kind, (0,))]
+        rows.append(KindProgress(kind, *numbers))
+    return rows
 
 
 def _grouped(session: Session, by: Any, *sums: Any, where: Sequence[ColumnElement[bool]] = ()) -> dict[str, Any]:
@@ -161,14 +133,12 @@ def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict
 
 
 def _problems(session: Session) -> dict[str, int]:
-    written = (ProblemRow.origin == WRITTEN,)
-    there = (*written, ~ProblemRow.withdrawn)
-    verdict = case((ProblemRow.valid.is_(None), "open"), (ProblemRow.valid.is_(True), "valid"), else_="invalid")
-    counts = {"written": 0, "valid": 0, "invalid": 0, "open": 0, "withdrawn": 0}
-    counts["written"] = session.scalar(select(func.count()).where(*written)) or 0
-    counts |= _counted(session, verdict.label("verdict"), *there)
-    counts["withdrawn"] = session.scalar(select(func.count()).where(*written, ProblemRow.withdrawn)) or 0
-    return counts | _counted(session, ProblemRow.agreement, *there)
+    valid = ProblemRow.valid
+    states = ((ProblemRow.withdrawn, "withdrawn"), (valid.is_(None), "open"), (valid.is_(True), "valid"))
+    state, written = case(*states, else_="invalid").label("state"), ProblemRow.origin == WRITTEN
+    counts = dict.fromkeys(("valid", "invalid", "open", "withdrawn"), 0) | _counted(session, state, written)
+    agreement = _counted(session, ProblemRow.agreement, written, ~ProblemRow.withdrawn)
+    return {"written": sum(counts.values()), **counts, **agreement}
 
 
 def _fooled(session: Session) -> tuple[int, int]:
@@ -178,7 +148,7 @@ def _fooled(session: Session) -> tuple[int, int]:
     return len(answered), sum(bool(verdict["fooled"]) for verdict in answered)
 
 
-def _still_to_come(study: Study, kinds: tuple[KindProgress, ...]) -> int:
+def _still_to_come(study: Study, kinds: Sequence[KindProgress]) -> int:
     """The pay of the places that are free or held, and of the votes that twins still to be written will need."""
     pay, votes = study.config.pay, study.config.tasks.votes
     open_ = {kind.kind: kind.asked - kind.accepted for kind in kinds}
@@ -187,7 +157,7 @@ def _still_to_come(study: Study, kinds: tuple[KindProgress, ...]) -> int:
     return cents + open_.get(WRITE, 0) * per_pair
 
 
-def _days(session: Session) -> tuple[StudyDay, ...]:
+def _days(session: Session) -> list[StudyDay]:
     postgresql = session.get_bind().dialect.name == "postgresql"
 
     def day(column: Any) -> Any:
@@ -198,7 +168,7 @@ def _days(session: Session) -> tuple[StudyDay, ...]:
     for date, kind, count in session.execute(select(at, Submission.kind, func.count()).group_by(at, Submission.kind)):
         counts[str(date)][kind] = int(count)
     paid = _grouped(session, day(Payment.at), func.sum(Payment.cents))
-    return tuple(StudyDay(date, counts.get(date, {}), *paid.get(date, (0,))) for date in sorted({*counts, *paid}))
+    return [StudyDay(date, counts.get(date, {}), *paid.get(date, (0,))) for date in sorted({*counts, *paid})]
 
 
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Iterator[str | Table]:

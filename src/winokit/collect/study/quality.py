@@ -9,13 +9,14 @@ from __future__ import annotations
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
+from winokit.collect.study.config import QualityConfig
 from winokit.collect.study.schema import (
     ASSOCIATIVE,
     EVALUATE,
@@ -50,23 +51,34 @@ QUESTIONS: tuple[tuple[str, str, Callable[[Vote], Hashable]], ...] = (
 )
 
 
-@dataclass(frozen=True)
 class WorkerQuality:
-    """What is known about one worker's work."""
+    """What is known about one worker's work.
 
-    code: str
-    state: str
-    submissions: int
-    votes: int
-    agreement: float | None
-    """Share of their votes that are those of most others on the same problem; None below five such votes."""
-    gold_seen: int
-    gold_right: int
-    median_seconds: float | None
-    hasty: int
-    pasted: int
-    earned_cents: int
-    flags: tuple[str, ...] = field(default=())
+    Of their votes, `compared` were on problems on which most others say the same, and `agreed` say so too.
+    """
+
+    def __init__(self, worker: Worker, asked: QualityConfig, agreed: int, compared: int) -> None:
+        handed_in = worker.submissions
+        written = [submission for submission in handed_in if submission.kind == WRITE]
+        self.code, self.state = worker.code, worker.state
+        self.submissions, self.votes = len(handed_in), len(handed_in) - len(written)
+        self.agreement = agreed / compared if compared >= FEW else None
+        gold = [bool(vote.is_right) for vote in worker.votes if vote.gold]
+        self.gold_seen, self.gold_right = len(gold), sum(gold)
+        self.median_seconds = median(submission.seconds for submission in handed_in) if handed_in else None
+        self.hasty = sum(
+            submission.seconds < (asked.fast_write_seconds if submission.kind == WRITE else asked.fast_vote_seconds)
+            for submission in handed_in
+        )
+        self.pasted = sum(submission.pasted >= PASTED for submission in handed_in)
+        self.earned_cents = sum(payment.cents for payment in worker.payments)
+        flags = {
+            "fails gold questions": len(gold) >= FEW and sum(gold) < asked.gold_least_accuracy * len(gold),
+            "disagrees with others": self.agreement is not None and self.agreement < LOW_AGREEMENT,
+            "hasty": len(handed_in) >= FEW and self.hasty > OFTEN * len(handed_in),
+            "pastes texts": self.pasted > OFTEN * len(written),
+        }
+        self.flags = tuple(flag for flag, holds in flags.items() if holds)
 
 
 def workers(study: Study) -> list[WorkerQuality]:
@@ -75,38 +87,7 @@ def workers(study: Study) -> list[WorkerQuality]:
     with study.store.read() as session:
         people = session.scalars(select(Worker).options(*known).order_by(Worker.id)).all()
     agreement = agreement_with_others([vote for worker in people for vote in worker.votes])
-    return [_quality(study, worker, *agreement[worker.id]) for worker in people]
-
-
-def _quality(study: Study, worker: Worker, agreed: int, compared: int) -> WorkerQuality:
-    asked, handed_in = study.config.quality, worker.submissions
-    written = [submission for submission in handed_in if submission.kind == WRITE]
-    judged = [submission for submission in handed_in if submission.kind != WRITE]
-    hasty = sum(submission.seconds < asked.fast_write_seconds for submission in written)
-    hasty += sum(submission.seconds < asked.fast_vote_seconds for submission in judged)
-    pasted = sum(submission.pasted >= PASTED for submission in handed_in)
-    share = agreed / compared if compared >= FEW else None
-    gold = [bool(vote.is_right) for vote in worker.votes if vote.gold]
-    flags = {
-        "fails gold questions": len(gold) >= FEW and sum(gold) < asked.gold_least_accuracy * len(gold),
-        "disagrees with others": share is not None and share < LOW_AGREEMENT,
-        "hasty": len(handed_in) >= FEW and hasty > OFTEN * len(handed_in),
-        "pastes texts": pasted > OFTEN * len(written),
-    }
-    return WorkerQuality(
-        worker.code,
-        worker.state,
-        len(handed_in),
-        len(judged),
-        share,
-        len(gold),
-        sum(gold),
-        median(submission.seconds for submission in handed_in) if handed_in else None,
-        hasty,
-        pasted,
-        sum(payment.cents for payment in worker.payments),
-        tuple(flag for flag, holds in flags.items() if holds),
-    )
+    return [WorkerQuality(worker, study.config.quality, *agreement[worker.id]) for worker in people]
 
 
 def agreement_with_others(votes: Sequence[Vote]) -> dict[int, tuple[int, int]]:

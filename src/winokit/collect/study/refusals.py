@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from winokit.errors import BadInput
+
+T = TypeVar("T")
 
 
 class Refused(BadInput):
@@ -55,3 +58,10 @@ class TooMany(Refused):
     def __init__(self, message: str, wait: int) -> None:
         self.wait = wait
         super().__init__(message)
+
+
+def found(row: T | None, otherwise: str) -> T:
+    """What was looked for; where there is nothing, NotFound says `otherwise`."""
+    if row is None:
+        raise NotFound(otherwise)
+    return row

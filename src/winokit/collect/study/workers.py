@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import BindParameter, Row, bindparam, func, select, update
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
+from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow, found
 from winokit.collect.study.schema import (
     ACTIVE,
     PAYMENTS,
@@ -36,20 +36,6 @@ _DONE = select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id =
 
 
 @dataclass(frozen=True)
-class WorkerInfo:
-    """A worker as pages know them. `step` is where they must go now; `state_why` is for requesters alone."""
-
-    id: int
-    code: str
-    platform: str
-    state: str
-    state_why: str | None
-    step: str
-    session_version: int = 1
-    """A session cookie holds code and version."""
-
-
-@dataclass(frozen=True)
 class QuizResult:
     """How a try at the quiz went."""
 
@@ -69,7 +55,7 @@ class OwnWork:
     """Whether they have handed in as much as one visit asks for."""
 
 
-def join(study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None) -> WorkerInfo:
+def join(study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None) -> Worker:
     """A new worker, or the one that a platform has sent before. Without a code they are given a random one."""
     with study.store.write() as session:
         return joined(study, session, platform, identity, code)
@@ -77,7 +63,7 @@ def join(study: Study, platform: str, identity: Identity | None = None, *, code:
 
 def joined(
     study: Study, session: Session, platform: str, identity: Identity | None = None, code: str | None = None
-) -> WorkerInfo:
+) -> Worker:
     """The same, within a transaction."""
     if identity is not None:
         known = session.scalar(
@@ -85,7 +71,7 @@ def joined(
         )
         if known is not None:
             known.study_id, known.session_id = identity.study_id, identity.session_id
-            return _info(study, session.get_one(Worker, known.worker_id))
+            return session.get_one(Worker, known.worker_id)
     code = code or f"w-{random_code()}"
     worker = Worker(code=code, platform=platform, state=ACTIVE, session_version=1, joined_at=study.now())
     session.add(worker)
@@ -94,16 +80,19 @@ def joined(
         identity.worker_id, identity.platform = worker.id, platform
         session.add(identity)
     study.log(session, f"worker:{worker.code}", "join", platform)
-    return _info(study, worker)
+    return worker
 
 
-def get(study: Study, code: str) -> WorkerInfo:
-    """The worker with a code."""
+def get(study: Study, code: str) -> Row[Any]:
+    """The row of the worker with a code."""
     with study.store.read() as session:
-        worker = session.execute(_BY_CODE, {"code": code}).one_or_none()
-        if worker is None:
-            raise NotFound("no such worker")
-        return _info(study, worker)
+        return found(session.execute(_BY_CODE, {"code": code}).one_or_none(), "no such worker")
+
+
+def by_code(session: Session, code: str, *, for_update: bool = False) -> Worker:
+    """The same as an object, to be changed; for an update, kept from other transactions."""
+    query = select(Worker).where(Worker.code == code)
+    return found(session.scalar(query.with_for_update(key_share=True) if for_update else query), f"no worker {code}")
 
 
 def end_sessions(study: Study, code: str) -> None:
@@ -114,28 +103,28 @@ def end_sessions(study: Study, code: str) -> None:
         study.log(session, f"worker:{code}", "sign out")
 
 
-def consent(study: Study, worker_id: int) -> WorkerInfo:
+def consent(study: Study, worker_id: int) -> Worker:
     """The worker has read what is asked of them and agrees."""
     with study.store.write() as session:
         worker = locked(session, worker_id)
         if worker.consented_at is None:
             worker.consented_at = study.now()
             study.log(session, f"worker:{worker.code}", "consent")
-        return _info(study, worker)
+        return worker
 
 
-def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: bool) -> WorkerInfo:
+def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: bool) -> Worker:
     """The worker's word on the two questions of screening, once. Those whom the study is not for are told so."""
     with study.store.write() as session:
         worker = locked(session, worker_id)
         if step_of(study, worker) != SCREENING:
-            return _info(study, worker)
+            return worker
         worker.native_speaker, worker.has_seen_wsc, worker.screened_at = native_speaker, has_seen_wsc, study.now()
         quality = study.config.quality
         if (quality.native_speaker and not native_speaker) or (quality.never_seen_wsc and has_seen_wsc):
             worker.state, worker.state_why = SCREENED_OUT, "screening"
         study.log(session, f"worker:{worker.code}", "screen", worker.state)
-        return _info(study, worker)
+        return worker
 
 
 def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResult:
@@ -171,27 +160,20 @@ def own_work(study: Study, worker_id: int) -> OwnWork:
 def forget(study: Study, code: str, actor: str) -> None:
     """Delete who a worker is on their platform; what they wrote and voted stays, under the code."""
     with study.store.write() as session:
-        worker = session.scalar(select(Worker).where(Worker.code == code))
-        identity = worker and session.get(Identity, worker.id)
-        if identity is None:
-            raise NotFound(f"nothing is known of {code} but their work")
-        session.delete(identity)
+        query = select(Identity).join(Worker, Worker.id == Identity.worker_id).where(Worker.code == code)
+        session.delete(found(session.scalar(query), f"nothing is known of {code} but their work"))
         study.log(session, actor, "forget", code)
 
 
 def locked(session: Session, worker_id: int) -> Worker:
     """The worker's row, kept from other transactions: two requests of one worker happen one after the other."""
-    worker = session.scalar(_LOCKED, {"me": worker_id}, execution_options={"populate_existing": True})
-    if worker is None:
-        raise NotFound("no such worker")
-    return worker
+    options = {"populate_existing": True}
+    return found(session.scalar(_LOCKED, {"me": worker_id}, execution_options=options), "no such worker")
 
 
 def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
     """The same row, as it stands, of somebody who may work."""
-    worker = session.execute(_LOCKED_ROW, {"me": worker_id}).one_or_none()
-    if worker is None:
-        raise NotFound("no such worker")
+    worker = found(session.execute(_LOCKED_ROW, {"me": worker_id}).one_or_none(), "no such worker")
     if step_of(study, worker) != WORK:
         # Why is the requester's business: "2 of 5 gold questions" would tell that there are any.
         left = worker.state != ACTIVE
@@ -209,8 +191,3 @@ def step_of(study: Study, worker: Worker | Row[Any]) -> str:
     if worker.screened_at is None and (quality.native_speaker or quality.never_seen_wsc):
         return SCREENING
     return QUIZ if study.quiz and worker.qualified_at is None else WORK
-
-
-def _info(study: Study, worker: Worker | Row[Any]) -> WorkerInfo:
-    known = (worker.id, worker.code, worker.platform, worker.state, worker.state_why)
-    return WorkerInfo(*known, step_of(study, worker), worker.session_version)

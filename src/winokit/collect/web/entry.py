@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Response
+from sqlalchemy import Row
 
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import arrive, platform_of, visitor_from
 from winokit.collect.study import invites, workers
-from winokit.collect.study.workers import WorkerInfo
+from winokit.collect.study.schema import Worker
 from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, is_number, plain
 from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy
 
@@ -30,7 +32,7 @@ def invitation(visit: Anybody, token: str) -> Response:
     if worker is not None:
         return visit.page("already_in", worker=worker)
     invite = invites.look(visit.study, token)
-    return visit.page("welcome", action=f"/join/{token}", hidden={}, returning=invite.returning)
+    return visit.page("welcome", action=f"/join/{token}", hidden={}, returning=invite.worker_id is not None)
 
 
 @door.form("/join/{token}")
@@ -69,7 +71,7 @@ def sign_out(visit: Anybody) -> Response:
     return response
 
 
-def _let_in(visit: Visit, worker: WorkerInfo) -> Response:
+def _let_in(visit: Visit, worker: Worker | Row[Any]) -> Response:
     response = visit.go(HOME)
     visit.cookies.give(response, WORKER, [worker.code, worker.session_version])
     return response
@@ -81,7 +83,7 @@ def _let_in(visit: Visit, worker: WorkerInfo) -> Response:
 def step(visit: AWorker) -> Response:
     """What taking part means, the questions of screening, or the quiz."""
     _be_there(visit)
-    return visit.page(visit.worker.step, answers={}, result=None)
+    return visit.page(visit.step, answers={}, result=None)
 
 
 @router.form("/consent", "agree")

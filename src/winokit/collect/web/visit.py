@@ -12,13 +12,13 @@ from anyio.lowlevel import RunVar
 from anyio.to_thread import run_sync
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from sqlalchemy import Row
 
 from winokit.collect.platforms.base import platform_of
 from winokit.collect.study import requesters, workers
 from winokit.collect.study.refusals import NotAllowed, Refused
-from winokit.collect.study.schema import Requester
+from winokit.collect.study.schema import Requester, Worker
 from winokit.collect.study.study import Study
-from winokit.collect.study.workers import WorkerInfo
 from winokit.collect.web.forms import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
 from winokit.collect.web.rendering import render
 
@@ -106,19 +106,25 @@ class WorkerVisit(Visit):
             raise NotAllowed(STRANGER)
 
     @cached_property
-    def worker(self) -> WorkerInfo:
+    def worker(self) -> Worker | Row[Any]:
         """Who it is, looked up when a page first asks: in the page's own thread, since a change of threads is dear."""
         worker = known_worker(self.request)
         if worker is None:
             raise NotAllowed(STRANGER)
-        if self.only_to_work and worker.step != workers.WORK:
-            raise GoTo(STEPS.get(worker.step, FINISH))
+        step = workers.step_of(self.study, worker)
+        if self.only_to_work and step != workers.WORK:
+            raise GoTo(STEPS.get(step, FINISH))
         return worker
+
+    @property
+    def step(self) -> str:
+        """Where the worker stands."""
+        return workers.step_of(self.study, self.worker)
 
     @property
     def next_path(self) -> str:
         """Where the worker must go now."""
-        return STEPS.get(self.worker.step, FINISH)
+        return STEPS.get(self.step, FINISH)
 
 
 class WorkingVisit(WorkerVisit):
@@ -145,7 +151,7 @@ class RequesterVisit(Visit):
         return f"requester:{self.requester.name}"
 
 
-def known_worker(request: Request) -> WorkerInfo | None:
+def known_worker(request: Request) -> Row[Any] | None:
     """The worker whose browser this is, if any."""
     match request.app.state.cookies.read(request, WORKER):
         case [str(code), int(version)]:
