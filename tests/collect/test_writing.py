@@ -13,11 +13,11 @@ LONG = "The terrier can squeeze under the garden gate but the spaniel cannot, so
 
 
 def failing(study, fields, domain="physical"):
-    return {check.name for check in writing.feedback(study, fields, domain).checks if check.ok is False}
+    return {check.name for check in writing.WritingFeedback(study, fields, domain).checks if check.ok is False}
 
 
 def test_good_twins_are_ready(study, crew):
-    told = writing.feedback(study, crew.form(), "physical")
+    told = writing.WritingFeedback(study, crew.form(), "physical")
     assert told.ready
     assert all(check.ok for check in told.checks)
     assert told.words == (20, 20)
@@ -25,7 +25,7 @@ def test_good_twins_are_ready(study, crew):
 
 
 def test_an_empty_form_is_neither_right_nor_wrong(study):
-    told = writing.feedback(study, {}, "physical")
+    told = writing.WritingFeedback(study, {}, "physical")
     assert not told.ready
     assert {check.ok for check in told.checks} == {None}
 
@@ -47,7 +47,7 @@ def test_an_empty_form_is_neither_right_nor_wrong(study):
 def test_each_broken_rule_is_told(study, crew, changes, rule):
     fields = crew.form(**changes)
     assert rule in failing(study, fields)
-    assert not writing.feedback(study, fields, "physical").ready
+    assert not writing.WritingFeedback(study, fields, "physical").ready
 
 
 def test_the_form_and_winokit_check_find_the_same(study, crew):
@@ -59,7 +59,7 @@ def test_the_form_and_winokit_check_find_the_same(study, crew):
 
 
 def test_the_words_that_differ_are_marked(study, crew):
-    told = writing.feedback(study, crew.form())
+    told = writing.WritingFeedback(study, crew.form())
     assert [span.text.strip() for span in told.first if span.differs] == ["never"]
     assert [span.text.strip() for span in told.second if span.differs] == ["always"]
     assert "".join(span.text for span in told.first) == LONG
@@ -102,7 +102,7 @@ def test_a_form_with_something_missing_says_what_by_field(study, crew):
 
 def test_a_text_that_no_form_could_send_is_refused(study):
     with pytest.raises(Incomplete, match="1000 characters"):
-        writing.feedback(study, {"first": "x" * 1001})
+        writing.WritingFeedback(study, {"first": "x" * 1001})
 
 
 def test_what_people_type_is_tidied():

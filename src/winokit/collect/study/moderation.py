@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, or_, select, update
+from sqlalchemy import Select, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study.refusals import NotNow, found
 from winokit.collect.study.schema import (
     ACTIVE,
     BLOCKED,
-    LIVE,
     RELEASED,
     WITHDRAWN,
     Adjudication,
@@ -33,7 +32,7 @@ from winokit.collect.study.schema import (
     Vote,
     Worker,
 )
-from winokit.collect.study.tasks import count_places
+from winokit.collect.study.tasks import count_places, end_leases
 from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.workers import by_code
 
@@ -117,16 +116,8 @@ def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, req
 
 def _block(study: Study, session: Session, worker: Worker, why: str, actor: str) -> None:
     worker.state, worker.state_why = BLOCKED, why[:500]
-    _release(session, Lease.worker_id == worker.id)
+    end_leases(session, RELEASED, Lease.worker_id == worker.id)
     study.log(session, actor, "block", worker.code, why=why[:500])
-
-
-def _release(session: Session, *which: ColumnElement[bool]) -> None:
-    """End some leases and free their places."""
-    query = select(Lease).where(Lease.state == LIVE, *which).order_by(Lease.task_id).with_for_update()
-    for lease in session.scalars(query):
-        lease.state = RELEASED
-        count_places(session, lease.task_id, held=-1)
 
 
 def _take_out(study: Study, session: Session, submission: Submission, why: str, actor: str) -> None:
@@ -167,7 +158,7 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
         # Leases before tasks, as when something is handed in, so that nobody waits in a circle.
         asked = select(Task.id).join(ProblemRow, ProblemRow.id == Task.problem_id)
         about_theirs = Lease.task_id.in_(asked.where(ProblemRow.author_id == worker.id))
-        _release(session, or_(Lease.worker_id == worker.id, about_theirs))
+        end_leases(session, RELEASED, or_(Lease.worker_id == worker.id, about_theirs))
         _take_out_all(study, session, worker.id, WITHDREW, actor)
         judgements, texts = _erase(session, worker.id)
         worker.state, worker.state_why = WITHDRAWN, None

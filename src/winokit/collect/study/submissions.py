@@ -20,7 +20,6 @@ from winokit.collect.study.schema import (
     FROM_BLOCKED,
     IS_FREE,
     LATE,
-    LEASES,
     LIVE,
     SUBMISSIONS,
     SUBMITTED,
@@ -37,16 +36,15 @@ from winokit.collect.study.schema import (
     to_problem,
     to_row,
 )
-from winokit.collect.study.tasks import count_places, held_by
+from winokit.collect.study.tasks import END_LEASE, count_places, held_by
 from winokit.collect.study.validity import settle_problem
-from winokit.collect.study.voting import Ballot, read_ballot
+from winokit.collect.study.voting import read_ballot
 from winokit.collect.study.writing import Twins, refuse_broken, special_words
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
 
 # Made once: making a query takes longer than running it.
-_END_LEASE = update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state=SUBMITTED)
 _SUBMISSION = insert(SUBMISSIONS).returning(SUBMISSIONS.c.id)
 _VOTE = insert(VOTE_ROWS)
 _TAKE_FREE = (
@@ -85,21 +83,19 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
             return _receipt_of(session, held)
         if held.problem_id is not None:
             return _handed_in(study, session, held, read_ballot(study.config, held, fields))
+    refused = verdict = None
     try:
         twins = refuse_broken(study, fields, held.task_domain)
-    except Incomplete:
-        # A form that is sent twice at once finds itself among what was handed in before.
-        with study.store.write() as session:
-            held = held_by(session, worker_id, token, for_update=True)
-            if held.state == SUBMITTED:
-                return _receipt_of(session, held)
-        raise
-    # The model is asked between two transactions, so that nobody waits for it.
-    verdict = adversary.ask(study, fields)
+        # The model is asked between two transactions, so that nobody waits for it.
+        verdict = adversary.ask(study, fields)
+    except Incomplete as error:
+        refused = error
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
-        if held.state == SUBMITTED:
+        if held.state == SUBMITTED:  # a form that is sent twice at once finds itself among what was handed in before
             return _receipt_of(session, held)
+        if refused is not None:
+            raise refused
         return _handed_in(study, session, held, twins, verdict)
 
 
@@ -107,19 +103,17 @@ def _handed_in(
     study: Study,
     session: Session,
     held: Row[Any],
-    content: Ballot | Twins,
+    content: Mapping[str, Any] | Twins,
     verdict: adversary.AdversaryVerdict | None = None,
 ) -> SubmissionReceipt:
     now = study.now()
     why_not, is_last = _take_place(session, held)
-    session.execute(_END_LEASE, {"ended": held.lease_id})
+    session.execute(END_LEASE, {"ended": held.lease_id, "new_state": SUBMITTED})
+    shared = {"task_id": held.task_id, "worker_id": held.worker_id, "kind": held.kind, "counted": why_not is None}
     submission = {
+        **shared,
         "lease_id": held.lease_id,
-        "task_id": held.task_id,
-        "worker_id": held.worker_id,
-        "kind": held.kind,
-        "fields": content.to_json(),
-        "counted": why_not is None,
+        "fields": content.to_json() if isinstance(content, Twins) else content,
         "why_not": why_not,
         "late": held.state != LIVE or held.expires_at <= now,
         "seconds": (now - held.leased_at).total_seconds(),
@@ -128,12 +122,13 @@ def _handed_in(
         "submitted_at": now,
     }
     number = session.execute(_SUBMISSION, submission).scalar_one()
-    if isinstance(content, Ballot):
-        _add_vote(study, session, held, content, number, counted=why_not is None, is_last=is_last)
-    else:
+    if isinstance(content, Twins):
         session.execute(delete(Draft).where(Draft.lease_id == held.lease_id))
         if why_not is None:
             _add_twins(study, session, held, content, number)
+    else:
+        about = {"submission_id": number, "problem_id": held.problem_id, "gold": held.gold, "at": now}
+        _add_vote(study, session, held, {**shared, **about, **content}, is_last=is_last)
     cents = ledger.pay(session, study, submission, number)
     return SubmissionReceipt(
         number, held.kind, why_not is None, bool(submission["late"]), cents, MESSAGES.get(why_not, NOT_COUNTED)
@@ -165,24 +160,9 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
     return None, counted is not None and counted.accepted >= counted.asked
 
 
-def _add_vote(
-    study: Study, session: Session, held: Row[Any], ballot: Ballot, submission_id: int, *, counted: bool, is_last: bool
-) -> None:
-    known = gold_answer(to_problem(held), held.kind) if held.gold else None
-    vote = {
-        "submission_id": submission_id,
-        "task_id": held.task_id,
-        "problem_id": held.problem_id,
-        "worker_id": held.worker_id,
-        "kind": held.kind,
-        "choice": ballot.choice,
-        "equally_plausible": ballot.equally_plausible,
-        "local_decides": ballot.local_decides,
-        "counted": counted,
-        "gold": held.gold,
-        "is_right": ballot.choice == known if held.gold else None,
-        "at": study.now(),
-    }
+def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
+    if held.gold:
+        vote["is_right"] = vote["choice"] == gold_answer(to_problem(held), held.kind)
     session.execute(_VOTE, vote)
     if held.gold:
         moderation.after_gold(study, session, held.worker_id)

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BindParameter, Row, Select, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, ColumnElement, Row, Select, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study.next_task import free_task, gold_task, how_many, situation
-from winokit.collect.study.refusals import NotFound, NotNow
+from winokit.collect.study.refusals import NotFound, NotNow, found
 from winokit.collect.study.schema import (
     DRAFTS,
     EXPIRED,
@@ -38,7 +38,7 @@ from winokit.collect.study.schema import (
     Submission,
 )
 from winokit.collect.study.voting import VoteTask, vote_task
-from winokit.collect.study.workers import locked, working
+from winokit.collect.study.workers import working
 from winokit.collect.study.writing import WriteTask, draft_fields, write_task
 
 if TYPE_CHECKING:
@@ -51,9 +51,6 @@ MOST_EVENTS = 50
 MOST_COUNTED = 100
 
 # What every request asks is made once: making a query takes longer than running it.
-_THIS = (LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
-_OWN = select(LEASES).where(*_THIS)
-_OWN_LOCKED = _OWN.with_for_update()
 _HELD = (
     select(
         WORKERS.c.state.label("worker_state"),
@@ -69,7 +66,7 @@ _HELD = (
     .join(TASKS, TASKS.c.id == LEASES.c.task_id)
     .outerjoin(PROBLEMS, PROBLEMS.c.id == TASKS.c.problem_id)
     .outerjoin(DRAFTS, DRAFTS.c.lease_id == LEASES.c.id)
-    .where(*_THIS)
+    .where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
 )
 _DONE = select(func.count()).where(SUBMISSIONS.c.worker_id == LEASES.c.worker_id, SUBMISSIONS.c.kind == LEASES.c.kind)
 _HELD_SHOWN = _HELD.add_columns(_DONE.correlate(LEASES).scalar_subquery().label("done"))
@@ -91,7 +88,7 @@ _TYPED: dict[str, BindParameter[Any]] = {"fields": bindparam("typed"), "saved_at
 _SAVE = insert(DRAFTS).values(lease_id=bindparam("of"), **_TYPED)
 _SAVE_AGAIN = update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of")).values(_TYPED).returning(DRAFTS.c.lease_id)
 _LENGTHEN = update(LEASES).where(LEASES.c.id == bindparam("lengthened")).values(expires_at=bindparam("until"))
-_RELEASE = update(LEASES).where(LEASES.c.id == bindparam("released")).values(state=RELEASED)
+END_LEASE = update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state=bindparam("new_state"))
 
 
 def available(study: Study, worker_id: int) -> dict[str, int]:
@@ -133,7 +130,7 @@ def look(study: Study, worker_id: int, token: str) -> WriteTask | VoteTask:
     """A task that the worker has, or had and may still hand in."""
     with study.store.read() as session:
         held = held_by(session, worker_id, token)
-    return write_task(study.config, held) if held.problem_id is None else vote_task(study.config, held)
+    return write_task(held) if held.problem_id is None else vote_task(study.config, held)
 
 
 def lease(study: Study, worker_id: int, kind: str) -> WriteTask | VoteTask:
@@ -144,28 +141,27 @@ def lease(study: Study, worker_id: int, kind: str) -> WriteTask | VoteTask:
 def give_back(study: Study, worker_id: int, token: str) -> None:
     """The worker does not want this task; it goes to somebody else."""
     with study.store.write(quick=True) as session:
-        locked(session, worker_id)
-        own = own_lease(session, worker_id, token, for_update=True)
-        if own.state == LIVE:
-            session.execute(_RELEASE, {"released": own.id})
-            count_places(session, own.task_id, held=-1)
+        held = held_by(session, worker_id, token, for_update=True)
+        if held.state == LIVE:
+            session.execute(END_LEASE, {"ended": held.lease_id, "new_state": RELEASED})
+            count_places(session, held.task_id, held=-1)
 
 
 def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> datetime:
     """Keep what the worker has typed, and the place with it; an expired lease stays expired."""
     now = study.now()
     with study.store.write(quick=True) as session:
-        own = own_lease(session, worker_id, token, for_update=True)
-        if own.state == SUBMITTED:
+        held = held_by(session, worker_id, token, for_update=True)
+        if held.state == SUBMITTED:
             return now
-        draft = {"of": own.id, "typed": draft_fields(fields), "now": now}
+        draft = {"of": held.lease_id, "typed": draft_fields(fields), "now": now}
         if session.execute(_SAVE_AGAIN, draft).first() is None:
             session.execute(_SAVE, draft)
-        if own.state == LIVE and own.expires_at > now:
-            minutes = study.config.minutes(own.kind)
-            longest = own.leased_at + timedelta(minutes=LONGEST * minutes)
-            until = max(own.expires_at, min(now + timedelta(minutes=minutes), longest))
-            session.execute(_LENGTHEN, {"lengthened": own.id, "until": until})
+        if held.state == LIVE and held.expires_at > now:
+            minutes = study.config.minutes(held.kind)
+            longest = held.leased_at + timedelta(minutes=LONGEST * minutes)
+            until = max(held.expires_at, min(now + timedelta(minutes=minutes), longest))
+            session.execute(_LENGTHEN, {"lengthened": held.lease_id, "until": until})
     return now
 
 
@@ -173,30 +169,35 @@ def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mappi
     """Keep signals of how a task is worked on; how many were taken."""
     taken = [event for event in events[:MOST_EVENTS] if event.get("kind") in EVENTS]
     with study.store.write(quick=True) as session:
-        own = own_lease(session, worker_id, token)
+        known = {"worker_id": worker_id, "lease_id": held_by(session, worker_id, token).lease_id, "at": study.now()}
         for event in taken:
             amount = event.get("amount", 0)
             amount = min(max(amount, 0), 100_000) if isinstance(amount, int) else 0
-            session.add(Event(worker_id=worker_id, lease_id=own.id, kind=event["kind"], amount=amount, at=study.now()))
+            session.add(Event(kind=event["kind"], amount=amount, **known))
     return len(taken)
 
 
 def expire(study: Study) -> int:
     """End the leases whose time is over and free their places; how many there were."""
-    now = study.now()
-    over = (IS_LIVE, Lease.expires_at <= now)
+    over = Lease.expires_at <= study.now()
     with study.store.read() as session:
-        if session.scalar(select(Lease.id).where(*over).limit(1)) is None:
+        if session.scalar(select(Lease.id).where(IS_LIVE, over).limit(1)) is None:
             return 0
     with study.store.write(quick=True) as session:
         # Leases that another transaction holds are being submitted or ended there.
-        ended = list(session.scalars(select(Lease).where(*over).order_by(Lease.id).with_for_update(skip_locked=True)))
-        freed = Counter(lease.task_id for lease in ended)
-        for lease in ended:
-            lease.state = EXPIRED
-        for task_id in sorted(freed):  # in one order everywhere, so that two transactions never wait for each other
-            count_places(session, task_id, held=-freed[task_id])
-        return len(ended)
+        return end_leases(session, EXPIRED, over, skip_locked=True)
+
+
+def end_leases(session: Session, state: str, *which: ColumnElement[bool], skip_locked: bool = False) -> int:
+    """End some of the live leases and free their places; how many there were."""
+    query = select(Lease).where(IS_LIVE, *which).order_by(Lease.task_id).with_for_update(skip_locked=skip_locked)
+    ended = session.scalars(query).all()
+    for lease in ended:
+        lease.state = state
+    # In one order everywhere, so that two transactions never wait for each other.
+    for task_id, count in Counter(lease.task_id for lease in ended).items():
+        count_places(session, task_id, held=-count)
+    return len(ended)
 
 
 def _expire_now_and_then(study: Study) -> None:
@@ -215,25 +216,14 @@ def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int
     return session.execute(_COUNT, change).one_or_none()
 
 
-def own_lease(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
-    """The worker's lease as it stands; another's looks as if there were none."""
-    return _theirs(session, _OWN_LOCKED if for_update else _OWN, worker_id, token)
-
-
 def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
     """What a worker has, or had, under a token, in one query: lease, task, the problem to judge if any, and draft.
 
     For an update, worker and lease are kept from other transactions; otherwise `done` says how much of the kind the
-    worker has handed in.
+    worker has handed in. Another's looks as if there were none.
     """
-    return _theirs(session, _HELD_LOCKED if for_update else _HELD_SHOWN, worker_id, token)
-
-
-def _theirs(session: Session, query: Select[Any], worker_id: int, token: str) -> Row[Any]:
-    row = session.execute(query, {"me": worker_id, "token": token}).one_or_none()
-    if row is None:
-        raise NotFound("no such task of yours")
-    return row
+    query: Select[Any] = _HELD_LOCKED if for_update else _HELD_SHOWN
+    return found(session.execute(query, {"me": worker_id, "token": token}).one_or_none(), "no such task of yours")
 
 
 def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:

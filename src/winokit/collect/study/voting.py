@@ -50,20 +50,6 @@ class VoteTask:
     """How many the worker has handed in."""
 
 
-@dataclass(frozen=True)
-class Ballot:
-    """A vote as a form says it."""
-
-    choice: int | None
-    equally_plausible: bool | None = None
-    local_decides: bool | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as they are stored; what was not asked is left out."""
-        asked = {"equally_plausible": self.equally_plausible, "local_decides": self.local_decides}
-        return {"choice": self.choice, **{name: answer for name, answer in asked.items() if answer is not None}}
-
-
 @lru_cache(10_000)
 def clause(problem: Problem) -> str | None:
     """The clause with the blank, or the words next to it where the text has no joint; None where neither can be cut.
@@ -93,15 +79,12 @@ def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
     options = list(enumerate(problem.candidates))
     # An order of the lease's own, the same on every reload: no place on the page is the right one more often.
     random.Random(held.token).shuffle(options)
-    whole = held.kind != ASSOCIATIVE
+    whole: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
+    if held.kind != ASSOCIATIVE:
+        whole = (problem.before, problem.after, problem.pronoun, problem.query)
     return VoteTask(
-        held.kind,
-        held.token,
-        held.expires_at,
-        problem.before if whole else None,
-        problem.after if whole else None,
-        problem.pronoun if whole else None,
-        problem.query if whole else None,
+        *(held.kind, held.token, held.expires_at),
+        *whole,
         tuple(options),
         clause(problem) if held.kind in (VALIDATE, ASSOCIATIVE) else None,
         switched_text(problem) if held.kind == SWITCHABLE else None,
@@ -110,8 +93,8 @@ def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
     )
 
 
-def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) -> Ballot:
-    """A vote on what was shown; whatever is missing or not among the options is said by field."""
+def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A vote on what was shown, as it is stored; whatever is missing or not among the options is said by field."""
     wrong: dict[str, str] = {}
 
     def yes_or_no(name: str) -> bool | None:
@@ -121,19 +104,19 @@ def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) 
         return answer
 
     if held.kind in (SWITCHABLE, ASSOCIATIVE):
-        ballot = Ballot(int(yes_or_no("choice") or False))
+        ballot: dict[str, Any] = {"choice": int(yes_or_no("choice") or False)}
     else:
         choice = str(fields.get("choice", ""))
         places = {str(place): place for place in range(len(held.candidates))}
         may_abstain = config.evaluate.abstain and held.kind == EVALUATE
         if choice not in places and not (may_abstain and choice == UNSURE):
             wrong["choice"] = "please choose one of the answers"
-        plausible = local = None
-        if held.kind == VALIDATE:
-            plausible = yes_or_no("equally_plausible")
-            # Where no clause can be cut out, the page has nothing to ask about.
-            local = None if clause(to_problem(held)) is None else yes_or_no("local_decides")
-        ballot = Ballot(places.get(choice), plausible, local)
+        ballot = {"choice": places.get(choice)}
+    if held.kind == VALIDATE:
+        ballot["equally_plausible"] = yes_or_no("equally_plausible")
+        # Where no clause can be cut out, the page has nothing to ask about.
+        if clause(to_problem(held)) is not None:
+            ballot["local_decides"] = yes_or_no("local_decides")
     if wrong:
         raise Incomplete(wrong)
     return ballot

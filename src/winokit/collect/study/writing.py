@@ -19,7 +19,6 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 from sqlalchemy import Row, bindparam, select
 
-from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import PROBLEMS, WRITTEN
 from winokit.data.checks import rules
@@ -58,27 +57,17 @@ class WriteTask:
     """Words of the topic; one of them, or another that the topic brings to mind, becomes the anchor."""
     domain: str
     """`social` (two people of one gender) or `physical` (two things)."""
-    limits: rules.Limits
     draft: dict[str, Any]
     """The form's fields as last saved; empty at first."""
     done: int
     """How many the worker has handed in."""
 
 
-def write_task(config: StudyConfig, held: Row[Any]) -> WriteTask:
+def write_task(held: Row[Any]) -> WriteTask:
     """What the holder of a task to write is shown; `held` is a row of `tasks.held_by`."""
     topic = held.topic or {}
-    return WriteTask(
-        held.kind,
-        held.token,
-        held.expires_at,
-        topic.get("topic", ""),
-        tuple(topic.get("words", ())),
-        held.task_domain or "",
-        config.rules.limits,
-        held.draft or {},
-        held.done,
-    )
+    about = (topic.get("topic", ""), tuple(topic.get("words", ())), held.task_domain or "")
+    return WriteTask(held.kind, held.token, held.expires_at, *about, held.draft or {}, held.done)
 
 
 @dataclass(frozen=True)
@@ -165,35 +154,18 @@ class WritingSpan:
     differs: bool
 
 
-@dataclass(frozen=True)
 class WritingFeedback:
-    """What a writer is told."""
+    """What a writer is told about their twins so far; `ready`: all is filled in and no rule broken, so hand it in."""
 
-    checks: tuple[WritingCheck, ...]
-    first: tuple[WritingSpan, ...]
-    second: tuple[WritingSpan, ...]
-    words: tuple[int, int]
-    overlap: float | None
-    ready: bool
-    """Everything is filled in and no rule is broken: it can be handed in."""
-
-
-def feedback(study: Study, fields: Mapping[str, Any], domain: str | None = None) -> WritingFeedback:
-    """What to tell somebody about their twins so far."""
-    twins = read_twins(fields)
-    one, other = twins.texts
-    checks = tuple(_checks(study, twins, domain))
-    first, second = (
-        difference(one, other) if one and other else ((WritingSpan(one, False),), (WritingSpan(other, False),))
-    )
-    return WritingFeedback(
-        checks,
-        first,
-        second,
-        (len(one.split()), len(other.split())),
-        rules.word_overlap(one, other) if one and other else None,
-        not twins.missing and all(check.ok for check in checks),
-    )
+    def __init__(self, study: Study, fields: Mapping[str, Any], domain: str | None = None) -> None:
+        twins = read_twins(fields)
+        one, other = twins.texts
+        self.checks = tuple(_checks(study, twins, domain))
+        alone = (WritingSpan(one, False),), (WritingSpan(other, False),)
+        self.first, self.second = difference(one, other) if one and other else alone
+        self.words = (len(one.split()), len(other.split()))
+        self.overlap = rules.word_overlap(one, other) if one and other else None
+        self.ready = not twins.missing and all(check.ok for check in self.checks)
 
 
 def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None) -> Twins:
@@ -201,7 +173,7 @@ def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None) -
     twins = read_twins(fields)
     if twins.missing:
         raise Incomplete(dict.fromkeys(twins.missing, "please fill this in"))
-    broken = {check.field: check.message for check in feedback(study, fields, domain).checks if not check.ok}
+    broken = {check.field: check.message for check in WritingFeedback(study, fields, domain).checks if not check.ok}
     if broken:
         raise Incomplete(broken)
     return twins

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Response
 
-from winokit.collect.study import adversary, submissions, tasks, writing
+from winokit.collect.study import adversary, submissions, tasks
 from winokit.collect.study.refusals import Incomplete, TooMany
 from winokit.collect.study.study import Study
 from winokit.collect.study.writing import TWIN_FIELDS, WriteTask, WritingCheck, WritingFeedback
@@ -52,7 +51,7 @@ def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
 def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
     """What to tell the writer now."""
     task = own_task(visit, token, WriteTask)
-    return visit.piece("writing_feedback", task=task, shown=shown_feedback(visit.study, task, fields))
+    return visit.piece("writing_feedback", task=task, shown=ShownFeedback(visit.study, task, fields))
 
 
 @router.form("/task/{token}/draft", *TWIN_FIELDS)
@@ -78,42 +77,35 @@ def _ask(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
 
 def _form_page(visit: WorkerVisit, task: WriteTask, fields: Mapping[str, Any], **context: Any) -> Response:
     typed = {name: str(fields.get(name, "")) for name in TWIN_FIELDS}
-    return visit.page("write", task=task, typed=typed, shown=shown_feedback(visit.study, task, typed), **context)
+    return visit.page("write", task=task, typed=typed, shown=ShownFeedback(visit.study, task, typed), **context)
 
 
-@dataclass(frozen=True)
 class ShownFeedback:
-    """Feedback on twins, arranged as the page shows it beside the form: by field, in words and with a sign."""
+    """Feedback on the form as it stands, arranged as the page shows it: `notes` by field, and a `summary` in one line.
 
-    feedback: WritingFeedback | None
-    """None where a field is longer than anything could be; `notes` says which."""
-    notes: Mapping[str, tuple[str, ...]]
-    """What stands against each field now."""
-    kept: int
-    summary: str
-    """The same in one line, for those who listen to the page."""
+    Where a field is longer than anything could be, there is no `feedback`, and `notes` says which.
+    """
+
+    def __init__(self, study: Study, task: WriteTask, fields: Mapping[str, Any]) -> None:
+        self.feedback: WritingFeedback | None = None
+        self.kept = 0
+        try:
+            self.feedback = now = WritingFeedback(study, fields, task.domain)
+        except Incomplete as error:
+            broken = list(error.problems.items())
+        else:
+            broken = [(check.field, check.message) for check in now.checks if check.ok is False]
+            self.kept = sum(check.ok is True for check in now.checks)
+        self.notes = {field: [why for at, why in broken if at == field] for field in TWIN_FIELDS}
+        self.summary = "; ".join(f"{WHERE.get(field, field)}: {why}" for field, why in broken)
+        if self.feedback:
+            rules = f"{self.kept} of {len(self.feedback.checks)} rules are kept."
+            self.summary = f"{rules} Not yet: {self.summary}." if broken else rules
+            if self.feedback.ready:
+                self.summary = "All rules are kept. Your twins can be handed in."
 
     @property
     def groups(self) -> list[tuple[str, list[WritingCheck]]]:
         """The rules under the heading of what they are about."""
         checks = self.feedback.checks if self.feedback else ()
         return [(title, [check for check in checks if check.field == field]) for field, title in WHERE.items()]
-
-
-def shown_feedback(study: Study, task: WriteTask, fields: Mapping[str, Any]) -> ShownFeedback:
-    """Feedback on the form as it stands."""
-    try:
-        now = writing.feedback(study, fields, task.domain)
-    except Incomplete as error:
-        long = {field: (error.problems[field],) if field in error.problems else () for field in TWIN_FIELDS}
-        summary = "; ".join(f"{WHERE.get(field, field)}: {why}" for field, why in error.problems.items())
-        return ShownFeedback(None, long, 0, summary)
-    broken = [check for check in now.checks if check.ok is False]
-    notes = {field: tuple(check.message for check in broken if check.field == field) for field in TWIN_FIELDS}
-    kept = sum(check.ok is True for check in now.checks)
-    summary = f"{kept} of {len(now.checks)} rules are kept."
-    if now.ready:
-        summary = "All rules are kept. Your twins can be handed in."
-    elif broken:
-        summary += f" Not yet: {'; '.join(f'{WHERE[check.field]}: {check.message}' for check in broken)}."
-    return ShownFeedback(now, notes, kept, summary)
