@@ -6,7 +6,7 @@ from sqlalchemy import select
 import winokit
 from winokit.collect.study import submissions, tasks
 from winokit.collect.study.export import export, majority
-from winokit.collect.study.new_tasks import variant_problems
+from winokit.collect.study.new_tasks import evaluation_problems
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import ProblemRow, Task, Vote
 from winokit.collect.study.study import Study
@@ -77,11 +77,12 @@ def test_a_variant_is_solved_and_audited_as_such(make_study, crew, tmp_path):
 @pytest.mark.parametrize("variant", ["switched", "no-cands", "part-sent", "local-context"])
 def test_people_and_models_are_asked_the_same_variants(variant):
     data = winokit.load("open")
-    made, refused = variant_problems(data, variant)
+    asked, notes = evaluation_problems(data, [variant])
     audited = make_variants(data, [variant])[variant]
-    assert winokit.Dataset(made) == audited.problems
-    assert [p.provenance["of"] for p in made] == [p.provenance["of"] for p in audited.problems]
-    assert refused.total() == len(audited.refused)
+    assert winokit.Dataset([problem for _, problem in asked]) == audited.problems
+    assert [p.provenance["of"] for _, p in asked] == [p.provenance["of"] for p in audited.problems]
+    assert bool(notes) == bool(audited.refused)
+    assert all(f"not made of {len(audited.refused)} of" in note for note in notes)
 
 
 def test_nobody_sees_a_problem_whole_and_distorted(make_study, crew):

@@ -36,7 +36,6 @@ import winokit
 from winokit.collect.study import ledger, progress, quality
 from winokit.collect.study.new_tasks import evaluation_dataset
 from winokit.collect.study.schema import (
-    ASSOCIATIVE,
     EVALUATE,
     IMPORTED,
     SWITCHABLE,
@@ -50,7 +49,7 @@ from winokit.collect.study.schema import (
     to_problem,
 )
 from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, judgements
-from winokit.collect.study.voting import clause, switched_text
+from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.checks.groups import group_name
 from winokit.data.formats import WriteOptions, write
 from winokit.files import write_whole
@@ -215,7 +214,7 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
 def _judged_labels(study: Study, row: ProblemRow, problem: Problem, provenance: dict[str, Any]) -> dict[str, bool]:
     """`switchable` and `associative` after Trichelair et al.: true if all said so; no label while votes are out."""
     labels: dict[str, bool] = {}
-    for kind, shown in ((SWITCHABLE, switched_text), (ASSOCIATIVE, clause)):
+    for kind, shown in SHOWN_AS.items():
         if kind not in study.config.tasks.kinds:
             continue
         votes = complete_votes(row, kind)
@@ -251,7 +250,7 @@ def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
 def vote_row(vote: Vote) -> dict[str, Any]:
     """A vote as it is exported; what its kind does not ask is left out."""
     choice: int | bool | None = vote.choice
-    if vote.kind in (SWITCHABLE, ASSOCIATIVE):
+    if vote.kind in SHOWN_AS:
         choice = bool(vote.choice)
     exported: dict[str, Any] = {"worker": vote.worker.code, "kind": vote.kind, "choice": choice}
     more = {"equally_plausible": vote.equally_plausible, "local_decides": vote.local_decides}

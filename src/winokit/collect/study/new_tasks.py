@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,10 @@ from sqlalchemy.orm import Session
 from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.content import DOMAINS, Topic, place_of, read_gold, read_topics
 from winokit.collect.study.schema import (
-    ASSOCIATIVE,
     EVALUATE,
     GOLD,
     IMPORTED,
-    SWITCHABLE,
+    JUDGEMENTS,
     VALIDATE,
     VOTES,
     WRITE,
@@ -33,25 +32,16 @@ from winokit.collect.study.schema import (
     Task,
     to_row,
 )
-from winokit.collect.study.voting import clause, switched_text
+from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.methods.transforms.local_context import local_context
-from winokit.methods.transforms.no_cands import no_cands
-from winokit.methods.transforms.part_sent import part_sent
-from winokit.methods.transforms.switch import by_label_or_rule
+from winokit.methods.transforms.variants import ORIGINAL, TRANSFORMS, Variant
 from winokit.problem import Dataset, Problem
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
 
 DATA = "problems.jsonl"
-ORIGINAL = "original"
-_CUTS: Mapping[str, Callable[[Problem], Problem | str]] = {
-    "no-cands": no_cands,
-    "part-sent": part_sent,
-    "local-context": local_context,
-}
 
 
 def prepare(study: Study) -> None:
@@ -130,8 +120,7 @@ def gold_answer(problem: Problem, kind: str) -> int | None:
     if kind in (VALIDATE, EVALUATE):
         return problem.answer
     label = problem.labels.get(kind)
-    shown = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}.get(kind)
-    if not isinstance(label, bool) or shown is None or shown(problem) is None:
+    if not isinstance(label, bool) or kind not in SHOWN_AS or SHOWN_AS[kind](problem) is None:
         return None
     return int(label)
 
@@ -157,13 +146,8 @@ def _add_evaluation(study: Study) -> None:
 
 def add_judgements(session: Session, study: Study, row: ProblemRow, problem: Problem) -> None:
     """Ask about a new problem whatever the study asks; what cannot be shown is not asked."""
-    can_be_shown = {
-        VALIDATE: True,
-        SWITCHABLE: switched_text(problem) is not None,
-        ASSOCIATIVE: clause(problem) is not None,
-    }
-    for kind, shown in can_be_shown.items():
-        if shown and kind in study.config.tasks.kinds:
+    for kind in JUDGEMENTS:
+        if kind in study.config.tasks.kinds and (kind == VALIDATE or SHOWN_AS[kind](problem) is not None):
             session.add(_judging_task(kind, row, study.config.tasks.votes))
 
 
@@ -187,28 +171,16 @@ def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list
     """
     asked: list[tuple[str, Problem]] = []
     notes: list[str] = []
+    choices = dataset.filter(lambda problem: problem.query is None)
     for variant in variants:
-        problems, refused = variant_problems(dataset, variant)
-        asked += [(variant, problem) for problem in problems]
-        if refused:
-            why, count = refused.most_common(1)[0]
-            left_out = f"not made of {refused.total():,} of {len(dataset):,} problems"
+        made = Variant(dataset) if variant == ORIGINAL else TRANSFORMS[variant](choices)
+        asked += [(variant, problem) for problem in made.problems]
+        reasons = Counter(made.refused.values())
+        reasons["a yes/no judgement"] += 0 if variant == ORIGINAL else len(dataset) - len(choices)
+        if reasons.total():
+            why, count = reasons.most_common(1)[0]
+            left_out = f"not made of {reasons.total():,} of {len(dataset):,} problems"
             notes.append(f"{variant}: {left_out}, mostly: {why} ({count:,})")
     if not asked:
         raise BadInput(f"{dataset.card.name}: no problem is left to ask people about: {'; '.join(notes)}")
     return asked, notes
-
-
-def variant_problems(dataset: Dataset, variant: str) -> tuple[list[Problem], Counter[str]]:
-    """The problems of one variant, and how often each reason stood against one."""
-    if variant == ORIGINAL:
-        return list(dataset), Counter()
-    make = by_label_or_rule(dataset) if variant == "switched" else _CUTS[variant]
-    problems, refused = [], Counter[str]()
-    for problem in dataset:
-        outcome = "a yes/no judgement" if problem.query is not None else make(problem)
-        if isinstance(outcome, str):
-            refused[outcome] += 1
-        else:
-            problems.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
-    return problems, refused

@@ -13,9 +13,7 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study.quality import QuestionAgreement, WorkerQuality, agreement_by_question
 from winokit.collect.study.schema import (
-    ASSOCIATIVE,
-    SWITCHABLE,
-    VALIDATE,
+    JUDGEMENTS,
     WRITE,
     WRITTEN,
     Payment,
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
 RECENT = 1000
 """Submissions over which the usual time is taken."""
-JUDGEMENTS = (VALIDATE, SWITCHABLE, ASSOCIATIVE)
 
 
 @dataclass(frozen=True)

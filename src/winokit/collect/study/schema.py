@@ -38,8 +38,9 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from winokit.problem import Problem
 
 WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE = "write", "validate", "switchable", "associative", "evaluate"
-KINDS = (WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE)
-VOTES = (VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE)
+JUDGEMENTS = (VALIDATE, SWITCHABLE, ASSOCIATIVE)
+VOTES = (*JUDGEMENTS, EVALUATE)
+KINDS = (WRITE, *VOTES)
 LIVE, SUBMITTED, EXPIRED, RELEASED = "live", "submitted", "expired", "released"
 ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", "withdrawn"
 WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"

@@ -73,6 +73,10 @@ def switched_text(problem: Problem) -> str | None:
     return None if isinstance(switched, str) else switched.text
 
 
+SHOWN_AS = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}
+"""What a judgement of a kind shows of a problem, or None where it cannot be shown."""
+
+
 def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
     """What the holder of a task to judge is shown; `held` is a row of `tasks.held_by`."""
     problem = to_problem(held)
