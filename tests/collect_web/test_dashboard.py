@@ -3,8 +3,8 @@
 import re
 
 from winokit.collect.study.progress import StudyDay
+from winokit.collect.web.dashboard import drawn_days
 from winokit.collect.web.rendering import _environment
-from winokit.collect.web.requester_home import drawn_days
 
 HEIGHT, WIDTH = 160, 600
 

@@ -27,25 +27,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from winokit.collect.study.refusals import NotFound, Refused, TooMany
 from winokit.collect.study.study import Study
-from winokit.collect.web import (
-    entry,
-    home,
-    requester_account,
-    requester_home,
-    requester_problems,
-    requester_workers,
-    writing,
-)
+from winokit.collect.web import account, dashboard, entry, home, problems, workers, writing
 from winokit.collect.web.forms import NO_ADDRESS, Cookies, plain
 from winokit.collect.web.rendering import STATIC
-from winokit.collect.web.visit import NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
+from winokit.collect.web.visit import DASHBOARD, NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
 from winokit.errors import WinokitError
 
-ROUTERS = (
-    *(requester_account.door, home.router, writing.router, entry.door, entry.router, requester_account.router),
-    *(requester_home.router, requester_problems.router, requester_workers.router),
-)
+WORKERS = (home.router, writing.router, entry.door, entry.router)
 """Of workers' pages, those that are asked for most are found first."""
+REQUESTERS = (account.door, account.router, dashboard.router, problems.router, workers.router)
 THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
 ASKED_A_MINUTE = 20
@@ -76,8 +66,8 @@ WHYS = {404: "there is no page at this address", 405: "please use the links and 
 SUSPICIOUS = (403, 413, 429)
 LOGGED_A_MINUTE = 60
 """Refusals that go to the audit log: a flood must not fill the disk."""
-REQUESTERS, OWN_THINGS = "/requester", "/task/"
-"""Below the second path everything is somebody's own, and asking for what is not is suspicious too."""
+OWN_THINGS = "/task/"
+"""Below this path everything is somebody's own, and asking for what is not is suspicious too."""
 
 
 class TooLarge(Refused):
@@ -204,7 +194,7 @@ def _page(request: Request, status: int, title: str, why: str) -> Response:
 
 def _out_of_order(request: Request, error: Exception) -> Response:
     """Something is wrong with the study itself. Its requester is told what; others have no use for names of files."""
-    if request.url.path.startswith(REQUESTERS):
+    if request.url.path.startswith(DASHBOARD):
         return refusal_page(request, error)
     LOG.error("%s %s: %s", request.method, request.url.path, error)
     return accident_page(request)
@@ -217,7 +207,7 @@ def _go(request: Request, error: Exception) -> Response:
 
 
 def _actor(request: Request) -> str:
-    requester = known_requester(request) if request.url.path.startswith(REQUESTERS) else None
+    requester = known_requester(request) if request.url.path.startswith(DASHBOARD) else None
     if requester is not None:
         return f"requester:{requester.name}"
     worker = known_worker(request)
@@ -254,7 +244,7 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
     app.state.refusals = RateLimit(study, LOGGED_A_MINUTE)
     app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)
-    for router in ROUTERS:
+    for router in (*WORKERS, *REQUESTERS):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC))
     return app

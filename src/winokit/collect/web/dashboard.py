@@ -16,7 +16,7 @@ from winokit.collect.study.progress import StudyDay
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import VOTES
 from winokit.collect.web.forms import REQUESTER, Fields, Pages, plain
-from winokit.collect.web.requester_problems import Wanted
+from winokit.collect.web.problems import Wanted
 from winokit.collect.web.visit import DASHBOARD, ARequester, RequesterVisit
 from winokit.errors import WinokitError
 
