@@ -5,8 +5,10 @@ Rows are flat, so that one line of pandas or jq reads them.
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,12 @@ from winokit.data.formats.base import json_rows
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
+from winokit.methods.scoring.transcripts import Transcript
 from winokit.problem import Dataset, collector_off
 from winokit.results import Brief, Metric, rows_to_json
 
 RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
+TRANSCRIPTS = "transcripts.jsonl.gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Run(Brief):
     variants: Mapping[str, Dataset] = field(default_factory=dict)
     """The problems of each variant; each carries the id of its original in provenance["of"]."""
     left_out: list[LeftOut] = field(default_factory=list)
+    transcripts: list[Transcript] = field(default_factory=list)
+    """What was said where models were asked questions."""
     report: Path | None = None
     """The page on it, where one was written."""
 
@@ -72,6 +78,11 @@ class Run(Brief):
         # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
         write_whole(folder / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
         write_predictions(self.predictions, folder / PREDICTIONS)
+        if self.transcripts:
+            said = json_rows([row.to_json() for row in self.transcripts])
+            write_whole(folder / TRANSCRIPTS, gzip.compress(said.encode(), mtime=0))
+        else:
+            (folder / TRANSCRIPTS).unlink(missing_ok=True)
         write(self.dataset, folder / PROBLEMS, "jsonl")
         for name, variant in self.variants.items():
             rows = [jsonl.render(problem, WriteOptions(source_ids=True)) for problem in variant]
@@ -90,19 +101,20 @@ class Run(Brief):
             lines = (folder / PREDICTIONS).read_text("utf-8").split("\n")
             predictions = [_prediction(json.loads(line)) for line in lines if line]
             settings = dict(results["run"])
+            transcripts = list(_transcripts(folder / TRANSCRIPTS))
         except FileNotFoundError as error:
             raise BadInput(f"{folder}: no run there ({Path(str(error.filename)).name} is missing)") from None
         except OSError as error:
             raise BadInput(f"{folder}: no run there ({error.strerror})") from None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, EOFError, zlib.error) as error:
             raise BadInput(f"{folder}: not a run that can be read ({error}){_writer(folder)}") from None
         variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
-        return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out)
+        return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out, transcripts)
 
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder with files that are not an audit's, and would be lost."""
-    names = (RESULTS, PREDICTIONS, PROBLEMS, VARIANTS, "report")
+    names = (RESULTS, PREDICTIONS, TRANSCRIPTS, PROBLEMS, VARIANTS, "report")
     check_own_folder(folder, names, ours=_is_audit(folder), of="an audit")
 
 
@@ -122,6 +134,13 @@ def _writer(folder: Path) -> str:
     return (
         "" if version == winokit.__version__ else f": written by winokit {version}, and this is {winokit.__version__}"
     )
+
+
+def _transcripts(path: Path) -> Iterator[Transcript]:
+    """What was said; a run of an earlier version, or of models that are not asked questions, has none."""
+    if path.exists():
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            yield from (Transcript.from_json(json.loads(line)) for line in file)
 
 
 def _prediction(row: Mapping[str, Any]) -> Prediction:

@@ -213,9 +213,10 @@ def cannot(model: Model, request: Request) -> BadInput:
 
 
 def notes_of(model: Model) -> tuple[str, ...]:
-    """What a user should know about how a model reads, where it has something to say."""
+    """What a user should know about how a model reads, as far as it is known by now: its notes, and its plan."""
     notes: tuple[str, ...] = getattr(model, "notes", ())
-    return notes
+    plan = getattr(model, "plan", "")
+    return (*notes, f"{model.spec}: its plan: {plan}") if plan else notes
 
 
 class LetGo:

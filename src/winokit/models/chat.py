@@ -108,7 +108,9 @@ class ChatModel:
 
     @property
     def plan(self) -> str:
-        """How answers are read, and what had to be changed for this server, as far as is known by now."""
+        """How answers are read, and what had to be changed for this server; empty until it has answered."""
+        if not self._client.settled:
+            return "; ".join(self._client.notes)
         how = "by log-probabilities" if "logprobs" in self._client.server.settings else "by parsed answers"
         return "; ".join([how, *self._client.notes])
 

@@ -56,18 +56,19 @@ class ChatClient:
         self.notes: list[str] = []
         """What had to be changed for this server."""
         self._needs_logprobs = needs_logprobs
-        self._settled = False
+        self.settled = False
+        """Whether an answer has shown what the server gives."""
 
     def complete(self, conversations: Sequence[Messages]) -> Iterator[tuple[int, Completion]]:
         """Send every conversation, yielding (index, completion) as soon as each is known."""
         bodies = [{"messages": messages} for messages in conversations]
-        return self.server.stream(PATH, bodies, self._read, self._refused, first_alone=not self._settled)
+        return self.server.stream(PATH, bodies, self._read, self._refused, first_alone=not self.settled)
 
     def _refused(self, complaint: Complaint) -> Completion | None:
         """Change what the server complains about, or fail; a conversation may be too long by itself."""
         if complaint.too_long:
             return Completion(complaint.text, too_long=True)
-        guess = not self._settled and complaint.status in (400, 422)
+        guess = not self.settled and complaint.status in (400, 422)
         changed = without_refused(self.server.settings, complaint.text, guess=guess)
         if changed is None or (self._needs_logprobs and "logprobs" not in changed[0]):
             raise complaint
@@ -78,14 +79,14 @@ class ChatClient:
     def _read(self, payload: Any) -> Completion:
         """A completion. The first that answers shows whether log-probabilities come with it."""
         completion, settings = read_completion(payload), self.server.settings
-        if self._settled or completion.refused or not (answer_in(completion.text) or "").strip():
+        if self.settled or completion.refused or not (answer_in(completion.text) or "").strip():
             return completion
         if "logprobs" in settings and completion.tokens is None:
             if self._needs_logprobs:
                 raise self.server.error(PATH, "the server gives no log-probabilities", "ask with ?logprobs=auto")
             self.server.settings = _drop(settings, "logprobs", "top_logprobs")
             self.notes.append("the server gives no log-probabilities")
-        self._settled = True
+        self.settled = True
         return completion
 
 

@@ -51,7 +51,11 @@ class EnsembleModel:
         self.can = shared if combine == "vote" else shared & {Continuation, Fill, PseudoLikelihood, Choose}
         if not self.can:
             raise BadInput(f"{spec}: the models answer nothing in common that could be combined")
-        self.notes = tuple(note for member in members for note in notes_of(member))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Those of the members."""
+        return tuple(note for member in self.members for note in notes_of(member))
 
     @property
     def fingerprint(self) -> str:
@@ -100,11 +104,11 @@ def _log_mean_exp(logprobs: Floats) -> Floats:
 
 
 def load(spec: Spec) -> EnsembleModel:
-    """Load `ensemble:SPEC+SPEC?combine=…`; of the options at the end, all but `combine` are the last member's."""
+    """Load `ensemble:SPEC+SPEC?combine=…`; of the options at the end, all but `combine` and `name` are the last's."""
     names = [name for name in spec.place_or_fail("two or more models with + between them").split("+") if name]
     if len(names) < 2:
         raise BadInput(f"{spec}: two or more models with + between them expected")
     *others, last = map(Spec.parse, names)
-    options = {name: value for name, value in spec.options.items() if name != "combine"}
+    options = {name: value for name, value in spec.options.items() if name not in ("combine", "name")}
     members = [load_model(member) for member in (*others, replace(last, options=options))]
     return EnsembleModel(str(spec), members, spec.options.get("combine", "probability"))

@@ -6,6 +6,7 @@ have their own: `ensemble:hf:a?bos=on+hf:b`.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +22,8 @@ from winokit.registry import Registry
 from winokit.settings import Help
 
 N = TypeVar("N", int, float)
+ADDRESS = re.compile(r"@https?://[^?+\s]*")
+"""Where a server is, which concerns nobody who reads a report."""
 
 MODEL_HELP = (
     "builtin, random, hf:NAME_OR_DIR, gguf:FILE, chat:MODEL@URL, ngram:FILE, hunter:INDEX, ensemble:A+B, "
@@ -56,14 +59,22 @@ class Spec:
         return cls(prefix, place, dict(parse_qsl(query, keep_blank_values=True)))
 
     def __str__(self) -> str:
+        """What the model is called in rows and on pages: its `name`, else the SPEC without addresses of servers.
+
+        >>> str(Spec.parse("chat:tiny@http://10.0.0.7:8000/v1?seed=1")), str(Spec.parse("hf:gpt2?name=GPT-2"))
+        ('chat:tiny?seed=1', 'GPT-2')
+        """
+        if self.options.get("name"):
+            return self.options["name"]
         query = "&".join(f"{key}={value}" for key, value in self.options.items())
-        return self.prefix + (f":{self.place}" if self.place else "") + (f"?{query}" if query else "")
+        shown = self.prefix + (f":{self.place}" if self.place else "") + (f"?{query}" if query else "")
+        return ADDRESS.sub("", shown)
 
     def only(self, *known: str) -> Mapping[str, str]:
-        """The options, after a check that each is one of `known`."""
+        """The options, after a check that each is one of `known`, or `name`."""
         for name in self.options:
-            if name not in known:
-                raise UnknownName(f"option of {self.prefix!r} models", name, known)
+            if name not in (*known, "name"):
+                raise UnknownName(f"option of {self.prefix!r} models", name, (*known, "name"))
         return self.options
 
     def choice(self, name: str, known: Sequence[str]) -> str | None:

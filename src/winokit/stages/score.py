@@ -20,6 +20,7 @@ from winokit.methods.scoring.scorer import (
     score_variants,
     write_predictions,
 )
+from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
 from winokit.models.registry import ModelSpec, load_model
@@ -69,16 +70,19 @@ def score(
     if file is not None:
         check_replaceable(file)
     dataset, loaded = load_one(data, as_=as_, lenient=lenient, limit=limit), load_model(model)
-    tell(notes_of(loaded))
+    early, said = notes_of(loaded), list[Transcript]()
+    tell(early)
     plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded)
     with open_cache(cache, spending) as known, known.ledger.under(loaded.spec, asked, ORIGINAL):
-        predictions = score_variants({ORIGINAL: dataset}, loaded, plan, cache=known, progress=progress)
+        predictions = score_variants(
+            {ORIGINAL: dataset}, loaded, plan, cache=known, progress=progress, transcripts=said
+        )
     if spending.dry_run:
         return Scored([], None, dataset.notes, known.ledger.planned({}))
     if file is not None:
         write_predictions(predictions, file)
-    notes = (*dataset.notes, *notes_of(loaded), *known.ledger.notes)
-    tell(notes)
+    notes = (*dataset.notes, *notes_of(loaded), *reply_notes(said), *known.ledger.notes)
+    tell(note for note in notes if note not in early)
     return Scored(predictions, file, notes)
 
 

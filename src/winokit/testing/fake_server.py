@@ -52,10 +52,7 @@ class FakeServer:
         self.at_once = self.most_at_once = 0
         self.dead = False
         self._lock = threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"owner": self}))
-        self._http.daemon_threads = True
-        self._http.block_on_close = False
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._wanted_port = port
 
     def respond(self, number: int, path: str, body: Any) -> Response:
         """What goes back for the request of that number (from 0)."""
@@ -63,7 +60,7 @@ class FakeServer:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Where it listens, once it is started."""
         return int(self._http.server_address[1])
 
     @property
@@ -72,6 +69,11 @@ class FakeServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", self._wanted_port), handler)
+        self._http.daemon_threads = True
+        self._http.block_on_close = False
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
         return self
 

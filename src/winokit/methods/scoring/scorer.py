@@ -16,6 +16,7 @@ from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
+from winokit.methods.scoring.transcripts import Transcript, transcripts_of
 from winokit.methods.transforms.substitute import Style
 from winokit.models.base import Answer, Model, Refusal, Request
 from winokit.models.ensemble import EnsembleModel
@@ -82,14 +83,20 @@ def score_variants(
     *,
     cache: Cache | None = None,
     progress: Progress | None = None,
+    transcripts: list[Transcript] | None = None,
 ) -> list[Prediction]:
     """Score several variants of a dataset in one pass: the model is asked once for all of them.
 
-    A variant's problem has its original's id in `provenance["of"]`, and its row carries that.
+    A variant's problem has its original's id in `provenance["of"]`, and its row carries that. What was said in
+    questions and replies is added to `transcripts`.
     """
     plan, cache = plan or ScoringPlan(), cache or Cache()
     if isinstance(model, EnsembleModel) and model.combine == "vote":
-        return _voted(model, [score_variants(variants, m, plan, cache=cache, progress=progress) for m in model.members])
+        ballots = [
+            score_variants(variants, member, plan, cache=cache, progress=progress, transcripts=transcripts)
+            for member in model.members
+        ]
+        return _voted(model, ballots)
     scoring, options = choose_scoring(plan.scoring, model)
     if plan.shots and not scoring.takes_shots:
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
@@ -102,6 +109,8 @@ def score_variants(
         for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
     answers = answer_all(model, (request for question in questions for request in question.requests), cache, progress)
+    if transcripts is not None:
+        transcripts += (row for each in questions for row in transcripts_of(each.named, each.requests, answers))
     return [question.predicted(answers) for question in questions]
 
 

@@ -42,7 +42,8 @@ class AuditPage:
         self.published = tuple(_published(run, known))
         self.numbers = sorted(run.metrics, key=place)
         self.left_out = [row for row in run.left_out if row.n]
-        self.settings, self.notes = tuple(flat(run.settings)), run.dataset.notes
+        self.settings = tuple(flat({name: value for name, value in run.settings.items() if name != "notes"}))
+        self.notes = run.notes or run.dataset.notes
         used = {base(row.protocol) for row in run.metrics}
         self.citations = [(caption.title, caption.sources) for name, caption in ABOUT.items() if name in used]
         self.sources = list(dict.fromkeys(source for _, sources in self.citations for source in sources))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from winokit.methods.scoring.base import default_scoring
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
+from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import (
     ORIGINAL,
     PERTURBED,
@@ -27,7 +29,7 @@ from winokit.methods.transforms.variants import (
     perturbed_variants,
 )
 from winokit.models.base import Model, notes_of
-from winokit.models.registry import MODEL_HELP, check_model, load_model, release
+from winokit.models.registry import MODEL_HELP, Spec, check_model, load_model, release
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress, tell
 from winokit.results import Metric
@@ -36,6 +38,8 @@ from winokit.stages.audit.page import write_report
 from winokit.stages.audit.protocols import PROTOCOLS, Protocol
 from winokit.stages.audit.sheet import AuditSheet
 
+URL = re.compile(r"https?://[^\s\"']+")
+"""Where a server is: part of what answers are kept under, and of no concern to whoever reads a run."""
 OUT = Path("runs/DATA")
 """The folder of a run that is typed without one; DATA stands for the dataset's name."""
 
@@ -120,7 +124,7 @@ def audit(
         raise BadInput(
             "--scoring, --shots and --substitution say how a model is asked; predictions are taken as they are"
         )
-    _check_once("model", [each if isinstance(each, str) else each.spec for each in models])
+    _check_names(models)
     _check_once("scoring", scorings)
     reads = {Path(path): read_predictions(path, whole) for path in predictions}
     # Without a model only those variants are made that somebody has predictions for.
@@ -155,11 +159,13 @@ def audit(
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
     run = _judged(dataset, variants, rows, answers, protocols, about)
+    run.transcripts = answers.transcripts
     run.settings["asked"] = known.ledger.spent()
     run.settings["notes"] = [
         *dataset.notes,
         *(f"{read.model}: {note}" for read in files for note in read.notes),
         *answers.notes,
+        *reply_notes(answers.transcripts),
         *known.ledger.notes,
         *_unanswered(rows, ids),
         *(_without_rows(run, protocols) if protocol else ()),
@@ -189,6 +195,7 @@ class ModelAnswers:
     formalizations: dict[str, str | None] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    transcripts: list[Transcript] = field(default_factory=list)
 
     def ask(
         self,
@@ -207,14 +214,16 @@ class ModelAnswers:
         for plan in plans:
             for part in parts:
                 with cache.ledger.under(model.spec, plan.scoring or default_scoring(model), *part):
-                    self.rows += score_variants(part, model, plan, cache=cache, progress=progress)
+                    self.rows += score_variants(
+                        part, model, plan, cache=cache, progress=progress, transcripts=self.transcripts
+                    )
         self.asked[model.spec] = {}
         for name, protocol in protocols.items():
             if protocol.asks is not None:
                 with cache.ledger.under(model.spec, "", name):
                     self.asked[model.spec][name] = protocol.asks(texts[ORIGINAL], model, cache, by_name)
         self.formalizations[model.spec] = getattr(model, "formalization", None)
-        self.fingerprints[model.spec] = model.fingerprint
+        self.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
         self.notes += notes_of(model)
         if model is not named:
             release(model)
@@ -225,6 +234,16 @@ def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
     found = {(row.protocol, row.subset.partition("@")[2]) for row in run.metrics}
     names = [name for name in protocols if (name.partition("@")[0], name.partition("@")[2]) not in found]
     return [f"protocol {name}: nothing in the data and predictions to work on" for name in names]
+
+
+def _check_names(models: Sequence[str | Model]) -> None:
+    """Refuse two models that rows could not tell apart."""
+    named: dict[str, str | Model] = {}
+    for each in models:
+        name = str(Spec.parse(each)) if isinstance(each, str) else each.spec
+        if named.setdefault(name, each) != each:
+            raise BadInput(f"two models are called {name!r}: give one of them another name, with ?name=")
+    _check_once("model", [each if isinstance(each, str) else each.spec for each in models])
 
 
 def _check_once(what: str, names: Sequence[str | None]) -> None:
