@@ -17,8 +17,7 @@ from winokit.data.loading import expand, load
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.switch import switch
-from winokit.text.names import gender_of
-from winokit.text.words import mention_places
+from winokit.text.words import gender_of, mention_places
 
 CONTENT = files("winokit") / "collect" / "content"
 TOPICS = [json.loads(line) for line in (CONTENT / "topics.jsonl").read_text("utf-8").splitlines()]

@@ -8,8 +8,7 @@ import pytest
 from winokit.data.checks.checkup import check, find_duplicates
 from winokit.data.checks.structure import connective, special_words
 from winokit.data.loading import expand, load
-from winokit.text.names import gender_of
-from winokit.text.words import mention_places
+from winokit.text.words import gender_of, mention_places
 
 OPEN = load("open")
 

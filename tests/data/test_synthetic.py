@@ -2,7 +2,7 @@ import pytest
 
 from winokit.data.checks.groups import find_groups
 from winokit.data.synthetic import PLANTED, synthetic
-from winokit.text.names import gender_of
+from winokit.text.words import gender_of
 
 
 def test_the_same_seed_gives_the_same_twins():

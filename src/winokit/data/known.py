@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from winokit.problem import Card, Dataset, Problem
 from winokit.text.words import letters
@@ -50,13 +50,14 @@ class CatalogueEntry:
     bundled: bool = False
 
 
-def _entry(name: str, facts: dict[str, Any]) -> CatalogueEntry:
-    problems, formats, bundled = facts.pop("problems"), tuple(facts.pop("formats")), facts.pop("bundled", False)
-    return CatalogueEntry(Card(name, **facts), problems, formats, bundled)
-
-
 CATALOGUE = {
-    name: _entry(name, facts) for name, facts in tomllib.loads((ASSETS / "catalogue.toml").read_text("utf-8")).items()
+    name: CatalogueEntry(
+        problems=facts.pop("problems"),
+        formats=tuple(facts.pop("formats")),
+        bundled=facts.pop("bundled", False),
+        card=Card(name, **facts),
+    )
+    for name, facts in tomllib.loads((ASSETS / "catalogue.toml").read_text("utf-8")).items()
 }
 
 
@@ -150,7 +151,8 @@ def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, pr
         The card that came with it. It is believed, unless it claims the name of a known dataset.
     """
     dataset.card = own or Card(path_name)
-    if own is not None and not _claims(own.name):
+    claimed = None if own is None else CATALOGUE.get(own.name.replace(",", "/").split("/")[0])
+    if own is not None and (claimed is None or claimed.bundled):
         return dataset
     identity = identify(dataset.problems, prefer)
     card = identity.card(len(dataset)) if identity else None
@@ -163,12 +165,6 @@ def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, pr
         note = f"{path_name}: {about}{identity.share:.1%} of its problems are of {identity.known.name}"
         dataset.notes = (*dataset.notes, note)
     return dataset
-
-
-def _claims(name: str) -> bool:
-    """Whether a name is that of a public dataset, or of a part of one."""
-    entry = CATALOGUE.get(name.replace(",", "/").split("/")[0])
-    return entry is not None and not entry.bundled
 
 
 def problem_key(problem: Problem) -> str:

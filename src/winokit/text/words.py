@@ -1,9 +1,11 @@
-"""Words and tokens: the two ways of counting them, and the small parts of English the rules need."""
+"""Words and tokens: the two ways of counting them, the small parts of English the rules need, and first names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
@@ -17,6 +19,7 @@ _PTB = re.compile(
     re.IGNORECASE,
 )
 
+GENDERS = {"f": "female", "m": "male", "e": "either"}
 _POSSESSIVE = re.compile(r"['’]s?$")
 _TELLS_NOTHING = frozenset("the a an of and or in on with my our your his her its their some dr mr mrs ms sir".split())
 _NO_LETTERS = {code: None for code in range(128) if not chr(code).isalnum()}
@@ -110,3 +113,22 @@ def _stem(word: str) -> str:
 
 def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
+
+
+def gender_of(name: str) -> str | None:
+    """`female`, `male`, `either` (neither has nine in ten bearers), or None for what is no name on the list.
+
+    >>> gender_of("Nora"), gender_of("Robin"), gender_of("the plumber"), gender_of("My uncle")
+    ('female', 'either', None, None)
+    """
+    words = name.split()
+    if not words or len(words) > 2 or not all(word[:1].isupper() for word in words):
+        return None
+    return _genders().get(words[0].casefold())
+
+
+@cache
+def _genders() -> dict[str, str]:
+    """The public-domain list of the US census of 1990: names and the gender most of their bearers have."""
+    lines = (files("winokit") / "assets" / "first_names.txt").read_text("utf-8").splitlines()
+    return {name: GENDERS[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}

@@ -60,19 +60,15 @@ def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = No
 def _copy(problem: Problem, corpus: Corpus) -> tuple[str, str, str | None] | None:
     """How a problem stands in a corpus, and where; None if it does not."""
     best: tuple[str, str, str | None] | None = None
-    for own in _sentences(problem):
+    for own in map(_words, sentences(problem.text)):
+        if len(own) < SHORTEST:
+            continue
         fillings = _filled(own, problem)
         for text, source in _alike(own, corpus):
             kind = _kind(fillings, BLANK in own, text)
             if kind is not None and (best is None or KINDS.index(kind) < KINDS.index(best[0])):
                 best = kind, text, source
     return best
-
-
-def _sentences(problem: Problem) -> list[list[str]]:
-    """The sentences of a problem as words; too short ones are left out."""
-    split = (_words(sentence) for sentence in sentences(problem.text))
-    return [words for words in split if len(words) >= SHORTEST]
 
 
 def _words(text: str) -> list[str]:
@@ -112,7 +108,8 @@ def _kind(fillings: Sequence[Sequence[str]], has_blank: bool, text: str) -> str 
             return "verbatim"
         if any(_nearly_contains(there, filled) for filled in fillings):
             return "near"
-    return "part" if any(_longest_run(filled, there) >= RUN for filled in fillings) else None
+    longest = (SequenceMatcher(None, own, there, autojunk=False).find_longest_match().size for own in fillings)
+    return "part" if any(size >= RUN for size in longest) else None
 
 
 def _contains(there: Sequence[str], own: Sequence[str]) -> bool:
@@ -127,7 +124,3 @@ def _nearly_contains(there: Sequence[str], own: Sequence[str]) -> bool:
         return False
     stretches = (there[i : i + size] for i in range(max(1, len(there) - size + 1)))
     return any(LCSseq.similarity(own, stretch) >= enough for stretch in stretches)
-
-
-def _longest_run(own: Sequence[str], there: Sequence[str]) -> int:
-    return SequenceMatcher(None, own, there, autojunk=False).find_longest_match().size

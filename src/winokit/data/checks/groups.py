@@ -148,8 +148,10 @@ class _Texts:
         ]
         memo: dict[str, str] = {}
         self.keys = [
-            tuple(sorted([memo.get(c) or memo.setdefault(c, bare(c)) for c in _offered(problem)]))
+            # What a problem is about, or what a yes/no judgement asks about: all of these have "no" and "yes".
+            tuple(sorted([memo.get(c) or memo.setdefault(c, bare(c)) for c in offered]))
             for problem in dataset
+            for offered in (problem.candidates if problem.query is None else (problem.query,),)
         ]
 
     def distance(self, a: int, b: int, most: float) -> float | None:
@@ -188,11 +190,6 @@ class _Texts:
         if set(self.keys[a]) & set(self.keys[b]) or _alike(self.keys[a], self.keys[b]):
             return self.distance(a, b, OTHER_CANDIDATES)
         return None
-
-
-def _offered(problem: Problem) -> tuple[str, ...]:
-    """What a problem is about: its candidates, or the span a yes/no judgement asks about (all have "no" and "yes")."""
-    return problem.candidates if problem.query is None else (problem.query,)
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:

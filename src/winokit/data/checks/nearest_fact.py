@@ -25,8 +25,7 @@ from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress
-from winokit.text.names import gender_of
-from winokit.text.words import WORD, bare
+from winokit.text.words import WORD, bare, gender_of
 
 SENTENCE_END = re.compile(r"(?<=[.;!?])\s")
 SOMEONE = "someone"
@@ -119,7 +118,10 @@ def _facts(place: int, dataset: Dataset) -> list[_Fact]:
         special = specials.get(problem.id) or _special_words([problem])[0]
         for candidate in problem.candidates if problem.right is None else (problem.right,):
             text = fact_text(problem, candidate)
-            facts.append(_Fact((place, row), text, _weights(text, special)))
+            counts = Counter(WORD.findall(text.casefold()))
+            emphasised = set(WORD.findall(special))
+            weights = {word: n * (SPECIAL_WEIGHT if word in emphasised else 1.0) for word, n in counts.items()}
+            facts.append(_Fact((place, row), text, weights))
     return facts
 
 
@@ -135,12 +137,6 @@ def fact_text(problem: Problem, candidate: str) -> str:
     filled = substitute(problem, SOMEONE if gender_of(candidate) is not None else candidate)
     after = SENTENCE_END.split(filled.after.lstrip(), maxsplit=1)[0] if filled.after.strip() else ""
     return " ".join(f"{before}{filled.candidate} {after}".split()).strip(" .,;!?")
-
-
-def _weights(text: str, special: str) -> dict[str, float]:
-    counts: Counter[str] = Counter(WORD.findall(text.casefold()))
-    emphasised = set(WORD.findall(special))
-    return {word: count * (SPECIAL_WEIGHT if word in emphasised else 1.0) for word, count in counts.items()}
 
 
 def _compared(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tuple[int, float, int]]:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from winokit.problem import BLANK, Problem
-from winokit.text.names import gender_of
-from winokit.text.words import bare, is_mentioned
+from winokit.text.words import bare, gender_of, is_mentioned
 
 PRONOUN_GENDER = {"he": "male", "him": "male", "his": "male", "she": "female", "her": "female", "hers": "female"}
 

@@ -12,7 +12,6 @@ it from run to run.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from typing import Any, TypeAlias
 
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.formalizations.base import Formalization
+from winokit.methods.transforms.views import siblings
 from winokit.problem import Dataset, Problem
 from winokit.text.mentions import core, occurrences
 
@@ -64,13 +64,13 @@ def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list
     """The cases that train, every answer known, and notes on how many problems do not and why."""
     if formalization.definition.pointwise:
         one_each = formalization.switches.get("trains") == "groups"
-        trained = [members[0] for members in siblings(dataset).values()] if one_each else list(dataset)
+        trained = [members[0] for members in siblings(dataset)] if one_each else list(dataset)
         note = f"{len(trained):,} of {len(dataset):,} problems train: of yes/no judgements one for each pronoun"
         notes = [note] if len(trained) < len(dataset) else []
         return [_case(problem, lambda one: ()) for problem in trained], notes
     rivals = rivals_of(dataset, formalization)
     choices = [_case(problem, rivals) for problem in dataset if problem.query is None]
-    judged = [members for members in siblings(dataset).values() if members[0].query is not None]
+    judged = [members for members in siblings(dataset) if members[0].query is not None]
     trains = formalization.switches["trains"]
     compared = [case for members in judged for case in _judged(members, rivals, trains)]
     kept = [case for case in compared if case.gold is not None and len(case.options) > 1]
@@ -86,16 +86,6 @@ def alone(found: Iterable[Case]) -> int:
     return sum(case.is_judgement and len(case.options) == 1 for case in found)
 
 
-def siblings(dataset: Iterable[Problem]) -> dict[tuple[object, ...], list[Problem]]:
-    """Judgements about the same pronoun of the same sentence, together; problems with candidates by themselves."""
-    found: dict[tuple[object, ...], list[Problem]] = defaultdict(list)
-    for problem in dataset:
-        found[problem.before, problem.pronoun, problem.after, problem.id if problem.query is None else None].append(
-            problem
-        )
-    return found
-
-
 def rivals_of(dataset: Dataset, formalization: Formalization) -> Rivals:
     """Where a formalization's rivals come from."""
     source = formalization.switches["rivals"]
@@ -103,7 +93,7 @@ def rivals_of(dataset: Dataset, formalization: Formalization) -> Rivals:
         return noun_phrases(source)
     asked = {
         (problem.before, problem.pronoun, problem.after): [one.query or "" for one in members]
-        for members in siblings(dataset).values()
+        for members in siblings(dataset)
         for problem in members[:1]
     }
 

@@ -27,7 +27,7 @@ from winokit.progress import Progress
 from winokit.text.clauses import clause_words
 from winokit.text.grammar import forms
 from winokit.text.mentions import core, is_proper
-from winokit.text.names import gender_of
+from winokit.text.words import gender_of
 
 LEVEL = 0.95
 UNSEEN = 0.5

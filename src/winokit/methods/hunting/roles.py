@@ -41,7 +41,7 @@ from winokit.text.grammar import (
     tokenise,
 )
 from winokit.text.mentions import is_plural
-from winokit.text.names import gender_of
+from winokit.text.words import gender_of
 
 AGENT, PATIENT = "agent", "patient"
 APART = 25

@@ -41,7 +41,7 @@ from winokit.problem import Problem
 from winokit.text.clauses import is_content, take_apart
 from winokit.text.grammar import AUXILIARIES, CONNECTIVES, CONTRAST, FUNCTION, PRONOUNS, WordToken
 from winokit.text.mentions import article_before, is_plural, mentions
-from winokit.text.names import gender_of
+from winokit.text.words import gender_of
 
 RULES = "rules"
 PARSERS = ("auto", RULES, "spacy")
@@ -258,7 +258,11 @@ def find_parser(asked: str) -> SpacyParser | None:
         raise MissingExtra("parser=spacy", "nlp") from None
     names = sorted(name for name in spacy.util.get_installed_models() if name.startswith("en_"))
     for name in sorted(names, key=lambda name: PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)):
-        language = _load(spacy, name, asked)
+        try:
+            language = spacy.load(name, exclude=["ner", "lemmatizer"])
+        except (OSError, ValueError, ImportError) as error:
+            why = str(error).splitlines()[0]
+            raise BadInput(f"parser={asked}: {name} cannot be loaded ({why}); parser=rules needs no model") from None
         if language.has_pipe("parser") and set(language.get_pipe("parser").labels) >= LABELS:
             return SpacyParser(language, f"spacy {name} {language.meta['version']}")
     if asked == "auto":
@@ -267,11 +271,3 @@ def find_parser(asked: str) -> SpacyParser | None:
         "parser=spacy: no spaCy model that parses English is installed; `python -m spacy download en_core_web_sm` gets "
         "one, and parser=rules needs none"
     )
-
-
-def _load(spacy: Any, name: str, asked: str) -> Any:
-    try:
-        return spacy.load(name, exclude=["ner", "lemmatizer"])
-    except (OSError, ValueError, ImportError) as error:
-        why = str(error).splitlines()[0]
-        raise BadInput(f"parser={asked}: {name} cannot be loaded ({why}); parser=rules needs no model") from None

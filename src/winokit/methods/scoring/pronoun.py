@@ -14,8 +14,7 @@ from winokit.methods.scoring.base import Abstain, Scoring, Setting, pieces, tota
 from winokit.methods.transforms.substitute import opens_sentence
 from winokit.models.base import Answer, Continuation, Fill, Request
 from winokit.problem import Problem
-from winokit.text.names import gender_of
-from winokit.text.words import bare, mention_places
+from winokit.text.words import bare, gender_of, mention_places
 
 THINGS = frozenset({"it", "its", "itself"})
 

@@ -18,10 +18,12 @@ from __future__ import annotations
 import re
 
 from winokit.errors import UnknownName
+from winokit.methods.transforms.substitute import edited
 from winokit.problem import BLANK, Problem
-from winokit.text.mentions import Mention, article_before, core, mentions, occurrences, stands_in_another_form
+from winokit.text.mentions import article_before, core, mentions, occurrences, stands_in_another_form
 
 STYLES = ("default", "paper", "code")
+POSSESSIVE = re.compile(r"['’]s?(?!\w)")
 THE = (("The", "the"), ("the", "The"))
 
 
@@ -76,26 +78,20 @@ def _only_occurrence(text: str, candidate: str) -> str | None:
 
 
 def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
-    text, blank = problem.text, len(problem.before)
+    text = problem.text
     if not all(occurrences(text, core(candidate)) for candidate in problem.candidates):
         return "a candidate is not named in the text"
     found = mentions(text, problem.candidates)
     if any(stands_in_another_form(text, core(candidate), found) for candidate in problem.candidates):
         return "a candidate may be meant by other words too"
-    before, after = problem.before, problem.after
-    for mention in reversed(found):
-        start, end = _with_article_and_possessive(text, mention)
-        if start < blank:
-            before = before[:start] + before[end:]
-        else:
-            after = after[: start - blank - 1] + after[end - blank - 1 :]
+    removed = []
+    for mention in found:
+        article = article_before(text, mention.start)
+        ending = POSSESSIVE.match(text, mention.end)
+        start, end = article.start() if article else mention.start, ending.end() if ending else mention.end
+        removed.append((start, end, ""))
+    before, after = edited(problem, removed)
     return _closed(before).lstrip(), _closed(after)
-
-
-def _with_article_and_possessive(text: str, mention: Mention) -> tuple[int, int]:
-    article = article_before(text, mention.start)
-    ending = re.compile(r"['’]s?(?!\w)").match(text, mention.end)
-    return article.start() if article else mention.start, ending.end() if ending else mention.end
 
 
 def _closed(text: str) -> str:

@@ -47,10 +47,10 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
         raise UnknownName("style of part-sent", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be cut"
-    marker = _last_marker(problem.before, style)
-    if marker is None:
+    markers = [token for token in TOKEN.finditer(problem.before) if _marks(token.group(), style)]
+    if not markers:
         return "no connective or punctuation before the blank"
-    before = _kept(problem.before, marker, style)
+    before = _kept(problem.before, markers[-1], style)
     if before == problem.before:
         return "the part with the blank is the whole text"
     if not (before.strip() or problem.after.strip()):
@@ -61,13 +61,8 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     return made
 
 
-def _last_marker(before: str, style: str) -> re.Match[str] | None:
-    last = None
-    for token in TOKEN.finditer(before):
-        word = token.group()
-        if word in MARKS[style] or (word.lower() if style == "default" else word) in CONNECTIVES:
-            last = token
-    return last
+def _marks(word: str, style: str) -> bool:
+    return word in MARKS[style] or (word.lower() if style == "default" else word) in CONNECTIVES
 
 
 def _kept(before: str, marker: re.Match[str], style: str) -> str:

@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from rapidfuzz.distance import Postfix, Prefix
+
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import BLANK, Dataset, Problem
@@ -65,19 +67,13 @@ def _difference(one: str, other: str) -> tuple[int, int, str, str] | None:
     """Where in `one` two texts differ (start, end) and in which words; None if the blank is among them."""
     a, b = list(TOKEN.finditer(one)), list(TOKEN.finditer(other))
     words, others = [m.group() for m in a], [m.group() for m in b]
-    start = 0
-    while start < min(len(a), len(b)) and words[start] == others[start]:
-        start += 1
-    end = 0
-    while end < min(len(a), len(b)) - start and words[-1 - end] == others[-1 - end]:
-        end += 1
+    start = Prefix.similarity(words, others)
+    end = Postfix.similarity(words[start:], others[start:])
     mine, theirs = a[start : len(a) - end], b[start : len(b) - end]
     if not (mine or theirs) or "_" in (m.group() for m in (*mine, *theirs)):
         return None
-    if not mine or not theirs:
-        place = a[start].start() if start < len(a) else len(one)
-        return place, place, _span(one, mine), _span(other, theirs)
-    return mine[0].start(), mine[-1].end(), _span(one, mine), _span(other, theirs)
+    place = a[start].start() if start < len(a) else len(one)
+    return place, mine[-1].end() if mine else place, _span(one, mine), _span(other, theirs)
 
 
 def _span(text: str, tokens: list[re.Match[str]]) -> str:

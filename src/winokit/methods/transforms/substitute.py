@@ -16,8 +16,7 @@ from typing import Literal, get_args
 
 from winokit.errors import UnknownName
 from winokit.problem import Problem
-from winokit.text.names import gender_of
-from winokit.text.words import ARTICLE
+from winokit.text.words import ARTICLE, gender_of
 
 Style = Literal["auto", "literal", "natural"]
 POSSESSIVE = frozenset("his its their my our your whose hers theirs ours yours".split())
@@ -52,6 +51,17 @@ class Filled:
     def text(self) -> str:
         """The whole text."""
         return self.before + self.candidate + self.after
+
+
+def edited(problem: Problem, edits: Iterable[tuple[int, int, str]]) -> tuple[str, str]:
+    """What stands before and after the blank once places of the text (start, end) have other words in them."""
+    before, after, blank = problem.before, problem.after, len(problem.before)
+    for start, end, new in sorted(edits, reverse=True):
+        if start < blank:
+            before = before[:start] + new + before[end:]
+        else:
+            after = after[: start - blank - 1] + new + after[end - blank - 1 :]
+    return before, after
 
 
 def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:

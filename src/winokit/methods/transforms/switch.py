@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from winokit.errors import UnknownName
-from winokit.methods.transforms.substitute import opens_sentence
+from winokit.methods.transforms.substitute import edited, opens_sentence
 from winokit.problem import Problem
 from winokit.text.mentions import (
     DETERMINERS,
@@ -38,7 +38,7 @@ from winokit.text.mentions import (
     mentions,
     stands_in_another_form,
 )
-from winokit.text.names import gender_of
+from winokit.text.words import gender_of
 
 STYLES = ("default", "paper", "mended")
 AUTHORS, OURS = "authors", "ours"
@@ -139,7 +139,10 @@ def _switched(problem: Problem) -> Problem | str:
     elif any(stands_in_another_form(text, name, found) for name in words):
         return "a candidate may be meant by other words too"
     edits = _edits(text, *(_naming(text, found, index, name) for index, name in enumerate(words)))
-    return edits if isinstance(edits, str) else _edited(problem, edits)
+    if isinstance(edits, str):
+        return edits
+    before, after = edited(problem, edits)
+    return _flipped(problem, OURS, before=before, after=after)
 
 
 def _difference(one: str, other: str) -> list[str]:
@@ -239,16 +242,6 @@ def _a_or_an(words: str) -> str:
 def _cased(text: str, start: int, new: str) -> str:
     """New words with a capital at the head of a sentence, unless the text has none there."""
     return new[:1].upper() + new[1:] if text[start].isupper() and opens_sentence(text[:start]) else new
-
-
-def _edited(problem: Problem, edits: list[tuple[int, int, str]]) -> Problem:
-    before, after, blank = problem.before, problem.after, len(problem.before)
-    for start, end, new in sorted(edits, reverse=True):
-        if start < blank:
-            before = before[:start] + new + before[end:]
-        else:
-            after = after[: start - blank - 1] + new + after[end - blank - 1 :]
-    return _flipped(problem, OURS, before=before, after=after)
 
 
 def _flipped(problem: Problem, by: str, **changed: str) -> Problem:

@@ -30,15 +30,20 @@ def _pairs(problem: Problem) -> Iterable[Problem]:
                 yield problem.replace(candidates=(problem.right, candidate), answer=0)
 
 
-def choice(dataset: Dataset) -> Dataset:
-    """Merge the judgements of one sentence and pronoun; what cannot be merged is counted in the notes by its reason."""
-    siblings: dict[tuple[object, ...], list[Problem]] = defaultdict(list)
+def siblings(dataset: Iterable[Problem]) -> Iterable[list[Problem]]:
+    """Judgements about the same pronoun of the same sentence, together; problems with candidates by themselves."""
+    together: dict[tuple[object, ...], list[Problem]] = defaultdict(list)
     for problem in dataset:
         alone = problem.id if problem.query is None else None
-        siblings[problem.before, problem.pronoun, problem.after, alone].append(problem)
+        together[problem.before, problem.pronoun, problem.after, alone].append(problem)
+    return together.values()
+
+
+def choice(dataset: Dataset) -> Dataset:
+    """Merge the judgements of one sentence and pronoun; what cannot be merged is counted in the notes by its reason."""
     made: list[Problem] = []
     refused: Counter[str] = Counter()
-    for rows in siblings.values():
+    for rows in siblings(dataset):
         merged = rows[0] if rows[0].query is None else _merged(rows)
         if isinstance(merged, Problem):
             made.append(merged)
