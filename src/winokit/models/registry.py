@@ -26,8 +26,8 @@ ADDRESS = re.compile(r"@https?://[^?+\s]*")
 """Where a server is, which concerns nobody who reads a report."""
 
 MODEL_HELP = (
-    "builtin, random, hf:NAME_OR_DIR, gguf:FILE, chat:MODEL@URL, ngram:FILE, hunter:INDEX, ensemble:A+B, "
-    "python:MODULE:FUNCTION."
+    "builtin, random, hf:NAME_OR_DIR, gguf:FILE, completions:MODEL@URL, chat:MODEL@URL, ngram:FILE, hunter:INDEX, "
+    "ensemble:A+B, python:MODULE:FUNCTION."
 )
 ModelSpec = Annotated[str | Model, Help(MODEL_HELP, metavar="SPEC", typed=str, option=True)]
 """A verb's model, with its help: a SPEC, or in Python a model."""
@@ -130,6 +130,7 @@ MODELS: Registry[Callable[[Spec], Model]] = Registry(
         "hf": "winokit.models.hf:load",
         "gguf": "winokit.models.gguf:load",
         "chat": "winokit.models.chat:load",
+        "completions": "winokit.models.completions:load",
         "ngram": "winokit.models.ngram:load",
         "ensemble": "winokit.models.ensemble:load",
         "python": "winokit.models.python_function:load",

@@ -135,6 +135,8 @@ class ModelServer:
     def post(self, path: str, body: Body | None) -> dict[str, Any]:
         """The JSON that one request is answered with; with no body it is fetched (`/models`)."""
         answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body]))
+        if not answers:
+            raise self.error(path, "not asked, since the limit of requests is reached")
         return answers[0][1]
 
     def stream(
@@ -177,12 +179,16 @@ class ModelServer:
                 loop.call_soon_threadsafe(work.cancel)
             thread.join()
 
+    def address(self, path: str) -> str:
+        """Where a request goes: a path below the URL, or an address of its own."""
+        return path if "://" in path else f"{self.url}{path}"
+
     def error(self, path: str, fact: str, way_out: str = "") -> BadInput:
         """An error in one line, without the key, which some servers repeat in what they say."""
         return BadInput(self._line(path, fact, way_out))
 
     def _line(self, path: str, fact: str, way_out: str = "") -> str:
-        return self._hide(f"{self.url}{path}: {fact}" + (f"; {way_out}" if way_out else ""))
+        return self._hide(f"{self.address(path)}: {fact}" + (f"; {way_out}" if way_out else ""))
 
     def _hide(self, text: str) -> str:
         return text.replace(self._key, "…") if self._key else text
@@ -300,7 +306,7 @@ class _Exchange:
             self.server._limit = max(self.server._limit / 2, 1.0)
 
     async def _try(self, http: httpx.AsyncClient, body: Body | None) -> Any:
-        url, server = f"{self.server.url}{self.path}", self.server
+        url, server = self.server.address(self.path), self.server
         try:
             async with asyncio.timeout(self._manners.timeout):
                 response = await (http.get(url) if body is None else http.post(url, json=body))

@@ -1,0 +1,296 @@
+"""Log-probabilities of texts from a server: `completions:MODEL@URL` (vLLM, SGLang, llama-cpp-python, TGI and others).
+
+A causal model as `hf:` is, with the server's own tokens: a text is sent once, and the log-probabilities of its tokens
+come back by whichever of the `DIALECTS` the server speaks, which a probe finds out before the first text. A server that
+gives those of what it generates only is refused: scores would be made of nothing.
+
+The tokens that reach beyond the context are scored, by their place in the text (`alignment`). Whether texts begin with
+BOS is the server's affair; where they do not, the first token of a text without context is read and not scored.
+
+Options: those of servers (`server.connect`), and `bos`: the text of a token that is to stand before every text, for a
+server that puts none there (`bos=<s>`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from operator import eq
+from typing import Any
+from urllib.parse import urlsplit
+
+from winokit.errors import BadInput
+from winokit.models.alignment import PlacedToken, ServedToken, align
+from winokit.models.base import (
+    Answer,
+    Ask,
+    Continuation,
+    NothingToScore,
+    Piece,
+    Pieces,
+    Refusal,
+    Request,
+    Usage,
+)
+from winokit.models.boundary import ALONE, joined, moved, parts_of
+from winokit.models.reading import bare
+from winokit.models.registry import Spec
+from winokit.models.server import SERVER_OPTIONS, Complaint, ModelServer, connect
+
+PROBE = "one two three four five six seven eight nine ten eleven twelve"
+"""A text of which any model knows the next word, so that numbers which belong to the next token are found out."""
+READING = 1
+"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+WAY_OUT = (
+    "vLLM, SGLang and `python -m llama_cpp.server --logits_all true` give them; llama.cpp's own server does not "
+    "(gguf:FILE reads the file itself), and chat:MODEL@URL does without"
+)
+BOS_WAY_OUT = "name the token that texts begin with, as ?bos=<s>, or use gguf:FILE"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way to ask a server for the log-probabilities of a text, and to read what it says."""
+
+    name: str
+    path: Callable[[str], str]
+    """From the server's URL to the path of a request, or to a whole address."""
+    body: Callable[[str], dict[str, Any]]
+    read: Callable[[Any], list[ServedToken]]
+    """From the JSON of an answer; one of many errors where it is no such answer."""
+
+
+def _echoed(payload: Any) -> list[ServedToken]:
+    logprobs = payload["choices"][0]["logprobs"]
+    return [ServedToken(*token) for token in zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True)]
+
+
+def _prompted(payload: Any) -> list[ServedToken]:
+    """Of each position, a table by token id; with no more asked for, it has the text's own token alone."""
+    choice = payload["choices"][0]
+    listed = choice.get("prompt_logprobs") or payload["prompt_logprobs"]
+    tokens = []
+    for position in listed:
+        if position is None:
+            tokens.append(ServedToken(None, None))
+            continue
+        (token,) = position.values()
+        tokens.append(ServedToken(token.get("decoded_token"), token["logprob"]))
+    return tokens
+
+
+def _generated(payload: Any) -> list[ServedToken]:
+    rows = payload["meta_info"]["input_token_logprobs"]
+    return [ServedToken(text, logprob) for logprob, _, text in rows]
+
+
+ONE_TOKEN = {"max_tokens": 1, "temperature": 0}
+"""Of servers that take no zero; what is generated is not read."""
+DIALECTS = (
+    Dialect(
+        "echo",
+        lambda url: "/completions",
+        lambda text: {"prompt": text, "echo": True, "logprobs": 1, **ONE_TOKEN},
+        _echoed,
+    ),
+    Dialect(
+        "prompt_logprobs",
+        lambda url: "/completions",
+        lambda text: {"prompt": text, "prompt_logprobs": 0, **ONE_TOKEN},
+        _prompted,
+    ),
+    Dialect(
+        "/generate",
+        lambda url: "{0.scheme}://{0.netloc}/generate".format(urlsplit(url)),
+        lambda text: {
+            "text": text,
+            "sampling_params": {"max_new_tokens": 1, "temperature": 0},
+            "return_logprob": True,
+            "logprob_start_len": 0,
+            "return_text_in_logprobs": True,
+        },
+        _generated,
+    ),
+)
+"""As OpenAI had it, as vLLM has it, and SGLang's own."""
+
+
+def load(spec: Spec) -> CompletionsModel:
+    """The model of a server, as the SPEC names both. Nothing is sent yet."""
+    spec.only(*SERVER_OPTIONS, "bos")
+    return CompletionsModel(str(spec), connect(spec), spec.options.get("bos", ""))
+
+
+class CompletionsModel:
+    """A causal model behind a server that tells how likely a text is."""
+
+    kind = "causal"
+    can: frozenset[type] = frozenset({Continuation, Ask})
+
+    def __init__(self, spec: str, server: ModelServer, bos: str = "") -> None:
+        self.spec, self._server, self._bos = spec, server, bos
+        self._dialect: Dialect | None = None
+        self._read: dict[str, list[PlacedToken] | Refusal] = {}
+        """What is known of texts: one text may be asked about in several ways."""
+        determining = {"url": server.url, "bos": bos, "reading": READING, **server.settings}
+        self.fingerprint = f"completions:{json.dumps(determining, sort_keys=True)}"
+        self.notes: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> Usage:
+        """What was asked of the server, and charged."""
+        return self._server.usage
+
+    @property
+    def count_tokens(self) -> Callable[[str], int] | None:
+        """How many tokens a text has, where a tokenizer was named."""
+        return self._server.count_tokens
+
+    def sends(self, request: Request) -> list[tuple[str, int]]:
+        """What a request makes the server read, and how many tokens it may write."""
+        return [(_whole(part), 1) for _, part in parts_of(self, [request]) if _whole(part).strip()]
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Send each distinct text once, in alphabetical order: what begins alike is near in a server's cache."""
+        parts = parts_of(self, requests)
+        yield from joined(requests, [index for index, _ in parts], self._answers([part for _, part in parts]))
+
+    def _answers(self, parts: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
+        asking: dict[str, list[int]] = defaultdict(list)
+        for number, part in enumerate(parts):
+            if part.text.strip():
+                asking[_whole(part)].append(number)
+            else:
+                yield number, NothingToScore(part.text).refusal
+        unread = sorted(asking.keys() - self._read.keys())
+        for text in asking.keys() & self._read.keys():
+            yield from ((number, self._cut(parts[number], self._read[text])) for number in asking[text])
+        if not unread:
+            return
+        dialect = self._dialect or self._probe()
+        bodies = [dialect.body(self._bos + text) for text in unread]
+        answers = self._server.stream(dialect.path(self._server.url), bodies, dialect.read, _too_long)
+        for place, tokens in answers:
+            text = unread[place]
+            self._read[text] = tokens if isinstance(tokens, Refusal) else self._placed(dialect, text, tokens)
+            yield from ((number, self._cut(parts[number], self._read[text])) for number in asking[text])
+
+    def _probe(self) -> Dialect:
+        """The first dialect in which the server gives a log-probability for every token of a text but the first."""
+        failures = []
+        for dialect in DIALECTS:
+            try:
+                payload = self._server.post(dialect.path(self._server.url), dialect.body(self._bos + PROBE))
+                tokens = dialect.read(payload)
+                shifted = _shifted(payload)
+            except Complaint as complaint:
+                if complaint.status in (401, 403):
+                    raise
+                failures.append(f"{dialect.name}: {complaint.text}")
+                continue
+            except BadInput:  # no server, or none that is well
+                raise
+            except (ValueError, TypeError, LookupError, AttributeError):
+                failures.append(f"{dialect.name}: none")
+                continue
+            if shifted:
+                fact = (
+                    "its log-probabilities are those of the tokens one place before, as llama-cpp-python's without BOS"
+                )
+                raise self._server.error(dialect.path(self._server.url), fact, BOS_WAY_OUT)
+            why = _unfit(tokens)
+            if why is None:
+                self._dialect = dialect
+                self._say_start(tokens)
+                return dialect
+            failures.append(f"{dialect.name}: {why}")
+        fact = f"no log-probabilities of the texts sent ({'; '.join(failures)}), so that none can be scored"
+        raise self._server.error("", fact, WAY_OUT)
+
+    def _say_start(self, tokens: Sequence[ServedToken]) -> None:
+        placed = align(PROBE, tokens) or []
+        if placed and placed[0].end > 0:
+            self.notes = (f"{self.spec}: the server reads texts without BOS before them",)
+
+    def _placed(self, dialect: Dialect, text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken]:
+        """The tokens of a text in their places, after a check that they are its own and all have numbers."""
+        placed = align(text, tokens)
+        path = dialect.path(self._server.url)
+        if placed is None:
+            spelt = "".join(token.text or "…" for token in tokens[:12])
+            raise self._server.error(path, f"log-probabilities of another text than {text[:40]!r}: {spelt!r}")
+        begun = next((number for number, token in enumerate(placed) if token.end > 0), 0)
+        for token in placed[begun + (placed[begun].start == 0 and not _numbers(placed[begun : begun + 1])) :]:
+            if not _numbers([token]):
+                fact = f"{token.logprob!r} is no log-probability, of {text[token.start : token.end]!r} in {text[:40]!r}"
+                raise self._server.error(path, fact)
+        return placed
+
+    def _cut(self, part: Continuation, read: list[PlacedToken] | Refusal) -> Pieces | Refusal:
+        """The pieces of a continuation from the tokens of its whole text."""
+        if isinstance(read, Refusal):
+            return read
+        context, text = moved(part)
+        whole, origin = context + text, len(context) + len(text) - len(part.text)
+        scored = [token for token in read if token.end > len(context) or token.start >= len(context) > 0]
+        pieces = []
+        for token in scored:
+            if token.logprob is not None:
+                start, end = (
+                    min(max(edge - origin, 0), len(part.text)) for edge in bare(whole, token.start, token.end)
+                )
+                pieces.append(Piece(start, end, token.logprob))
+        if pieces:
+            return tuple(pieces)
+        return Refusal(ALONE.partition(";")[0]) if scored else NothingToScore(part.text).refusal
+
+
+def _whole(part: Continuation) -> str:
+    return "".join(moved(part))
+
+
+def _too_long(complaint: Complaint) -> Refusal | None:
+    """A text that the model cannot read; any other complaint is an error."""
+    return Refusal(complaint.text) if complaint.too_long else None
+
+
+def _numbers(tokens: Sequence[PlacedToken]) -> bool:
+    """Whether all have a log-probability: a finite number that is not above zero, but for rounding."""
+    return all(
+        isinstance(token.logprob, (int, float)) and isfinite(token.logprob) and token.logprob < 1e-3 for token in tokens
+    )
+
+
+def _shifted(payload: Any) -> bool:
+    """Whether the likeliest tokens that come with the probe are mostly those of the next place.
+
+    llama-cpp-python 0.3.36 takes the numbers behind a token for its own where a text does not begin with BOS.
+    """
+    try:
+        logprobs = payload["choices"][0]["logprobs"]
+        tokens, listed = logprobs["tokens"], logprobs["top_logprobs"]
+        likeliest = [max(top, key=top.__getitem__) if top else None for top in listed]
+    except (LookupError, TypeError, AttributeError):
+        return False
+    here = sum(map(eq, likeliest, tokens))
+    behind = sum(map(eq, likeliest, tokens[1:]))
+    return behind > max(here, 2)
+
+
+def _unfit(tokens: Sequence[ServedToken]) -> str | None:
+    """Why the tokens of the probe will not do; None where they will."""
+    placed = align(PROBE, tokens)
+    if placed is None:
+        return f"{len(tokens)} tokens, not those of the text"
+    covering = [token for token in placed if token.end > token.start]
+    if len(covering) < len(PROBE.split()) // 2:
+        return f"{len(covering)} tokens for {len(PROBE.split())} words"
+    missing = sum(token.logprob is None for token in covering[1:])
+    if missing:
+        return f"none for {missing} of {len(covering)} tokens"
+    if not _numbers(covering[1:]) or len({token.logprob for token in covering[1:]}) < 2:
+        return f"not log-probabilities but {[token.logprob for token in covering[1:4]]}"
+    return None

@@ -1,0 +1,54 @@
+"""Tokens laid along the text they came from, however a server spells them."""
+
+import pytest
+
+from winokit.models.alignment import ServedToken, align
+
+TEXT = "Ann’s cup"
+SPELT = {
+    "as they read": ["Ann", "’s", " cup"],
+    "without spaces": ["Ann", "’s", "cup"],
+    "byte-level": ["Ann", "âĢĻ", "s", "Ġcup"],
+    "sentencepiece": ["▁Ann", "’", "s", "▁cup"],
+    "bytes as llama.cpp has them": ["Ann", "<0xE2>", "<0x80>", "<0x99>", "s", " cup"],
+    "bytes as OpenAI had them": ["Ann", "bytes:\\xe2\\x80", "bytes:\\x99", "s", " cup"],
+    "bytes lost": ["Ann", "\ufffd", "\ufffd", "s", " cup"],
+    "with BOS": ["<s>", "Ann", "’s", " cup"],
+    "with BOS and what was generated": ["<|begin_of_text|>", "Ann", "’s", " cup", " holder", "."],
+    "the first unknown": [None, "’s", " cup"],
+    "BOS unknown": [None, "Ann", "’s", " cup"],
+}
+
+
+def places(text, spelt):
+    placed = align(text, [ServedToken(token, -1.0) for token in spelt])
+    return placed and [text[token.start : token.end] for token in placed]
+
+
+@pytest.mark.parametrize("way", SPELT)
+def test_tokens_are_found_however_they_are_spelt(way):
+    found = places(TEXT, SPELT[way])
+    assert found[-1].strip() == "cup"
+    assert next(token for token in found if token) == "Ann"
+    assert {token for token in found if token} <= {"Ann", "’s", "’", "s", " cup"}
+
+
+def test_bos_has_no_place_in_the_text():
+    assert places(TEXT, SPELT["with BOS"])[0] == ""
+
+
+@pytest.mark.parametrize(
+    "other",
+    [["Ann", "’s"], ["Ann", "’s", " jug"], ["He", " said"], [], ["and"], [""], ["Ann", "’s", " cu"]],
+    ids=["too few", "another end", "another text", "none", "generated alone", "empty", "cut"],
+)
+def test_tokens_of_another_text_are_none(other):
+    assert places(TEXT, other) is None
+
+
+def test_a_text_of_no_latin_letters():
+    assert places("奖杯 放不下", ["奖", "杯", " 放", "不下"]) == ["奖", "杯", " 放", "不下"]
+
+
+def test_spaces_at_the_end_belong_to_the_last_token():
+    assert places("a cup  ", ["a", " cup"]) == ["a", " cup  "]

@@ -1,0 +1,274 @@
+"""`completions:MODEL@URL`: the log-probabilities of texts from servers that speak in different ways, or not at all."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from support.tiny_causal import TWINS, tiny_tokenizer
+from typer.testing import CliRunner
+
+import winokit
+from winokit.cli.main import app
+from winokit.errors import BadInput
+from winokit.models.base import Ask, Continuation, Embed, Refusal
+from winokit.models.registry import load_model
+from winokit.testing import CompletionsServer, FakeServer, FlakyServer, Response, words_at_random
+
+CUP = Continuation("The jug fills the cup because the jug", " is large.")
+QUICK = "?retries=2&delay=0.01&timeout=5"
+
+
+def answers(server, requests, options=QUICK):
+    model = load_model(f"completions:m@{server.url}{options}")
+    given = dict(model.answer(requests))
+    return [given[index] for index in range(len(requests))], model
+
+
+@pytest.mark.parametrize("speaks", ["echo", "prompt_logprobs", "generate"])
+def test_every_dialect_gives_the_same_pieces(speaks):
+    with CompletionsServer(speaks) as server:
+        ((pieces,), _) = answers(server, [CUP])
+    expected = [logprob for _, logprob in words_at_random(CUP.context + CUP.text)][-2:]
+    assert [piece.logprob for piece in pieces] == expected
+    assert [CUP.text[piece.start : piece.end] for piece in pieces] == ["is", "large."]
+
+
+@pytest.mark.parametrize("speaks", ["generated only", "zeros", "some"])
+def test_a_server_that_cannot_say_is_refused_before_anything_is_scored(speaks):
+    with CompletionsServer(speaks) as server:
+        with pytest.raises(BadInput, match=r"no log-probabilities of the texts sent .*llama_cpp\.server --logits_all"):
+            answers(server, [CUP])
+        assert len(server.bodies) == 3  # one probe a dialect, no text
+
+
+def test_the_probe_is_sent_once():
+    with CompletionsServer() as server:
+        _, model = answers(server, [CUP])
+        list(model.answer([Continuation("He", " slept.")]))
+        assert len(server.bodies) == 3
+
+
+def test_nothing_is_sent_when_a_model_is_loaded():
+    with CompletionsServer() as server:
+        load_model(f"completions:m@{server.url}")
+        assert server.bodies == []
+
+
+def test_a_text_asked_about_in_two_ways_is_sent_once():
+    whole = CUP.context + CUP.text
+    with CompletionsServer() as server:
+        ((part, full), _) = answers(server, [CUP, Continuation("", whole)])
+        assert [body["prompt"] for body in server.bodies[1:]] == [whole]
+    assert full[-2:][0].logprob == part[0].logprob
+
+
+def test_the_first_token_of_a_text_without_bos_is_read_and_not_scored():
+    with CompletionsServer() as server:
+        ((pieces, alone), model) = answers(server, [Continuation("", "The cup broke."), Continuation("", "Cups")])
+    assert len(pieces) == 2
+    assert isinstance(alone, Refusal)
+    assert "without BOS" in model.notes[0]
+
+
+def test_bos_makes_the_first_token_count():
+    with CompletionsServer(
+        tokens=lambda text: [("<s>", None), (text.split()[0], -2.0), *words_at_random(text)[1:]]
+    ) as server:
+        ((pieces,), model) = answers(server, [Continuation("", "The cup broke.")])
+    assert (len(pieces), pieces[0].logprob, model.notes) == (3, -2.0, ())
+
+
+def test_an_ask_has_a_log_probability_for_each_option():
+    with CompletionsServer() as server:
+        ((reply,), _) = answers(server, [Ask("Which? Answer:", ("A", "B"))])
+    assert reply.logprobs == tuple(words_at_random(f"Which? Answer: {option}")[-1][1] for option in "AB")
+
+
+def test_a_text_that_is_too_long_is_a_refusal_and_the_others_are_answered():
+    with CompletionsServer(most=20) as server:
+        ((pieces, refused), _) = answers(server, [CUP, Continuation("word " * 30, "end")])
+    assert len(pieces) == 2
+    assert "maximum context length" in refused.why
+
+
+class Odd(CompletionsServer):
+    """A sound server whose answers after the probe are spoilt."""
+
+    def __init__(self, spoil):
+        super().__init__()
+        self.spoil = spoil
+
+    def respond(self, number, path, body):
+        response = super().respond(number, path, body)
+        if number:
+            self.spoil(response.payload)
+        return response
+
+
+def spoil_text(payload):
+    payload["choices"][0]["logprobs"]["tokens"][2] = " otter"
+
+
+def spoil_number(payload):
+    payload["choices"][0]["logprobs"]["token_logprobs"][3] = math.nan
+
+
+def spoil_sign(payload):
+    payload["choices"][0]["logprobs"]["token_logprobs"][3] = 0.7
+
+
+def spoil_hole(payload):
+    payload["choices"][0]["logprobs"]["token_logprobs"][3] = None
+
+
+def spoil_model(payload):
+    payload["model"] = "another"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (spoil_text, "log-probabilities of another text"),
+        (spoil_number, "nan is no log-probability"),
+        (spoil_sign, "0.7 is no log-probability"),
+        (spoil_hole, "None is no log-probability"),
+        (spoil_model, "changed its model in the middle"),
+    ],
+)
+def test_numbers_that_cannot_be_trusted_end_the_run_with_a_line(spoil, said):
+    with Odd(spoil) as server, pytest.raises(BadInput, match=said):
+        answers(server, [CUP])
+
+
+@pytest.mark.parametrize("trouble", ["html", "half", "null", "500", "hangs up"])
+def test_a_server_gone_wrong_is_one_line_and_what_was_scored_stays(trouble, tmp_path):
+    class Failing(CompletionsServer):
+        def respond(self, number, path, body):
+            sound = super().respond(number, path, body)
+            return flaky.respond(number, path, body) if number > 20 else sound
+
+    flaky = FlakyServer(CompletionsServer(), 1.0, [trouble])
+    cache, out = tmp_path / "cache", tmp_path / "p.jsonl"
+    with Failing() as server:
+        spec = f"completions:m@{server.url}{QUICK}&concurrency=1"
+        result = CliRunner().invoke(
+            app, ["score", "open", "--model", spec, "--limit", "40", "--cache", str(cache), "--out", str(out)]
+        )
+    assert isinstance(result.exception, BadInput)
+    assert "given up after" in str(result.exception)
+    plan = winokit.score("open", spec, limit=40, cache=cache, dry_run=True).plan
+    assert plan["cached"] == 20
+
+
+def test_a_flaky_server_gives_the_same_answers_in_the_end():
+    requests = [Continuation(f"The cup number {n}", " broke.") for n in range(40)]
+    with CompletionsServer() as sound:
+        expected, _ = answers(sound, requests)
+    with FlakyServer(CompletionsServer(), 0.5, ["429"]) as flaky:
+        given, _ = answers(flaky, requests)
+        assert flaky.failed > 10
+    assert given == expected
+
+
+def test_a_server_that_is_down_is_one_line():
+    with pytest.raises(BadInput, match="given up after 2 tries"):
+        list(load_model("completions:m@http://127.0.0.1:9/v1?retries=1&delay=0.01").answer([CUP]))
+
+
+def test_it_can_do_what_causal_models_can_and_no_more():
+    with CompletionsServer() as server:
+        model = load_model(f"completions:m@{server.url}")
+        with pytest.raises(BadInput, match="cannot answer Embed"):
+            list(model.answer([Embed("x")]))
+
+
+@pytest.mark.parametrize("scoring", ["partial", "full", "special-word", "pronoun", "ask"])
+def test_every_scoring_of_a_causal_model_works(scoring, tmp_path):
+    with CompletionsServer() as server:
+        scored = winokit.score(
+            "open", f"completions:m@{server.url}", limit=20, scoring=scoring, cache=tmp_path / "c", shots=0
+        )
+    assert sum(row.prediction is not None for row in scored) >= 10
+
+
+def test_shots_and_naturalness_come_along(tmp_path):
+    with CompletionsServer() as server:
+        spec = f"completions:m@{server.url}"
+        run = winokit.audit("open", spec, limit=30, shots=2, cache=tmp_path / "c", protocol=["accuracy", "naturalness"])
+    assert run.find("naturalness", "all", "surprisal_per_word") is not None
+    assert run.predictions[0].scoring == "partial?shots=2"
+
+
+# Exactly what transformers says
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        n_embd=32,
+        n_layer=2,
+        n_head=2,
+        n_positions=512,
+        vocab_size=320,
+        initializer_range=0.3,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def read_by_transformers(folder):
+    """What a server with this model would say of a text: each token as it is spelt, and its log-probability."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+
+    def read(text):
+        ids = tokenizer(text)["input_ids"]
+        with torch.no_grad():
+            logits = model(torch.tensor([ids])).logits[0].double()
+        numbers = torch.log_softmax(logits, -1)[range(len(ids) - 1), ids[1:]].tolist()
+        return list(zip(tokenizer.convert_ids_to_tokens(ids), [None, *numbers], strict=True))
+
+    return read
+
+
+@pytest.mark.parametrize("speaks", ["echo", "prompt_logprobs", "generate"])
+def test_a_server_of_transformers_numbers_scores_as_hf_does(tiny, speaks, tmp_path):
+    with CompletionsServer(speaks, read_by_transformers(tiny)) as server:
+        for scoring in ("partial", "full", "special-word", "pronoun"):
+            served = winokit.score("open", f"completions:m@{server.url}", limit=40, scoring=scoring, cache="off")
+            local = winokit.score("open", f"hf:{tiny}?dtype=float32", limit=40, scoring=scoring, cache="off")
+            for ours, theirs in zip(served, local, strict=True):
+                assert (ours.id, ours.prediction, ours.why is None) == (
+                    theirs.id,
+                    theirs.prediction,
+                    theirs.why is None,
+                )
+                if ours.scores is not None:
+                    np.testing.assert_allclose(ours.scores, theirs.scores, atol=2e-3)
+
+
+def test_texts_of_the_tiny_tokenizer_are_aligned(tiny):
+    assert TWINS
+    read = read_by_transformers(tiny)
+    with CompletionsServer(tokens=read) as server:
+        ((pieces,), _) = answers(server, [Continuation("A “cup” of", " café")])
+    assert pieces[-1].end == len(" café")
+
+
+class Html(FakeServer):
+    """Somebody's sign-in page."""
+
+    def respond(self, number, path, body):
+        return Response(payload=b"<html>Sign in</html>")
+
+
+def test_a_web_page_is_no_server():
+    with Html() as server, pytest.raises(BadInput, match="not an answer of such a server: <html>"):
+        answers(server, [CUP])
