@@ -187,9 +187,7 @@ def test_it_can_do_what_causal_models_can_and_no_more():
 @pytest.mark.parametrize("scoring", ["partial", "full", "special-word", "pronoun", "ask"])
 def test_every_scoring_of_a_causal_model_works(scoring, tmp_path):
     with CompletionsServer() as server:
-        scored = winokit.score(
-            "open", f"completions:m@{server.url}", limit=20, scoring=scoring, cache=tmp_path / "c", shots=0
-        )
+        scored = winokit.score("open", f"completions:m@{server.url}", limit=20, scoring=scoring, cache=tmp_path / "c")
     assert sum(row.prediction is not None for row in scored) >= 10
 
 
@@ -241,9 +239,9 @@ def read_by_transformers(folder):
 @pytest.mark.parametrize("speaks", ["echo", "prompt_logprobs", "generate"])
 def test_a_server_of_transformers_numbers_scores_as_hf_does(tiny, speaks, tmp_path):
     with CompletionsServer(speaks, read_by_transformers(tiny)) as server:
-        for scoring in ("partial", "full", "special-word", "pronoun"):
-            served = winokit.score("open", f"completions:m@{server.url}", limit=40, scoring=scoring, cache="off")
-            local = winokit.score("open", f"hf:{tiny}?dtype=float32", limit=40, scoring=scoring, cache="off")
+        for scoring in ("partial", "full", "special-word", "pronoun") if speaks == "echo" else ("partial",):
+            served = winokit.score("open", f"completions:m@{server.url}", limit=20, scoring=scoring, cache="off")
+            local = winokit.score("open", f"hf:{tiny}?dtype=float32", limit=20, scoring=scoring, cache="off")
             for ours, theirs in zip(served, local, strict=True):
                 assert (ours.id, ours.prediction, ours.why is None) == (
                     theirs.id,
@@ -272,3 +270,24 @@ class Html(FakeServer):
 def test_a_web_page_is_no_server():
     with Html() as server, pytest.raises(BadInput, match="not an answer of such a server: <html>"):
         answers(server, [CUP])
+
+
+class Shifted(CompletionsServer):
+    """A server that takes the numbers behind a token for its own, as llama-cpp-python does without BOS."""
+
+    def respond(self, number, path, body):
+        response = super().respond(number, path, body)
+        logprobs = response.payload["choices"][0]["logprobs"]
+        begins = body["prompt"].startswith("<s>")
+        tokens = logprobs["tokens"]
+        logprobs["top_logprobs"] = [{token: -0.1} for token in (tokens if begins else [*tokens[1:], "."])]
+        return response
+
+
+def test_numbers_of_the_wrong_place_are_found_out_and_bos_puts_them_right():
+    with Shifted(tokens=lambda text: words_at_random(text.removeprefix("<s>"))) as server:
+        with pytest.raises(BadInput, match=r"one place before.*\?bos=<s>"):
+            answers(server, [CUP])
+        ((pieces,), _) = answers(server, [CUP], f"{QUICK}&bos=<s>")
+        assert server.bodies[-1]["prompt"].startswith("<s>The jug")
+    assert len(pieces) == 2

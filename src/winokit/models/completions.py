@@ -172,8 +172,8 @@ class CompletionsModel:
             return
         dialect = self._dialect or self._probe()
         bodies = [dialect.body(self._bos + text) for text in unread]
-        answers = self._server.stream(dialect.path(self._server.url), bodies, dialect.read, _too_long)
-        for place, tokens in answers:
+        read: Callable[[Any], list[ServedToken] | Refusal] = dialect.read
+        for place, tokens in self._server.stream(dialect.path(self._server.url), bodies, read, _too_long):
             text = unread[place]
             self._read[text] = tokens if isinstance(tokens, Refusal) else self._placed(dialect, text, tokens)
             yield from ((number, self._cut(parts[number], self._read[text])) for number in asking[text])
@@ -212,7 +212,7 @@ class CompletionsModel:
 
     def _say_start(self, tokens: Sequence[ServedToken]) -> None:
         placed = align(PROBE, tokens) or []
-        if placed and placed[0].end > 0:
+        if placed and placed[0].end > 0 and not self._bos:
             self.notes = (f"{self.spec}: the server reads texts without BOS before them",)
 
     def _placed(self, dialect: Dialect, text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken]:
@@ -277,7 +277,7 @@ def _shifted(payload: Any) -> bool:
         return False
     here = sum(map(eq, likeliest, tokens))
     behind = sum(map(eq, likeliest, tokens[1:]))
-    return behind > max(here, 2)
+    return bool(behind > max(here, 2))
 
 
 def _unfit(tokens: Sequence[ServedToken]) -> str | None:

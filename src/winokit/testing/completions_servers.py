@@ -69,18 +69,17 @@ class CompletionsServer(FakeServer):
                 for place, (text, logprob) in enumerate(tokens)
             ]
         elif body.get("logprobs") is not None:
-            shown = [GENERATED]
+            shown: list[tuple[str, float | None]] = [GENERATED]
             if body.get("echo") and self.speaks in ("echo", "zeros", "some"):
                 shown = [*tokens, GENERATED]
                 choice["text"] = body["prompt"] + GENERATED[0]
-            changed = {
-                "zeros": lambda place, logprob: 0.0,
-                "some": lambda place, logprob: logprob if place % 2 else None,
-            }
-            change = changed.get(self.speaks, lambda place, logprob: logprob)
+            if self.speaks == "zeros":
+                shown = [(text, 0.0) for text, _ in shown]
+            elif self.speaks == "some":
+                shown = [(text, logprob if place % 2 else None) for place, (text, logprob) in enumerate(shown)]
             choice["logprobs"] = {
                 "tokens": [text for text, _ in shown],
-                "token_logprobs": [change(place, logprob) for place, (_, logprob) in enumerate(shown)],
+                "token_logprobs": [logprob for _, logprob in shown],
                 "text_offset": [0] * len(shown),
             }
         return Response(payload={"model": body.get("model"), "choices": [choice], "usage": usage})
