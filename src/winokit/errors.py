@@ -53,10 +53,10 @@ class CannotWrite(BadInput):
 class UnknownName(WinokitError, LookupError):
     """A name that no registry knows; the message lists what exists."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
         known = sorted(known)
         close = difflib.get_close_matches(name, known, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = f" Did you mean {meant}?" if meant else f" Did you mean {close[0]!r}?" if close else ""
         super().__init__(f"No {kind} named {name!r}.{hint} Known: {', '.join(known)}.")
 
 

@@ -52,6 +52,12 @@ def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str)
             raise BadInput(f"{folder / name}: is not of {of}, and would be lost; choose another --out")
 
 
+def user_cache(name: str) -> Path:
+    """A file beside the answers that are kept: in the folder of $WINOKIT_CACHE, else in the user's cache folder."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "winokit"
+    return Path(os.environ.get("WINOKIT_CACHE") or folder / name).with_name(name)
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write through a temporary file beside it; a link stays a link, and a pipe or a device is written to as it is."""
     try:

@@ -14,7 +14,7 @@ from support.tiny_causal import TWINS, tiny_tokenizer
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import total
 from winokit.models.base import Ask, Continuation, Embed, Model
-from winokit.models.hf import HfSettings, halving
+from winokit.models.hf import HfSettings
 from winokit.models.hf_causal import SAMPLE, multiply_with_onednn
 from winokit.models.registry import Spec, load_model
 
@@ -262,28 +262,21 @@ def test_requests_of_several_kinds_are_answered_together(folder):
     assert list(model.answer([])) == []
 
 
-def test_memory_that_runs_out_halves_the_batch(folder):
+def test_memory_that_runs_out_halves_the_batches(folder):
     model = load_model(f"hf:{folder('llama')}")
-    right, rows, forward = logprobs(model, REQUESTS), [], model.reader.network.forward
+    right, read, forward = logprobs(model, REQUESTS), [], model.reader.network.forward
 
     def forgetful(ids: torch.Tensor, **options: object) -> object:
-        if len(ids) > 1:
+        read.append(ids.numel())
+        if read[-1] > read[0] // 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        rows.append(len(ids))
         return forward(ids, **options)
 
     model.reader.network.forward = forgetful
+    assert model.notes[0].endswith("?bos=on puts it there")
     assert furthest(logprobs(model, REQUESTS), right) < 1e-4
-    assert len(rows) > 1
-
-
-def test_halves_come_back_in_order():
-    def run(batch: list[int]) -> list[int]:
-        if len(batch) > 2:
-            raise torch.OutOfMemoryError
-        return [10 * number for number in batch]
-
-    assert halving(run, [1, 2, 3, 4, 5]) == [10, 20, 30, 40, 50]
+    assert len(read) > 2
+    assert f"memory ran out: batches have {read[0] // 2} tokens now" in model.notes[0]
 
 
 def test_memory_too_small_for_one_text_is_said_in_a_line(folder):

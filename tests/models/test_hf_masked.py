@@ -387,14 +387,16 @@ def test_out_of_memory_halves_the_batch_and_goes_on(bert, monkeypatch):
     sizes = []
 
     def small(module, arguments, named):
-        sizes.append(len(named["attention_mask"]))
-        if sizes[-1] > 2:
+        sizes.append(named["attention_mask"].numel())
+        if sizes[-1] > sizes[0] // 2:
             raise torch.OutOfMemoryError("out of memory")
 
     bert.model.base_model.register_forward_pre_hook(small, with_kwargs=True)
     for one, other in zip(answers(bert, *MIXED), usual, strict=True):
         assert numbers(one) == pytest.approx(numbers(other), abs=1e-4)
-    assert max(sizes) > 2
+    assert sizes[0] == max(sizes)
+    (note,) = bert.notes
+    assert f"batches have {sizes[0] // 2} tokens now" in note
 
 
 def test_half_precision_is_close_and_its_own_fingerprint(folders, bert):

@@ -30,12 +30,12 @@ def tiny_tokenizer(*, bos: bool = False) -> transformers.PreTrainedTokenizerFast
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
 
 
-def tiny_llama(folder: Path, *, bos: bool = False) -> Path:
+def tiny_llama(folder: Path, *, bos: bool = False, **changes: float) -> Path:
     """Save a random Llama of two layers with its tokenizer."""
     torch.manual_seed(5)
     sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
     special = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
-    config = transformers.LlamaConfig(vocab_size=320, initializer_range=0.3, **sizes, **special)
+    config = transformers.LlamaConfig(**{"vocab_size": 320, "initializer_range": 0.3, **sizes, **special, **changes})
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
     tiny_tokenizer(bos=bos).save_pretrained(folder)
     return folder

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,10 +55,12 @@ class Boundary:
     ----------
     bos
         Whether every text begins with BOS, or with EOS where the tokenizer has no BOS.
+    verbatim
+        Whether texts bring all their special tokens along, as those of a chat template do.
     """
 
-    def __init__(self, tokenizer: Any, *, bos: bool) -> None:
-        self.tokenizer, self.bos = tokenizer, bos
+    def __init__(self, tokenizer: Any, *, bos: bool, verbatim: bool = False) -> None:
+        self.tokenizer, self.bos, self.verbatim = tokenizer, bos, verbatim
         start = tokenizer.bos_token_id
         self.start: int | None = tokenizer.eos_token_id if start is None else start
         if bos and self.start is None:
@@ -68,7 +70,8 @@ class Boundary:
 
     def encode(self, texts: Sequence[str]) -> dict[str, Any]:
         """Each text with BOS or without, and with what else its tokenizer adds, as ids and places."""
-        marked = [text for text in texts if self.start_text is not None and text.startswith(self.start_text)]
+        start = "" if self.verbatim else self.start_text
+        marked = [text for text in texts if start is not None and text.startswith(start)]
         plain = self._encode(list(set(texts).difference(marked)), special=True)
         return self._encode(list(dict.fromkeys(marked)), special=False) | {
             text: self._begun(*encoded) for text, encoded in plain.items()
@@ -112,10 +115,17 @@ class Boundary:
         return dict(zip(texts, zip(encoded["input_ids"], encoded["offset_mapping"], strict=True), strict=True))
 
 
-def parts_of(model: Model, requests: Sequence[Request]) -> list[tuple[int, Continuation]]:
+def after_a_space(prompt: str) -> tuple[str, str]:
+    """A prompt, and what stands between it and an option, which is a word of its own."""
+    return prompt, "" if not prompt or prompt[-1].isspace() else " "
+
+
+def parts_of(
+    model: Model, requests: Sequence[Request], opened: Callable[[str], tuple[str, str]] = after_a_space
+) -> list[tuple[int, Continuation]]:
     """The continuations that requests ask for, each with the request's index; refuse what the model cannot answer.
 
-    An `Ask` is one for each option, which is a word of its own; a space that ends the prompt is moved there anyway.
+    An `Ask` is one for each option, after the prompt as `opened` has it; a space at its end is moved there anyway.
     """
     parts: list[tuple[int, Continuation]] = []
     for index, request in enumerate(requests):
@@ -124,8 +134,8 @@ def parts_of(model: Model, requests: Sequence[Request]) -> list[tuple[int, Conti
         if isinstance(request, Continuation):
             parts.append((index, request))
         elif isinstance(request, Ask):
-            gap = "" if not request.prompt or request.prompt[-1].isspace() else " "
-            parts += [(index, Continuation(request.prompt, gap + option)) for option in request.options]
+            prompt, gap = opened(request.prompt)
+            parts += [(index, Continuation(prompt, gap + option)) for option in request.options]
     return parts
 
 

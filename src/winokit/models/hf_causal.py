@@ -1,7 +1,8 @@
 """Causal language models of Hugging Face: GPT-2 to Llama, any AutoModelForCausalLM.
 
 - `Continuation` is split into tokens as lm-evaluation-harness 0.4.13 splits it (`boundary`).
-- `Ask` scores each option as a continuation of the prompt, after a space.
+- `Ask` scores each option as a continuation of the prompt, after a space; or, with a chat template, as the answer to
+  it (`chat_template`), and then nothing else is answered.
 - `Embed` pools the last hidden states.
 
 Texts are read as prefix trees, and logits are computed only where a token is guessed. Not every model can read a tree
@@ -39,18 +40,19 @@ from winokit.models.base import (
     Request,
     Unreadable,
 )
-from winokit.models.boundary import Boundary, EncodedText, joined, parts_of
+from winokit.models.batching import FILLER, free_memory, in_batches, out_of_memory
+from winokit.models.boundary import Boundary, EncodedText, after_a_space, joined, parts_of
+from winokit.models.chat_template import ChatTemplate
 from winokit.models.hf import (
     HfSettings,
+    budget_of,
     fingerprint,
-    free_memory,
-    halving,
+    input_device,
     load_tokenizer,
     load_weights,
-    out_of_memory,
     padded,
 )
-from winokit.models.packing import ScoredText, Tree, forest, packed, singles
+from winokit.models.packing import ScoredText, Tree, forest, singles
 from winokit.models.reading import TextReading
 from winokit.models.registry import Spec
 
@@ -59,6 +61,10 @@ ATTENTION = 1 / 1000
 """What one more token in a row costs each token of it, as a share of reading a token. Measured, and not critical."""
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 2e-1}
 """How far two log-probabilities of a token may lie apart for the ways they were computed to count as the same."""
+TOLERANCE_QUANTISED = {"4bit": 2e-1, "8bit": 5e-1}
+"""The same where weights are quantised. LLM.int8 leaves columns of a batch unrounded: texts depend on others."""
+LARGEST_TREE = 2048
+"""Tokens of a tree at most, since its mask is their square."""
 SAMPLE = (
     Continuation("The cup", " fell off the table because it stood near the edge."),
     Continuation("The cup", " fell off the table, and broke."),
@@ -75,9 +81,12 @@ def load(spec: Spec, settings: HfSettings) -> CausalModel:
     """Load a causal model."""
     tokenizer = load_tokenizer(settings)
     network = load_weights(transformers.AutoModelForCausalLM, settings)
-    multiply_with_onednn(network)
-    boundary = Boundary(tokenizer, bos=begins_with_bos(settings, tokenizer))
-    return CausalModel(spec, settings, boundary, CausalReader(network, settings))
+    if settings.device_map is None:  # accelerate has put its own way of calling them into the layers of others
+        multiply_with_onednn(network)
+    template = ChatTemplate.of(settings.chat_template, tokenizer, settings.place)
+    bos = template is None and begins_with_bos(settings, tokenizer)
+    boundary = Boundary(tokenizer, bos=bos, verbatim=template is not None)
+    return CausalModel(spec, settings, boundary, CausalReader(network, settings), template)
 
 
 def multiply_with_onednn(network: torch.nn.Module) -> None:
@@ -136,13 +145,14 @@ class CausalReader:
 
     def __init__(self, network: Any, settings: HfSettings) -> None:
         self.network = network
-        self.device = network.device
+        self.device = input_device(network)
+        self.tolerance = TOLERANCE_QUANTISED.get(settings.load_in or "", TOLERANCE.get(network.dtype, 1e-4))
         config = network.config.get_text_config()
-        self.budget = settings.budget or (CPU_BUDGET if settings.device == "cpu" else GPU_BUDGET)
         self.most = next((size for name in CONTEXT_SIZES if (size := getattr(config, name, None))), sys.maxsize)
         windows = [size for name in WINDOWS if (size := getattr(config, name, None))]
         # Windows are counted in the row, or not at all under a mask of our own: within one, neither can be told.
-        self.largest_tree = min([self.budget, *windows, self.most])
+        self.widest = min([LARGEST_TREE, *windows, self.most])
+        self.budget = budget_of(settings, CPU_BUDGET if settings.device == "cpu" else GPU_BUDGET, self.read_filler)
         self.head = network.get_output_embeddings()
         self.plan = "plain"
 
@@ -171,19 +181,25 @@ class CausalReader:
                 raise
             return False
         gaps = [abs(a - b) for i, logprobs in enumerate(right) for a, b in zip(read[i], logprobs, strict=True)]
-        return all(gap <= TOLERANCE.get(self.network.dtype, 1e-4) for gap in gaps)
+        return all(gap <= self.tolerance for gap in gaps)
 
     def read(self, texts: Sequence[ScoredText]) -> Iterator[tuple[int, Logprobs]]:
         """The log-probability of each scored token of each text."""
-        fit = [self.plan == "prefix tree" and len(text.read) <= self.largest_tree for text in texts]
+        largest = min(self.widest, self.budget.tokens)
+        fit = [self.plan == "prefix tree" and len(text.read) <= largest for text in texts]
         for masked in (True, False):
             numbers = [number for number, fits in enumerate(fit) if fits == masked]
             chosen = [texts[number] for number in numbers]
-            trees = forest(chosen, ATTENTION, self.largest_tree) if masked else singles(chosen)
+            trees = forest(chosen, ATTENTION, largest) if masked else singles(chosen)
             guess = partial(self._guess, masked=masked)
-            for batch in packed([len(tree) for tree in trees], self.budget):
-                for by_text in halving(guess, [trees[i] for i in batch]):
-                    yield from ((numbers[index], logprobs) for index, logprobs in by_text.items())
+            for _, by_text in in_batches(guess, trees, [len(tree) for tree in trees], self.budget):
+                yield from ((numbers[index], logprobs) for index, logprobs in by_text.items())
+
+    def read_filler(self, tokens: int) -> None:
+        """Read so many tokens, of no meaning, and guess each."""
+        row, length = Tree(), min(FILLER, self.most)
+        row.plant(0, ScoredText((0,) * (length + 1), 1))
+        self._guess([row] * max(tokens // length, 1), masked=False)
 
     @torch.inference_mode()
     def _guess(self, trees: Sequence[Tree], *, masked: bool) -> list[dict[int, Logprobs]]:
@@ -201,16 +217,16 @@ class CausalReader:
         """The logits at some places of a batch, counted row after row; the output layer is spared the others."""
 
         def at_places(states: torch.Tensor) -> torch.Tensor:
-            return states.flatten(0, 1)[places]
+            return states.flatten(0, 1)[places.to(states.device)]
 
         if self.head is None:
-            return at_places(self.network(ids, use_cache=False, **extra).logits)
+            return at_places(self.network(ids, use_cache=False, **extra).logits).to(self.device)
         hook = self.head.register_forward_pre_hook(lambda _, inputs: (at_places(inputs[0]).unsqueeze(0),))
         try:
             logits: torch.Tensor = self.network(ids, use_cache=False, **extra).logits
         finally:
             hook.remove()
-        return logits.squeeze(0)
+        return logits.squeeze(0).to(self.device)
 
     def _rows(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
         """Token ids padded on the right, where no causal model looks."""
@@ -242,11 +258,18 @@ class CausalModel:
     """A causal language model with its tokenizer: a `Model`."""
 
     kind = "causal"
-    can: frozenset[type] = frozenset({Continuation, Ask, Embed})
 
-    def __init__(self, spec: Spec, settings: HfSettings, boundary: Boundary, reader: CausalReader) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        settings: HfSettings,
+        boundary: Boundary,
+        reader: CausalReader,
+        template: ChatTemplate | None = None,
+    ) -> None:
         self.spec = str(spec)
-        self.settings, self.boundary, self.reader = settings, boundary, reader
+        self.settings, self.boundary, self.reader, self.template = settings, boundary, reader, template
+        self.can: frozenset[type] = frozenset({Continuation, Ask, Embed} if template is None else {Ask})
         sample = [encoded.scored for encoded in boundary.split(SAMPLE) if isinstance(encoded, EncodedText)]
         if not reader.choose_plan(sample):
             raise BadInput(f"{settings.place}: not a causal model, since its guesses change with what follows")
@@ -258,20 +281,27 @@ class CausalModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That texts begin without BOS, where the tokenizer has one and nobody decided so."""
+        """That texts begin without BOS, where nobody decided so; what a template writes; that memory ran out."""
+        notes = [*self.reader.budget.notes]
         bos = self.boundary.tokenizer.bos_token
-        if self.boundary.bos or bos is None or self.settings.bos is not None:
-            return ()
-        return (f"{self.spec}: texts are read without {bos!r} before them, as its files say; ?bos=on puts it there",)
+        if self.template is not None:
+            notes += self.template.notes
+        elif not self.boundary.bos and bos is not None and self.settings.bos is None:
+            notes.append(f"texts are read without {bos!r} before them, as its files say; ?bos=on puts it there")
+        return tuple(f"{self.spec}: {note}" for note in notes)
 
     @cached_property
     def fingerprint(self) -> str:
         """Everything that determines the answers."""
+        if self.template is not None:
+            return f"{fingerprint(self.settings)} chat_template={self.template.hash}"
         return f"{fingerprint(self.settings)} bos={'on' if self.boundary.bos else 'off'}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, those with long texts first."""
-        parts = parts_of(self, requests)
+        parts = parts_of(self, requests, after_a_space if self.template is None else self.template.opened)
+        if requests:
+            self.reader.budget.settle()
         yield from joined(requests, [index for index, _ in parts], self._read([part for _, part in parts]))
         yield from self._embed({i: request for i, request in enumerate(requests) if isinstance(request, Embed)})
 
@@ -303,7 +333,6 @@ class CausalModel:
             except Unreadable as unreadable:
                 yield name, unreadable.refusal
         texts = list(wanted)
-        for batch in packed([len(encoded[text][0]) for text in texts], self.reader.budget):
-            states = halving(self.reader.states, [encoded[texts[i]][0] for i in batch])
-            for i, of_text in zip(batch, states, strict=True):
-                yield from ((name, of_text[tokens].mean(0).numpy()) for name, tokens in wanted[texts[i]])
+        ids = [encoded[text][0] for text in texts]
+        for i, of_text in in_batches(self.reader.states, ids, list(map(len, ids)), self.reader.budget):
+            yield from ((name, of_text[tokens].mean(0).numpy()) for name, tokens in wanted[texts[i]])

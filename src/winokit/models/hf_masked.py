@@ -30,16 +30,14 @@ import transformers
 
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
+from winokit.models.batching import FILLER, BatchBudget, in_batches, out_of_memory
 from winokit.models.hf import (
     HfModel,
     HfSettings,
     check_whole,
-    halving,
     load_parts,
     load_tokenizer,
-    out_of_memory,
 )
-from winokit.models.packing import packed
 from winokit.models.reading import WINDOW, Gaze, Guess, Ids, assembled, lookups, planned, read, windows
 from winokit.models.registry import Spec
 
@@ -74,6 +72,7 @@ class MaskedModel(HfModel):
         super().__init__(spec, settings, tokenizer, model)
         self.can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Attention, Embed} if has_head else {Embed})
         self.longest = most_tokens(model)
+        self.attention_budget = BatchBudget(ATTENTION_BUDGET)
         self.gathers = self._head_takes_positions()
         self.pads = self._padding_is_ignored()
 
@@ -85,19 +84,21 @@ class MaskedModel(HfModel):
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
+        if requests:
+            self.budget.settle()
         readings = partial(read, self.tokenizer, most=self.longest)
         for window in windows(requests, WINDOW):
             plan = planned(self, window, readings, self.tokenizer.mask_token_id)
             yield from plan.refused.items()
             yield from assembled(plan.guesses, self._run(self._logprobs, plan.guesses, self.budget))
-            yield from self._run(self._attention, plan.gazes, ATTENTION_BUDGET, power=2)
+            yield from self._run(self._attention, plan.gazes, self.attention_budget, power=2)
             yield from self._run(self._vectors, plan.pools, self.budget)
 
     def _run(
         self,
         run: Callable[[Sequence[tuple[Ids, list[W]]]], Sequence[list[R]]],
         wanted: Mapping[Ids, list[W]],
-        budget: int,
+        budget: BatchBudget,
         power: int = 1,
     ) -> Iterator[R]:
         """What `run` finds in each text, batch by batch; a text of n tokens costs n to the `power` of the budget."""
@@ -105,11 +106,17 @@ class MaskedModel(HfModel):
         for item in wanted.items():
             alike[0 if self.pads else len(item[0])].append(item)
         for items in alike.values():
-            for batch in packed([len(ids) ** power for ids, _ in items], budget):
-                with torch.inference_mode():
-                    results = halving(run, [items[at] for at in batch])
-                for of_text in results:
-                    yield from of_text
+            for _, of_text in in_batches(
+                torch.inference_mode()(run), items, [len(i) ** power for i, _ in items], budget
+            ):
+                yield from of_text
+
+    @torch.inference_mode()
+    def read_filler(self, tokens: int) -> None:
+        """Read so many tokens, of no meaning, and guess one of each text."""
+        ids = (self._probe()[1] * FILLER)[: min(FILLER, self.longest)]
+        rows = max(tokens // len(ids), 1)
+        self._logits([ids] * rows, [(row, 1) for row in range(rows)], gather=self.gathers)
 
     def _logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
         """Each guess with its log-probability."""

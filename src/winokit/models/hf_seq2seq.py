@@ -36,9 +36,9 @@ from winokit.models.base import (
     Unreadable,
     cannot,
 )
+from winokit.models.batching import FILLER, in_batches
 from winokit.models.boundary import joined, moved
-from winokit.models.hf import HfModel, HfSettings, halving, load_tokenizer, load_weights
-from winokit.models.packing import packed
+from winokit.models.hf import HfModel, HfSettings, load_tokenizer, load_weights
 from winokit.models.reading import WINDOW, Ids, TextReading, read, windows
 from winokit.models.registry import Spec
 
@@ -104,6 +104,8 @@ class Seq2SeqModel(HfModel):
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest prompts first."""
+        if requests:
+            self.budget.settle()
         for window in windows(requests, WINDOW):
             owners = [index for index, request in window.items() for _ in self._sides(request)]
             yield from joined(window, owners, self._read(window, owners))
@@ -138,22 +140,30 @@ class Seq2SeqModel(HfModel):
             except Unreadable as unreadable:
                 yield number, unreadable.refusal
         encoded = list(by_prompt)
-        for batch in packed([len(ids) for ids in encoded], self.budget):
-            rows: list[tuple[torch.Tensor, Seq2seqPart]] = []
-            for at, state in zip(batch, halving(self._encode, [encoded[at] for at in batch]), strict=True):
-                for part in by_prompt[encoded[at]]:
-                    if isinstance(part.request, Embed):
-                        yield part.number, state[part.prompt.pooled(part.request)].float().mean(0).cpu().numpy()
-                    else:
-                        rows.append((state, part))
-            yield from self._score(rows)
+        rows: list[tuple[torch.Tensor, Seq2seqPart]] = []
+        held = 0
+        for at, state in in_batches(self._encode, encoded, list(map(len, encoded)), self.budget):
+            for part in by_prompt[encoded[at]]:
+                if isinstance(part.request, Embed):
+                    yield part.number, state[part.prompt.pooled(part.request)].float().mean(0).cpu().numpy()
+                else:
+                    rows.append((state, part))
+            held += len(state)
+            if held >= self.budget.tokens:
+                yield from self._score(rows)
+                rows, held = [], 0
+        yield from self._score(rows)
 
     def _score(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, Pieces]]:
         """Decode targets, each after a prompt that the encoder has read."""
-        for batch in packed([len(state) + len(part.ids) for state, part in rows], self.budget):
-            chosen = [rows[at] for at in batch]
-            for (_, part), logprobs in zip(chosen, halving(self._decode, chosen), strict=True):
-                yield part.number, part.pieces(logprobs)
+        costs = [len(state) + len(part.ids) for state, part in rows]
+        for at, logprobs in in_batches(self._decode, rows, costs, self.budget):
+            yield rows[at][1].number, rows[at][1].pieces(logprobs)
+
+    def read_filler(self, tokens: int) -> None:
+        """Have the encoder read so many tokens, of no meaning."""
+        length = min(FILLER, self.longest)
+        self._encode([(0,) * length] * max(tokens // length, 1))
 
     @torch.inference_mode()
     def _encode(self, prompts: Sequence[Ids]) -> list[torch.Tensor]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from math import inf
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -24,6 +25,7 @@ from winokit.settings import Help
 N = TypeVar("N", int, float)
 ADDRESS = re.compile(r"@https?://[^?+\s]*")
 """Where a server is, which concerns nobody who reads a report."""
+HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 MODEL_HELP = (
     "builtin, random, hf:NAME_OR_DIR, gguf:FILE, completions:MODEL@URL, chat:MODEL@URL, ngram:FILE, hunter:INDEX, "
@@ -145,7 +147,7 @@ def load_model(spec: str | Spec | Model) -> Model:
     if not isinstance(spec, (str, Spec)):
         return spec
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-    return MODELS[parsed.prefix](parsed)
+    return _loader(parsed)(parsed)
 
 
 def check_model(spec: str | Model) -> None:
@@ -155,9 +157,32 @@ def check_model(spec: str | Model) -> None:
     """
     if isinstance(spec, str):
         parsed = Spec.parse(spec)
-        home = sys.modules[MODELS[parsed.prefix].__module__]
+        home = sys.modules[_loader(parsed).__module__]
         check: Callable[[Spec], object] = getattr(home, "check", lambda parsed: None)
         check(parsed)
+
+
+def _loader(spec: Spec) -> Callable[[Spec], Model]:
+    if spec.prefix not in MODELS and (meant := _meant(str(spec))):
+        raise UnknownName(MODELS.kind, str(spec), MODELS, meant)
+    return MODELS[spec.prefix]
+
+
+def _meant(text: str) -> str | None:
+    """The SPEC of somebody who left out its prefix: a server, a file, a folder, or a name on the hub.
+
+    >>> _meant("gpt2"), _meant("llama@http://localhost:8000/v1"), _meant("buildin")
+    ('hf:gpt2', 'chat:llama@http://localhost:8000/v1 or completions:llama@http://localhost:8000/v1', None)
+    """
+    place = text.partition("?")[0]
+    if "http://" in place or "https://" in place:
+        server = text if "@" in place else f"MODEL@{text}"
+        return f"chat:{server} or completions:{server}"
+    if place.endswith(".gguf"):
+        return f"gguf:{text}"
+    if place and Path(place).expanduser().is_dir():
+        return f"hf:{text}"
+    return f"hf:{text}" if HUB_NAME.fullmatch(place) and not get_close_matches(place, list(MODELS)) else None
 
 
 def release(model: Model) -> None:

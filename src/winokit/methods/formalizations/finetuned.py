@@ -16,7 +16,8 @@ from winokit.methods.formalizations.cases import Case, rivals_of, without
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network, open_network
 from winokit.models.base import Answer, Choose, LetGo, Request, Scores
-from winokit.models.hf import HfSettings, fingerprint, free_memory
+from winokit.models.batching import free_memory
+from winokit.models.hf import HfSettings, fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Dataset, Problem
 

@@ -25,10 +25,10 @@ from winokit.files import write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.batch import Batch, collate
 from winokit.methods.formalizations.inputs import Encoded, InputReader
+from winokit.models.batching import BatchBudget, in_batches
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
-from winokit.models.hf import HfSettings, halving, kind_by_config, load_config, load_tokenizer, load_weights
+from winokit.models.hf import HfSettings, kind_by_config, load_config, load_tokenizer, load_weights
 from winokit.models.hf_masked import PROBE, most_tokens, same
-from winokit.models.packing import packed
 from winokit.models.registry import Spec
 
 ABOUT, HEAD = "winokit.json", "winokit_head.safetensors"
@@ -77,11 +77,13 @@ class Network(nn.Module):
         """The index of each example and what `work` makes of it in a batch on the device, the longest first."""
         budget = budget or (BUDGET_ON_CPU if self.device.type == "cpu" else BUDGET_ELSEWHERE)
         self.eval()
-        for indices in packed([example.longest * len(example.rows) for example in examples], budget):
-            with torch.inference_mode():
-                some = [examples[index] for index in indices]
-                results = halving(lambda part: list(work(self.collated(part).to(self.device))), some)
-            yield from zip(indices, results, strict=True)
+
+        @torch.inference_mode()
+        def run(some: Sequence[Encoded]) -> list[T]:
+            return list(work(self.collated(some).to(self.device)))
+
+        costs = [example.longest * len(example.rows) for example in examples]
+        yield from in_batches(run, examples, costs, BatchBudget(budget))
 
 
 def load_network(spec: str, formalization: Formalization, *, seed: int = 0, device: str | None = None) -> Network:

@@ -21,6 +21,7 @@ from typing import Annotated
 import numpy as np
 
 from winokit.errors import BadInput
+from winokit.files import user_cache
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.models.base import Answer, Model, Piece, Refusal, Reply, Request, Scores
 from winokit.progress import Progress
@@ -31,8 +32,7 @@ CHUNK = 500
 
 def default_path() -> Path:
     """Where answers are kept unless told otherwise: $WINOKIT_CACHE, else the user's cache folder."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("WINOKIT_CACHE") or folder / "winokit" / "answers.sqlite")
+    return Path(os.environ.get("WINOKIT_CACHE") or user_cache("answers.sqlite"))
 
 
 class Cache:

@@ -1,0 +1,161 @@
+"""How many tokens go into a batch, and what to do when memory runs out.
+
+The SPEC may say it (`?budget=`). Else a CPU gets a number that suits its caches, and any other device one that is
+found by trying: a batch of the usual size is read, then twice as large ones for as long as memory holds them, or half
+as large ones until it does. What was found is remembered in the user's cache folder, for the same model on the same
+devices. When memory runs out all the same, since somebody else took it, the budget is halved, once, and a note says so.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+import torch
+
+from winokit.errors import BadInput
+from winokit.files import json_bytes, user_cache, write_whole
+from winokit.models.packing import packed
+
+LEAST, MOST = 64, 16384
+"""Bounds of what is tried: beyond the upper one no GPU reads a token any faster."""
+FILLER = 64
+"""Tokens of each text of a batch that is read to see whether memory holds it."""
+REMEMBERED = "budgets.json"
+WAYS_OUT = "choose load_in=4bit, dtype=bfloat16, device_map=auto, a smaller model or another device"
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class BatchBudget:
+    """The tokens of a batch.
+
+    Parameters
+    ----------
+    tokens
+        How many, to begin with.
+    attempt
+        Reads a batch of so many tokens; None where the number is not to be looked for.
+    name
+        What the number is remembered under: the model and its devices.
+    """
+
+    def __init__(
+        self, tokens: int, attempt: Callable[[int], object] | None = None, name: Callable[[], str] | None = None
+    ) -> None:
+        self.tokens, self.attempt, self.name = tokens, attempt, name
+        self.notes: tuple[str, ...] = ()
+
+    def settle(self) -> None:
+        """Recall the number, or find it, where that has not been done."""
+        attempt, self.attempt = self.attempt, None
+        if attempt is None or self.name is None:
+            return
+        known = _recalled().get(self.name())
+        self.tokens = known or _largest(attempt, self.tokens)
+        if not known:
+            self._remember()
+
+    def halve(self, spent: int, error: RuntimeError) -> None:
+        """Go on with half of what a batch just had; a second time is an error."""
+        if self.notes:
+            raise BadInput(
+                f"out of memory with {spent:,} tokens a batch, after half as many as before: "
+                f"?budget={max(spent // 4, 1)} makes them smaller still, or {WAYS_OUT}"
+            ) from error
+        self.tokens = max(min(self.tokens, spent) // 2, 1)
+        self.notes = (f"memory ran out: batches have {self.tokens:,} tokens now, half as many as before (?budget=)",)
+        self._remember()
+
+    def _remember(self) -> None:
+        if self.name is not None:
+            path, known = user_cache(REMEMBERED), _recalled() | {self.name(): self.tokens}
+            with suppress(OSError, BadInput):  # a folder that cannot be written costs a second look, no more
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, json_bytes(known))
+
+
+def in_batches(
+    run: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], costs: Sequence[int], budget: BatchBudget
+) -> Iterator[tuple[int, R]]:
+    """The index of each item and what `run` makes of it, batch by batch, the costliest first.
+
+    Where memory does not hold a batch, it and all that are left are made anew, half as large.
+    """
+    batches = packed(costs, budget.tokens)
+    while batches:
+        batch, *left = batches
+        results = _run(run, [items[at] for at in batch], len(batch) * costs[batch[0]], budget)
+        if results is None:
+            rest = [at for some in batches for at in some]
+            batches = [[rest[at] for at in some] for some in packed([costs[at] for at in rest], budget.tokens)]
+            continue
+        yield from zip(batch, results, strict=True)
+        batches = left
+
+
+def _run(
+    run: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], spent: int, budget: BatchBudget
+) -> Sequence[R] | None:
+    try:
+        return run(items)
+    except RuntimeError as error:  # torch.OutOfMemoryError is one
+        if not out_of_memory(error):
+            raise
+        if len(items) == 1:
+            raise BadInput(f"out of memory with a single text: {WAYS_OUT}") from error
+        budget.halve(spent, error)
+    # Outside of the except clause, so that the failed run's tensors, which its traceback holds, are gone.
+    free_memory()
+    return None
+
+
+def _largest(attempt: Callable[[int], object], tokens: int) -> int:
+    """The largest of tokens, its doubles and its halves that memory holds."""
+    if _fits(attempt, tokens):
+        while tokens < MOST and _fits(attempt, 2 * tokens):
+            tokens *= 2
+        return tokens
+    while tokens > LEAST:
+        tokens //= 2
+        if _fits(attempt, tokens):
+            return tokens
+    raise BadInput(f"out of memory with {tokens} tokens a batch: {WAYS_OUT}")
+
+
+def _fits(attempt: Callable[[int], object], tokens: int) -> bool:
+    try:
+        attempt(tokens)
+        return True
+    except RuntimeError as error:
+        if not out_of_memory(error):
+            raise
+        return False
+    finally:
+        free_memory()
+
+
+def _recalled() -> dict[str, int]:
+    """What was found before; a file that cannot be read is as good as none."""
+    with suppress(OSError, ValueError):
+        known = json.loads(user_cache(REMEMBERED).read_bytes())
+        if isinstance(known, dict):
+            return {name: tokens for name, tokens in known.items() if isinstance(tokens, int) and tokens > 0}
+    return {}
+
+
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether this is torch saying that memory ran out; backends other than CUDA say so in words only."""
+    message = str(error).lower()
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message
+
+
+def free_memory() -> None:
+    """Give back what nobody holds any more: layers and their hooks hold each other, and CUDA keeps what it once had."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,76 @@
+"""Chat templates: a question as the user's turn, as the model's own tokenizer writes it, up to where the answer begins.
+
+`hf:NAME?chat_template=auto` takes the tokenizer's template, `chat_template=FILE` that of a Jinja file. Each option of
+an `Ask` is then scored as the whole answer of the assistant, with whatever the template puts before an answer (`gap`).
+Solved examples stay before the question, in the same turn: one user's message holds all that `ask` writes.
+
+The template writes BOS and every other special token itself, so that none is added to its text. A `Continuation` asks
+how a text goes on, which nobody says in a conversation, so that such scorings (partial, full, special-word, pronoun)
+are refused; lm-evaluation-harness puts what precedes into the user's mouth and scores the rest as the assistant's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError
+
+from winokit.errors import BadInput
+from winokit.files import read_text
+
+QUESTION, ANSWER = "Which one is it?", "This-one"
+"""Read when a template is loaded, to see what it writes around them."""
+THOUGHTS = ("<think>", "[THINK]", "<reasoning>", "<seed:think>")
+
+
+class ChatTemplate:
+    """A tokenizer with the template it is to use."""
+
+    def __init__(self, tokenizer: Any, template: str, place: str) -> None:
+        self._tokenizer, self._template, self._place = tokenizer, template, place
+        asked = self._written(("user", QUESTION))
+        if QUESTION not in asked:
+            raise BadInput(f"{place}: the chat template leaves out what the user says")
+        answered = self._written(("user", QUESTION), ("assistant", ANSWER), answered=True)
+        before = answered[len(asked) :].partition(ANSWER)[0] if answered.startswith(asked) else ""
+        self.gap = before if before.isspace() else ""
+        # What it writes is part of it too: some write today's date, or what the tokenizer calls its tokens.
+        self.hash = hashlib.sha256(f"{template}\n{answered}".encode()).hexdigest()[:16]
+        self.notes: list[str] = []
+        if "strftime_now" in template:
+            self.notes.append("its chat template writes today's date, so that answers are those of a day")
+        if asked.rstrip().endswith(THOUGHTS):
+            self.notes.append("its chat template opens a thought, and options are scored inside it")
+
+    @classmethod
+    def of(cls, option: str | None, tokenizer: Any, place: str) -> ChatTemplate | None:
+        """The template that the option means: none, the tokenizer's own, or that of a file."""
+        if option is None:
+            return None
+        if option != "auto":
+            return cls(tokenizer, read_text(Path(option).expanduser()), option)
+        try:
+            return cls(tokenizer, tokenizer.get_chat_template(), place)
+        except ValueError as error:
+            if isinstance(error, BadInput):
+                raise
+            raise BadInput(
+                f"{place}: its tokenizer has no chat template; name a Jinja file, or leave out chat_template="
+            ) from None
+
+    def opened(self, prompt: str) -> tuple[str, str]:
+        """The conversation up to the answer to a prompt, and what stands between it and the answer."""
+        return self._written(("user", prompt)), self.gap
+
+    def _written(self, *turns: tuple[str, str], answered: bool = False) -> str:
+        messages = [{"role": role, "content": content} for role, content in turns]
+        try:
+            text: str = self._tokenizer.apply_chat_template(
+                messages, chat_template=self._template, add_generation_prompt=not answered, tokenize=False
+            )
+        except (TemplateError, ValueError, TypeError, KeyError) as error:
+            complaint = " ".join(str(error).split())[:200]
+            raise BadInput(f"{self._place}: the chat template cannot be used: {complaint}") from None
+        return text

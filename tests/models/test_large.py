@@ -1,0 +1,280 @@
+"""Models spread over devices, quantised, with code or a chat template of their own: what hf: has for large ones."""
+
+import json
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+from support.scoring import score
+from support.tiny import tiny
+from support.tiny_causal import TWINS, tiny_llama, tiny_tokenizer
+
+from winokit.errors import BadInput, MissingExtra, UnknownName, WinokitError
+from winokit.methods.scoring.scorer import ScoringPlan
+from winokit.models.base import Ask, Continuation, Embed
+from winokit.models.registry import load_model, release
+
+REQUESTS = [Continuation(text[:12], text[12:]) for text in TWINS[:5]]
+SPREAD = {"model.embed_tokens": "cpu", "model.layers.0": "cpu", "model.layers.1": "disk"} | dict.fromkeys(
+    ("model.norm", "model.rotary_emb", "lm_head"), "cpu"
+)
+CHATML = (
+    "{% for message in messages %}{{ '<s>' + message.role + '\n' + message.content + '</s>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<s>assistant\n' }}{% endif %}"
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    return tiny_llama(tmp_path_factory.mktemp("llama"))
+
+
+@pytest.fixture(scope="module")
+def instructed(tmp_path_factory) -> Path:
+    """A model whose tokenizer puts BOS before every text, and has a template that begins with BOS too."""
+    folder = tiny_llama(tmp_path_factory.mktemp("instructed"), bos=True)
+    tokenizer = tiny_tokenizer(bos=True)
+    tokenizer.chat_template = CHATML
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def logprobs(model) -> list[float]:
+    answers = dict(model.answer(REQUESTS))
+    return [piece.logprob for index in range(len(REQUESTS)) for piece in answers[index]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "device_map=auto",
+        "device_map=balanced_low_0&max_memory=cpu:1KiB",
+        "device_map={file}",
+        "budget=9&device_map={file}",
+    ],
+)
+def test_a_model_that_is_spread_says_what_it_says_in_one_place(place, tmp_path, options):
+    file = tmp_path / "map.json"
+    file.write_text(json.dumps(SPREAD))
+    plain, spread = load_model(f"hf:{place}"), load_model(f"hf:{place}?{options.format(file=file)}")
+    if "device_map=auto" not in options:
+        assert "meta" in {weights.device.type for weights in spread.reader.network.parameters()}, "some are on disk"
+    assert spread.plan == "prefix tree"
+    assert logprobs(spread) == pytest.approx(logprobs(plain), abs=1e-4)
+    assert spread.fingerprint == plain.fingerprint
+    ((_, one),), ((_, other),) = (model.answer([Embed("Nora left.")]) for model in (plain, spread))
+    assert one == pytest.approx(other, abs=1e-5)
+    release(spread)
+
+
+def test_a_masked_model_may_be_spread_too(tmp_path):
+    from winokit.models.base import Fill
+
+    folder, asked = tiny("bert", tmp_path), [Fill("", "the book", " was small"), Fill("he sold ", "it", " to bill")]
+    plain, spread = (
+        dict(load_model(f"hf:{folder}{more}").answer(asked)) for more in ("", "?device_map=auto&max_memory=cpu:1KiB")
+    )
+    for index in range(2):
+        assert [piece.logprob for piece in spread[index]] == pytest.approx(
+            [piece.logprob for piece in plain[index]], abs=1e-4
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("device=cpu&device_map=auto", "device= and device_map= contradict each other, since"),
+        (
+            "gguf_file=a.gguf&load_in=4bit",
+            "gguf_file= and load_in= contradict each other, since a GGUF file is quantised",
+        ),
+        ("bos=on&chat_template=auto", "bos= and chat_template= contradict each other"),
+        ("max_memory=cpu:1GiB", "give device_map=auto, or another, too"),
+        ("device_map=everywhere", "No way to spread a model .* named 'everywhere'. Known: auto, balanced"),
+        ("device_map=auto&max_memory=lots", "20GiB, or 0:20GiB,cpu:60GiB, expected, found 'lots'"),
+        ("device_map=auto&max_memory=gpu:1GiB", "expected, found 'gpu:1GiB'"),
+        ("device_map=auto&max_memory=1GiB,2GiB", "expected, found '1GiB,2GiB'"),
+        ("load_in=2bit", "No value of option load_in named '2bit'. Did you mean '4bit'|Known: 4bit, 8bit"),
+        ("trust_remote_code=perhaps", "Known: false, true"),
+        ("chat_template=/no/such/file", "/no/such/file: cannot be read"),
+        ("chat_template=auto", "its tokenizer has no chat template; name a Jinja file"),
+        ("chat_template=auto&kind=masked", "chat_template= is an option of causal models only"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(place, options, said):
+    with pytest.raises(WinokitError, match=said) as refusal:
+        load_model(f"hf:{place}?{options}")
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_one_size_for_every_gpu_needs_a_gpu(place):
+    with pytest.raises(BadInput, match="that of every GPU, and there is none; max_memory=cpu:20GiB"):
+        load_model(f"hf:{place}?device_map=auto&max_memory=20GiB")
+
+
+@pytest.mark.parametrize("content", ["[1]", '{"lm_head": null}', "{}", "{"])
+def test_a_map_that_is_none_is_refused(place, tmp_path, content):
+    (tmp_path / "map.json").write_text(content)
+    with pytest.raises(BadInput, match=r"map\.json"):
+        load_model(f"hf:{place}?device_map={tmp_path / 'map.json'}")
+
+
+def test_a_map_that_leaves_parts_out_is_refused_in_one_line(place, tmp_path):
+    (tmp_path / "map.json").write_text('{"lm_head": "cpu"}')
+    with pytest.raises(BadInput) as refusal:
+        load_model(f"hf:{place}?device_map={tmp_path / 'map.json'}")
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(("package", "options"), [("accelerate", "device_map=auto"), ("bitsandbytes", "load_in=4bit")])
+def test_a_missing_package_names_its_pip_command(place, monkeypatch, package, options):
+    monkeypatch.setattr("winokit.models.hf.find_spec", lambda name: None if name == package else True)
+    with pytest.raises(MissingExtra, match=r"pip install 'winokit\[large\]'"):
+        load_model(f"hf:{place}?{options}")
+
+
+@pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")
+@pytest.mark.parametrize("bits", ["4bit", "8bit"])
+def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_own(tmp_path, bits):
+    place = tiny_llama(tmp_path, hidden_size=128, intermediate_size=256, initializer_range=0.1)
+    plain, quantised = load_model(f"hf:{place}"), load_model(f"hf:{place}?load_in={bits}")
+    gaps = [abs(a - b) for a, b in zip(logprobs(plain), logprobs(quantised), strict=True)]
+    assert 1e-4 < sum(gaps) / len(gaps) < 1
+    assert quantised.fingerprint == plain.fingerprint.replace("float32", f"auto load_in={bits}")
+    assert quantised.plan == "prefix tree"
+
+
+CODE = """
+import transformers
+class OwnConfig(transformers.LlamaConfig):
+    model_type = "own-llama"
+class OwnForCausalLM(transformers.LlamaForCausalLM):
+    config_class = OwnConfig
+"""
+
+
+def test_code_that_comes_with_a_model_runs_only_where_it_is_trusted(place, tmp_path, monkeypatch):
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for file in place.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    (folder / "own.py").write_text(CODE)
+    config = json.loads((folder / "config.json").read_text())
+    own = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnForCausalLM"}
+    config |= {"model_type": "own-llama", "architectures": ["OwnForCausalLM"], "auto_map": own}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        BadInput, match=r"brings code of its own; read it, and let it run with \?trust_remote_code=true"
+    ):
+        load_model(f"hf:{folder}")
+    model = load_model(f"hf:{folder}?trust_remote_code=true")
+    assert type(model.reader.network).__name__ == "OwnForCausalLM"
+    assert logprobs(model) == pytest.approx(logprobs(load_model(f"hf:{place}")), abs=1e-5)
+
+
+def test_a_prompt_is_written_as_the_tokenizer_writes_it_and_with_one_bos(instructed):
+    model = load_model(f"hf:{instructed}?chat_template=auto")
+    tokenizer, network = model.boundary.tokenizer, model.reader.network
+    prompt, options = "Nora thanked Ines. Who?", ("Ines", "Nora")
+    ((_, reply),) = model.answer([Ask(prompt, options)])
+    written = tokenizer.apply_chat_template(
+        [{"role": "user", "content": prompt}], add_generation_prompt=True, tokenize=False
+    )
+    assert model.template.opened(prompt) == (written, "")
+    for option, found in zip(options, reply.logprobs, strict=True):
+        ids = tokenizer.encode(written + option, add_special_tokens=False)
+        assert ids.count(0) == 2, "that of the user's turn, and that of the assistant's"
+        first = len(tokenizer.encode(written.rstrip(), add_special_tokens=False))
+        with torch.inference_mode():
+            guesses = network(torch.tensor([ids])).logits[0].log_softmax(-1)
+        expected = sum(guesses[place - 1, ids[place]].item() for place in range(first, len(ids)))
+        assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_without_being_asked_no_template_is_used(instructed):
+    plain, off, on = (
+        load_model(f"hf:{instructed}{more}") for more in ("", "?chat_template=off", "?chat_template=auto")
+    )
+    asked = [Ask("Nora thanked Ines. Who?", ("Ines", "Nora"))]
+    assert plain.fingerprint == off.fingerprint != on.fingerprint
+    (_, one), (_, two), (_, three) = (next(iter(model.answer(asked))) for model in (plain, off, on))
+    assert one == two != three
+
+
+def test_a_template_of_a_file_and_its_text_is_what_counts(instructed, tmp_path):
+    (tmp_path / "same.jinja").write_text(CHATML)
+    (tmp_path / "other.jinja").write_text(CHATML.replace("message.role", "'somebody'"))
+    own, same, other = (
+        load_model(f"hf:{instructed}?chat_template={name}")
+        for name in ("auto", tmp_path / "same.jinja", tmp_path / "other.jinja")
+    )
+    assert own.fingerprint == same.fingerprint != other.fingerprint
+    assert other.template.opened("Who?")[0] == "<s>somebody\nWho?</s>\n<s>assistant\n"
+
+
+def test_what_stands_before_an_answer_is_what_the_template_puts_there(instructed, tmp_path):
+    file = tmp_path / "inst.jinja"
+    file.write_text(
+        "{% for message in messages %}{% if message.role == 'user' %}{{ '[INST] ' + message.content + ' [/INST]' }}"
+        "{% else %}{{ ' ' + message.content + '</s>' }}{% endif %}{% endfor %}"
+    )
+    model = load_model(f"hf:{instructed}?chat_template={file}")
+    assert model.template.opened("Who?") == ("[INST] Who? [/INST]", " ")
+    assert model.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ raise_exception('only robots') }}", "the chat template cannot be used: only robots"),
+        ("{% for", "the chat template cannot be used"),
+        ("always this", "leaves out what the user says"),
+    ],
+)
+def test_a_template_that_does_not_work_is_refused(instructed, tmp_path, template, said):
+    (tmp_path / "bad.jinja").write_text(template)
+    with pytest.raises(BadInput, match=said) as refusal:
+        load_model(f"hf:{instructed}?chat_template={tmp_path / 'bad.jinja'}")
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_template_that_thinks_or_writes_the_date_is_noted(instructed, tmp_path):
+    (tmp_path / "r1.jinja").write_text(
+        "{{ strftime_now('%Y') }}" + CHATML.replace("assistant\n", "assistant\n<think>\n")
+    )
+    notes = load_model(f"hf:{instructed}?chat_template={tmp_path / 'r1.jinja'}").notes
+    assert [("today's date" in note, "opens a thought" in note) for note in notes] == [(True, False), (False, True)]
+
+
+def test_with_a_template_questions_are_asked_and_nothing_else(instructed, twins):
+    model = load_model(f"hf:{instructed}?chat_template=auto")
+    rows = score(twins, model, ScoringPlan(shots=1))
+    assert {(row.scoring, row.prediction is None) for row in rows} == {("ask?shots=1", False)}
+    with pytest.raises(BadInput, match=r"scoring 'partial' does not fit .*; these do: ask$"):
+        score(twins, model, ScoringPlan("partial"))
+
+
+def test_a_forgotten_prefix_is_guessed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "my model").mkdir(parents=True)
+    for given, meant in {
+        "gpt2": "hf:gpt2",
+        "gpt2?dtype=bfloat16": "hf:gpt2?dtype=bfloat16",
+        "meta-llama/Llama-3.1-8B": "hf:meta-llama/Llama-3.1-8B",
+        "models/my model": "hf:models/my model",
+        "models/q4.gguf": "gguf:models/q4.gguf",
+        "http://localhost:8000/v1": "chat:MODEL@http://localhost:8000/v1 or completions:MODEL@http://localhost:8000/v1",
+        "llama@https://host/v1": "chat:llama@https://host/v1 or completions:llama@https://host/v1",
+        "buildin": "'builtin'",
+    }.items():
+        with pytest.raises(UnknownName) as refusal:
+            load_model(given)
+        assert f" Did you mean {meant}? Known: builtin, " in str(refusal.value)
+    for given in ("", "no/such/folder/here"):
+        with pytest.raises(UnknownName, match=r"named '.*'\. Known: builtin"):
+            load_model(given)
