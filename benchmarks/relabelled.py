@@ -18,8 +18,7 @@ import numpy as np
 
 from winokit.data.synthetic import synthetic
 from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
-from winokit.methods.aflite.null import null_runs
-from winokit.methods.aflite.sequential import BEYOND
+from winokit.methods.aflite.null import BEYOND, null_runs
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.run import debias
 from winokit.stages.debias.verdict import verdict_of

@@ -11,7 +11,7 @@ from collections import Counter
 from common import Options, Outcome, row, run, table
 from papers import TRICHELAIR_ASSOCIATIVE
 
-from winokit.data.checks.structure import structure
+from winokit.data.checks.statistics import structure
 from winokit.problem import Dataset
 
 

@@ -12,7 +12,7 @@ from rapidfuzz import fuzz, process
 
 from winokit.data.checks.checkup import check, find_duplicates
 from winokit.data.checks.rules import WINOGRANDE, broken_rules, length, one_blank, overlap
-from winokit.data.checks.structure import special_words
+from winokit.data.checks.statistics import special_words
 from winokit.data.loading import expand, load
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.part_sent import part_sent

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from winokit.data.checks.checkup import check, find_duplicates
-from winokit.data.checks.structure import connective, special_words
+from winokit.data.checks.statistics import connective, special_words
 from winokit.data.loading import expand, load
 from winokit.text.words import gender_of, mention_places
 

@@ -1,4 +1,10 @@
-"""Words and tokens: the two ways of counting them, the small parts of English the rules need, and first names."""
+"""Words, tokens and sentences, the small parts of English the rules need, and first names.
+
+A sentence ends at . ! ? or … (and closing quotes) where white space and a capital, a figure or an opening quote follow.
+A period after an abbreviation, an initial or a title ends nothing. In text that was taken apart into tokens, with a
+space before each mark, a mark ends a sentence whatever follows. What is longer than `LONGEST` is cut at line breaks, or
+where it must be: tables and code are not sentences, and should not become documents of a thousand words.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +29,17 @@ GENDERS = {"f": "female", "m": "male", "e": "either"}
 _POSSESSIVE = re.compile(r"['’]s?$")
 _TELLS_NOTHING = frozenset("the a an of and or in on with my our your his her its their some dr mr mrs ms sir".split())
 _NO_LETTERS = {code: None for code in range(128) if not chr(code).isalnum()}
+
+LONGEST = 1000
+"""Characters of a sentence."""
+END = re.compile(r"""[.!?…]+["'”’)\]]*\s+(?=(["'“‘(\[]*)(\S))""")
+NO_SENTENCE_END = re.compile(
+    r"(?:\b(?:Mrs?|Ms|Dr|St|Prof|Jr|Sr|vs|Inc|Ltd|Co|Corp|etc|Rev|Gen|Col|Capt|Lt|Sgt|Hon|Mt|No|Vol|Fig|cf|viz"
+    r"|Jan|Feb|Aug|Sept?|Oct|Nov|Dec|e\.g|i\.e|[ap]\.m|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$"
+)
+LONGER_THAN_ANY = 5
+"""Letters of a word that is no abbreviation for sure: most words need no closer look."""
+HAS_WORD = re.compile(r"\w")
 
 
 def bare(name: str) -> str:
@@ -132,3 +149,47 @@ def _genders() -> dict[str, str]:
     """The public-domain list of the US census of 1990: names and the gender most of their bearers have."""
     lines = (files("winokit") / "assets" / "first_names.txt").read_text("utf-8").splitlines()
     return {name: GENDERS[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a paragraph or document, white space folded.
+
+    >>> sentences('Dr. Hale sat down. "Why not?" she asked. Nobody knew.')
+    ['Dr. Hale sat down.', '"Why not?" she asked.', 'Nobody knew.']
+    """
+    parts: list[str] = []
+    start = 0
+    for end in END.finditer(text):
+        if _ends_a_sentence(text, end, start):
+            parts.append(text[start : end.end()])
+            start = end.end()
+    parts.append(text[start:])
+    return [sentence for part in parts for sentence in _of_bearable_length(part)]
+
+
+def _ends_a_sentence(text: str, end: re.Match[str], start: int) -> bool:
+    at, following = end.start(), end[2]
+    if at > start and text[at - 1].isspace():
+        return True
+    if not (following.isupper() or following.isdigit() or end[1]):
+        return False
+    if text[at] != "." or text[at - LONGER_THAN_ANY : at].isalpha():
+        return True
+    return NO_SENTENCE_END.search(text, max(start, at - 12), at + 1) is None
+
+
+def _of_bearable_length(part: str) -> list[str]:
+    if len(part) <= LONGEST:
+        folded = " ".join(part.split())
+        return [folded] if HAS_WORD.search(folded) else []
+    lines = part.split("\n")
+    if len(lines) > 1:
+        return [sentence for line in lines for sentence in _of_bearable_length(line)]
+    words, pieces, length = part.split(), [""], 0
+    for word in words:
+        length += len(word) + 1
+        if length > LONGEST:
+            pieces.append("")
+            length = len(word)
+        pieces[-1] += f" {word[:LONGEST]}"
+    return [piece.strip() for piece in pieces if HAS_WORD.search(piece)]

@@ -1,7 +1,6 @@
 import pytest
 
-from winokit.data.checks.statistics import statistics
-from winokit.data.checks.structure import blank_position, clauses, connective, special_words, structure
+from winokit.data.checks.statistics import blank_position, clauses, connective, special_words, statistics, structure
 from winokit.data.formats import read
 from winokit.data.loading import load
 from winokit.errors import UnknownName

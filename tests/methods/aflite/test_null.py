@@ -4,8 +4,7 @@ from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
-from winokit.methods.aflite.null import null_runs, q_values, relabelled
-from winokit.methods.aflite.sequential import BEYOND, LEVEL, UNDECIDED, SequentialRank, rank
+from winokit.methods.aflite.null import BEYOND, LEVEL, UNDECIDED, SequentialRank, null_runs, q_values, rank, relabelled
 
 
 def noise(seed):

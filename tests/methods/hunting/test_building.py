@@ -135,7 +135,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def corpus_sentences(text):
-    from winokit.text.sentences import sentences
+    from winokit.text.words import sentences
 
     return sentences(text)
 

@@ -13,8 +13,7 @@ from support.scoring import score
 from winokit.errors import BadInput
 from winokit.methods.hunting.association import associate
 from winokit.methods.hunting.hunter import Hunter
-from winokit.methods.hunting.opensearch import OpenSearch
-from winokit.methods.hunting.search import AllOf, Near, any_of
+from winokit.methods.hunting.search import AllOf, Near, OpenSearch, any_of
 from winokit.models.registry import load_model
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from winokit.text.sentences import LONGEST, sentences
+from winokit.text.words import LONGEST, sentences
 
 
 @pytest.mark.parametrize(

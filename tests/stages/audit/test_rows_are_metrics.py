@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support import metrics as m
 
-from winokit.data.checks.structure import connective, special_is_last
+from winokit.data.checks.statistics import connective, special_is_last
 from winokit.data.formats import write
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.transforms.variants import make_variants

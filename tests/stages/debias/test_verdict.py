@@ -8,7 +8,7 @@ import pytest
 
 from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import GOOD
-from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN
+from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.run import Debiased, debias

@@ -12,7 +12,7 @@ from winokit.data.checks.groups import Grouping, find_groups, with_groups
 from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
 from winokit.data.checks.rules import RULES, Limits, Violation, broken_rules
-from winokit.data.checks.structure import structure
+from winokit.data.checks.statistics import structure
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.search import Corpus
 from winokit.methods.overlap import NEAR, Match, find_matches

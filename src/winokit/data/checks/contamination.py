@@ -20,8 +20,7 @@ from rapidfuzz.distance import LCSseq
 from winokit.methods.hunting.search import AllOf, Corpus
 from winokit.problem import BLANK, Dataset, Problem
 from winokit.progress import Progress
-from winokit.text.sentences import sentences
-from winokit.text.words import WORD
+from winokit.text.words import WORD, sentences
 
 KINDS = ("verbatim", "near", "part")
 WINDOW, STEP = 10, 5

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from winokit.data.checks.structure import special_words
+from winokit.data.checks.statistics import special_words
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import Dataset, Problem

@@ -26,7 +26,7 @@ from winokit.errors import BadInput
 from winokit.methods.hunting.corpus import CorpusBlock, CorpusLayout, blocks, documents, find_files, readable
 from winokit.methods.hunting.search import APPLICATION, SCHEMA, VERSION, check_version, reading
 from winokit.progress import Progress
-from winokit.text.sentences import sentences
+from winokit.text.words import sentences
 
 COMMIT = 24 << 20
 """Characters of text between two commits."""

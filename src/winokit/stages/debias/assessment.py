@@ -27,10 +27,9 @@ from winokit.methods.aflite.divergence import (
 )
 from winokit.methods.aflite.inputs import Bools, Doubles, numbered
 from winokit.methods.aflite.methods import DebiasArm, DebiasRows
-from winokit.methods.aflite.null import NullModel
+from winokit.methods.aflite.null import NullModel, rank
 from winokit.methods.aflite.probe import Probe, linear_probe
 from winokit.methods.aflite.random_reduction import RandomReduction, random_reduction
-from winokit.methods.aflite.sequential import rank
 from winokit.methods.metrics.intervals import share_interval
 from winokit.results import Metric
 from winokit.settings import Help, Settings

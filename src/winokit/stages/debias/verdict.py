@@ -15,7 +15,7 @@ import numpy as np
 from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictCase, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
 from winokit.methods.aflite.methods import DebiasArm
-from winokit.methods.aflite.sequential import BEYOND, UNDECIDED, WITHIN, SequentialRank
+from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN, SequentialRank
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 from winokit.stages.debias.assessment import ALL, of_seed
 from winokit.stages.debias.plots import title_of

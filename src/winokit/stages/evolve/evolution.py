@@ -25,7 +25,7 @@ from winokit.drawing.wording import join
 from winokit.errors import BadInput
 from winokit.files import read_object
 from winokit.methods.aflite.aflite import RepeatedAFLite
-from winokit.methods.aflite.sequential import BEYOND
+from winokit.methods.aflite.null import BEYOND
 from winokit.methods.metrics.accuracy import chance
 from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
 from winokit.methods.metrics.intervals import share_interval

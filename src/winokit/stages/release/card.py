@@ -19,8 +19,7 @@ from typing import Any
 from winokit.data.checks.checkup import find_duplicates
 from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
-from winokit.data.checks.statistics import statistics
-from winokit.data.checks.structure import structure
+from winokit.data.checks.statistics import statistics, structure
 from winokit.data.predictions.documents import slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.data.checks.structure import connective, special_is_last
+from winokit.data.checks.statistics import connective, special_is_last
 from winokit.methods.metrics.groups import all_right, all_right_chance
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
