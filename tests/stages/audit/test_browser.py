@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from winokit.stages.audit.run import audit
+from winokit.testing import ReasoningServer
+
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
 CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
@@ -187,3 +190,21 @@ def test_the_comparison_opens_quietly_and_fits(browser, run, one_model, tmp_path
     with opened(browser, path, width) as page:
         assert overflow(page) == 0
         assert page.is_visible("text=one is ahead of two")
+
+
+def test_a_row_opens_to_what_was_said_about_its_problem(browser, tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ReasoningServer("<think>", length=3000) as server:
+        spec = f"chat:thinker@{server.url}?max_tokens=4000"
+        run = audit("open", spec, protocol="accuracy", limit=4, out=tmp_path / "run", cache="off", shots=1)
+    with opened(browser, run.report, 360) as page:
+        page.locator(".talk summary").nth(1).click()
+        page.wait_for_selector(".exchange")
+        assert overflow(page) == 0
+        said = [row for row in run.transcripts if row.id == run.dataset[1].id]
+        assert page.locator(".exchange .prompt").all_inner_texts() == [row.prompt for row in said]
+        reply = page.locator(".exchange .reply").first.inner_text()
+        assert re.search(
+            r"^<think>\nWell,.*characters, which stand in transcripts\.jsonl\.gz.*</think>\n\nA$", reply, re.S
+        )
+        assert page.locator(".exchange .why").all_inner_texts() == ["read as A", "read as A"]

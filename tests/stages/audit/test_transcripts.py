@@ -8,6 +8,7 @@ import pytest
 from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.stages.audit.run import audit
+from winokit.stages.audit.verdict import verdict
 from winokit.stages.score import score
 from winokit.testing import CoinServer, FlakyServer, ReasoningServer
 
@@ -77,6 +78,8 @@ def test_thoughts_that_do_not_finish_are_told_in_terminal_results_and_report(tmp
     assert any(CUT in note for note in scored.notes)
     assert CUT in json.loads((tmp_path / "run" / "results.json").read_text())["run"]["notes"][-2 + cached]
     assert CUT in (tmp_path / "run" / "report" / "index.html").read_text()
+    assert run.find("accuracy", "all", "abstained").details["unfinished"] == 1
+    assert "since the reply ended before the answer: raise max_tokens" in verdict(run.metrics).points[-1].text
     assert {row.why for row in run.predictions} == {"its reply ended before the answer: raise max_tokens"}
 
 

@@ -18,7 +18,7 @@ from winokit.files import write_whole
 from winokit.problem import collector_off
 from winokit.results import Metric, stands
 from winokit.stages.audit import plots
-from winokit.stages.audit.problems import problem_scripts
+from winokit.stages.audit.problems import problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published
 from winokit.stages.audit.verdict import MetricRows, verdict
 
@@ -134,14 +134,16 @@ def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
 def write_report(run: Run, folder: Path) -> Path:
     """Write the report of a run into a folder and return its first page.
 
-    Besides index.html there are `figures/`, every plot as PNG and SVG, and `problems/`, the rows of the table of
-    problems; the page does without either.
+    Besides index.html there are `figures/`, every plot as PNG and SVG, `problems/`, the rows of the table of problems,
+    and `transcripts/`, what was said about them; the page does without any.
     """
     page = AuditPage(run)
     scripts = []
     for script, text in problem_scripts(run, page.scorers):
         write_whole(folder / script.file, text.encode("ascii"))
         scripts.append(script)
+    for file, text in transcript_scripts(run, page.scorers):
+        write_whole(folder / file, text.encode("ascii"))
     figures = write_figures(page.figures, folder / "figures")
     write_page(folder / INDEX, "stages/audit/page.html.j2", page=page, scripts=scripts, figures=figures)
     return folder / INDEX

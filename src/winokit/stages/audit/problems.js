@@ -5,7 +5,7 @@
   var NAMES = { r: "right", w: "wrong", a: "no answer", u: "no label", "-": "not scored" };
   var BEFORE = 0, PRONOUN = 1, AFTER = 2, CANDIDATES = 3, ANSWER = 4, GROUP = 5, ORIGIN = 6, MADE = 7, TRAIL = 8;
   var files = JSON.parse(document.getElementById("scripts").textContent);
-  var loaded = {};
+  var loaded = {}, said = {};
   var state = { variant: 0, scorer: 0, outcome: "", search: "", sort: "given", only: null, page: 0 };
   var shown = [];
 
@@ -30,6 +30,17 @@
     script.src = files[place];
     script.onload = function () { if (state.variant === place) refreshChoices(); };
     script.onerror = function () { byId("missing").hidden = false; };
+    document.head.appendChild(script);
+  }
+
+  window.winokitTranscripts = function (place, content) { said[place] = content; };
+
+  function withTranscripts(place, show, fail) {
+    if (said[place]) { show(said[place]); return; }
+    var script = element("script");
+    script.src = files[place].replace("problems/", "transcripts/");
+    script.onload = function () { show(said[place]); };
+    script.onerror = fail;
     document.head.appendChild(script);
   }
 
@@ -150,6 +161,7 @@
     cell.append(textOf(row), candidatesOf(row, choice));
     if (choice[3]) cell.append(element("p", "why", "No answer: " + choice[3]));
     if (row[TRAIL].length) cell.append(trailOf(content, row));
+    if (content.said[state.scorer] && choice[0] !== "-") cell.append(talkOf(row));
     line.append(cell, groupOf(row));
     var ahead = margin(row);
     line.append(element("td", "margin", ahead === null ? "–" : Number(ahead.toPrecision(3)).toString()));
@@ -195,6 +207,34 @@
       trail.append(button);
     });
     return trail;
+  }
+
+  function talkOf(row) {
+    var place = state.variant, scorer = state.scorer;
+    var details = element("details", "talk");
+    details.append(element("summary", "", "Prompts and replies"));
+    details.addEventListener("toggle", function () {
+      if (details.childElementCount > 1) return;
+      withTranscripts(place, function (content) {
+        (content.said[scorer][row[ORIGIN]] || []).forEach(function (exchange) {
+          details.append(exchangeOf(content.paragraphs, exchange));
+        });
+        // The question comes after its shots, and the answer after its thought.
+        details.querySelectorAll("pre").forEach(function (text) { text.scrollTop = text.scrollHeight; });
+      }, function () { details.append(element("p", "why", "The folder transcripts/ is not beside this page.")); });
+    });
+    return details;
+  }
+
+  function exchangeOf(paragraphs, exchange) {
+    var box = element("div", "exchange");
+    var prompt = exchange[0].map(function (index) { return paragraphs[index]; }).join("\n\n");
+    var read = exchange[2] === null ? "no choice" + (exchange[4] ? ": " + exchange[4] : "") : "read as " + exchange[2];
+    if (exchange[3]) {
+      read += "; log-probabilities " + exchange[3].map(function (pair) { return pair[0] + " " + pair[1]; }).join(", ");
+    }
+    box.append(element("pre", "prompt", prompt), element("pre", "reply", exchange[1] || "(no text)"), element("p", "why", read));
+    return box;
   }
 
   function groupOf(row) {

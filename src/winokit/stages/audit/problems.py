@@ -1,5 +1,7 @@
 """The problems themselves, as small scripts beside the page: one for each variant, loaded when it is looked at.
 
+What was said about them stands in further scripts, loaded when a row is opened.
+
 A page opened from disk may not fetch a file, but it may run a script; so the rows come as a call with one literal.
 Forty thousand problems then cost nothing until somebody asks for them.
 """
@@ -17,11 +19,14 @@ from winokit.data.runs import Run
 from winokit.drawing.plots import Scorer
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.scorer import Prediction
+from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset, Problem
 
 RIGHT, WRONG, ABSTAINED, UNLABELLED, MISSING = "r", "w", "a", "u", "-"
 DIGITS = 5
+HEAD, TAIL = 1000, 2000
+"""Characters of a long reply that are shown."""
 Key = tuple[str, str]
 """Model and scoring."""
 Predictions = Mapping[Key, Mapping[str, Prediction]]
@@ -39,25 +44,76 @@ class ProblemScript:
 
 def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[ProblemScript, str]]:
     """A script for the original problems and one for each variant that was predicted, one at a time."""
-    predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
-    for row in run.predictions:
-        predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})[row.id] = row
+    predictions = _by_variant(run)
+    spoke = {(row.variant, row.model, row.scoring) for row in run.transcripts}
     variants = {ORIGINAL: run.dataset, **{name: run.variants[name] for name in run.variants if name in predictions}}
     outcomes = {name: _outcomes(data, predictions[name]) for name, data in variants.items() if name != ORIGINAL}
-    main = [(scorer.model, scorer.scoring) for scorer in known]
     for place, (name, dataset) in enumerate(variants.items()):
-        by_scorer = predictions[name]
-        # Scorers of the report first, then further scorings.
-        keys = [key for key in main if key in by_scorer] + [key for key in by_scorer if key not in main]
+        by_scorer, keys = predictions[name], _keys(predictions[name], known)
         models = Counter(model for model, _ in keys)
         names = [key[0] if models[key[0]] == 1 else " · ".join(key) for key in keys]
         others = outcomes if name == ORIGINAL else {}
         rows = [
             _row(problem, [by_scorer[key] for key in keys], _trail(problem.id, keys, others)) for problem in dataset
         ]
-        content = {"scorers": names, "variants": list(others), "rows": rows}
-        text = f"winokitProblems({place},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
-        yield ProblemScript(name, f"problems/{place}.js", len(dataset)), text
+        said = [(name, *key) in spoke for key in keys]
+        content = {"scorers": names, "variants": list(others), "rows": rows, "said": said}
+        yield ProblemScript(name, f"problems/{place}.js", len(dataset)), _call("winokitProblems", place, content)
+
+
+def transcript_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[str, str]]:
+    """For each of those with questions, the name of a script of what was said about its problems, and the script."""
+    said: dict[str, list[Transcript]] = {}
+    for row in run.transcripts:
+        said.setdefault(row.variant, []).append(row)
+    predictions = _by_variant(run)
+    for place, name in enumerate([ORIGINAL, *(name for name in run.variants if name in predictions)]):
+        if name in said:
+            talk = _talk(said[name], _keys(predictions[name], known))
+            yield f"transcripts/{place}.js", _call("winokitTranscripts", place, talk)
+
+
+def _by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
+    predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
+    for row in run.predictions:
+        predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})[row.id] = row
+    return predictions
+
+
+def _keys(by_scorer: Predictions, known: Sequence[Scorer]) -> list[Key]:
+    """Scorers of the report first, then further scorings."""
+    main = [(scorer.model, scorer.scoring) for scorer in known]
+    return [key for key in main if key in by_scorer] + [key for key in by_scorer if key not in main]
+
+
+def _call(function: str, place: int, content: Mapping[str, Any]) -> str:
+    return f"{function}({place},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
+
+
+def _talk(transcripts: Sequence[Transcript], keys: Sequence[Key]) -> dict[str, Any]:
+    """What was said, by scorer and problem: paragraphs of the prompt, reply, choice, log-probabilities, why not.
+
+    Most paragraphs of a prompt are those of others too (shots), and are written once; a prompt has their places.
+    """
+    paragraphs: dict[str, int] = {}
+    said: list[dict[str, list[tuple[Any, ...]]]] = [{} for _ in keys]
+    places = {key: place for place, key in enumerate(keys)}
+    for row in transcripts:
+        if (row.model, row.scoring) in places:
+            prompt = [paragraphs.setdefault(part, len(paragraphs)) for part in row.prompt.split("\n\n")]
+            logprobs = row.logprobs and [(o, _short(p)) for o, p in zip(row.options, row.logprobs, strict=True)]
+            choice = None if row.choice is None else row.options[row.choice]
+            exchange = (prompt, _ends(row.reply), choice, logprobs, row.why)
+            said[places[row.model, row.scoring]].setdefault(row.id, []).append(exchange)
+    return {"paragraphs": list(paragraphs), "said": said}
+
+
+def _ends(reply: str) -> str:
+    """A reply, or the ends of a long one."""
+    if len(reply) <= HEAD + TAIL:
+        return reply
+    left_out = f"{len(reply) - HEAD - TAIL:,} characters, which stand in transcripts.jsonl.gz"
+    return f"{reply[:HEAD]}\n[… {left_out} …]\n{reply[-TAIL:]}"
 
 
 def _outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, str]]:

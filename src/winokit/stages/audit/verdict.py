@@ -328,6 +328,8 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return None
     tied = float(row.details.get("tied") or 0)
     ties = f" ({percent(tied)} tie, or contradict themselves when candidates change places)" if tied else ""
+    cut = float(row.details.get("unfinished") or 0)
+    ties += f" ({percent(cut)} since the reply ended before the answer: raise max_tokens)" if cut else ""
     text = (
         f"{percent(row.value)} of problems are not decided{ties}; they count as wrong, and guessing is held to the same"
     )

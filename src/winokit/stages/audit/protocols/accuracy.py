@@ -12,6 +12,7 @@ from winokit.methods.metrics.accuracy import abstained, chance, credit, majority
 from winokit.methods.metrics.intervals import share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.methods.metrics.measuring import against_floor
+from winokit.models.thoughts import UNFINISHED
 from winokit.results import TIE, Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet, GradedProblem
@@ -39,8 +40,11 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
         yield row if columns.floor is None else against_floor(row, columns, settled)
     silent = abstained(columns.predictions)
     # Two answers that contradict each other, as a chat model may give where candidates change places, are a tie.
-    tied = sum(case.choice is None and case.prediction.why == TIE for case in graded) / len(graded)
-    yield sheet.head.row(("accuracy", "all", "abstained"), silent, len(graded), details={"tied": tied})
+    whys = Counter(case.prediction.why for case in graded if case.choice is None)
+    details = {"tied": whys[TIE] / len(graded)}
+    if whys[UNFINISHED]:
+        details["unfinished"] = whys[UNFINISHED] / len(graded)
+    yield sheet.head.row(("accuracy", "all", "abstained"), silent, len(graded), details=details)
     if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
         answered = [case for case in graded if case.choice is not None]
