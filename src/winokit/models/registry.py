@@ -66,11 +66,13 @@ class Spec:
         >>> str(Spec.parse("chat:tiny@http://10.0.0.7:8000/v1?seed=1")), str(Spec.parse("hf:gpt2?name=GPT-2"))
         ('chat:tiny?seed=1', 'GPT-2')
         """
-        if self.options.get("name"):
-            return self.options["name"]
+        return self.options.get("name") or ADDRESS.sub("", self.text)
+
+    @property
+    def text(self) -> str:
+        """The SPEC as users write it."""
         query = "&".join(f"{key}={value}" for key, value in self.options.items())
-        shown = self.prefix + (f":{self.place}" if self.place else "") + (f"?{query}" if query else "")
-        return ADDRESS.sub("", shown)
+        return self.prefix + (f":{self.place}" if self.place else "") + (f"?{query}" if query else "")
 
     def only(self, *known: str) -> Mapping[str, str]:
         """The options, after a check that each is one of `known`, or `name`."""
@@ -163,8 +165,8 @@ def check_model(spec: str | Model) -> None:
 
 
 def _loader(spec: Spec) -> Callable[[Spec], Model]:
-    if spec.prefix not in MODELS and (meant := _meant(str(spec))):
-        raise UnknownName(MODELS.kind, str(spec), MODELS, meant)
+    if spec.prefix not in MODELS and (meant := _meant(spec.text)):
+        raise UnknownName(MODELS.kind, spec.text, MODELS, meant)
     return MODELS[spec.prefix]
 
 
