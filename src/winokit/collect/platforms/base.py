@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from winokit.collect import PLATFORMS
 from winokit.collect.study import workers
 from winokit.collect.study.config import PlatformConfig
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import SCREENED_OUT, Identity, Worker
+from winokit.collect.study.study import Study
 from winokit.errors import WinokitError
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 
 class PlatformError(WinokitError, RuntimeError):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
@@ -16,9 +15,7 @@ from winokit.collect.platforms.base import Platform, PlatformError, Uncertain, V
 from winokit.collect.study.ledger import balances
 from winokit.collect.study.moderation import forget_if_paid
 from winokit.collect.study.schema import SCREENED_OUT, Identity, Payment, Worker
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
+from winokit.collect.study.study import Study
 
 UNCERTAIN = "uncertain: look at the platform"
 

@@ -10,8 +10,9 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from winokit.collect.study.study import Study
 from winokit.collect.study.writing import read_twins
 from winokit.data.checks.rules import one_blank
 from winokit.errors import WinokitError
@@ -20,9 +21,6 @@ from winokit.methods.transforms.part_sent import part_sent
 from winokit.models.base import Model
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 REMEMBERED = 256
 """Pairs whose verdicts are kept: what a writer was shown is asked for again when it is handed in."""

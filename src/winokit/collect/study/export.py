@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import selectinload
@@ -48,6 +48,7 @@ from winokit.collect.study.schema import (
     Worker,
     to_problem,
 )
+from winokit.collect.study.study import Study
 from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, judgements
 from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.checks.groups import group_name
@@ -56,10 +57,6 @@ from winokit.files import write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import decide
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
-
 
 _EVERYTHING = (
     selectinload(ProblemRow.author),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
@@ -15,9 +15,7 @@ from sqlalchemy.orm import Session
 from winokit.collect.study import workers
 from winokit.collect.study.refusals import LinkExpired, NotAllowed, found
 from winokit.collect.study.schema import Invite, Worker
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
+from winokit.collect.study.study import Study
 
 PURPOSE = "invite"
 MOST_USES = 100_000

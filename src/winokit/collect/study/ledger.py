@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Row, func, insert, select
 from sqlalchemy.orm import Session, selectinload
 
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import LATE, PAYMENTS, Payment, Worker
+from winokit.collect.study.study import Study
 from winokit.collect.study.workers import by_code
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 BONUS, CORRECTION = "bonus", "correction"
 MOST_CENTS = 100_000

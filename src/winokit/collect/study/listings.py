@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import selectinload
 
 from winokit.collect.study.refusals import found
 from winokit.collect.study.schema import WRITTEN, LogEntry, ProblemRow, Submission, Vote, Worker
+from winokit.collect.study.study import Study
 from winokit.collect.study.validity import SPLIT, UNANIMOUS_NO, UNANIMOUS_YES
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 T = TypeVar("T")
 PER_PAGE = 50

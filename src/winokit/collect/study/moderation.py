@@ -8,7 +8,7 @@ handed in, when, and what it earned. The places become free, so that others are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Select, delete, func, or_, select, update
 from sqlalchemy.orm import Session
@@ -32,12 +32,10 @@ from winokit.collect.study.schema import (
     Vote,
     Worker,
 )
+from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import count_places, end_leases
 from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.workers import by_code
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 WITHDREW = "withdrawn by the worker"
 ERASED: dict[str, Any] = {

@@ -12,7 +12,6 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -32,14 +31,12 @@ from winokit.collect.study.schema import (
     Task,
     to_row,
 )
+from winokit.collect.study.study import Study
 from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.transforms.variants import ORIGINAL, TRANSFORMS, Variant
 from winokit.problem import Dataset, Problem
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 DATA = "problems.jsonl"
 

@@ -23,14 +23,12 @@ from winokit.collect.study.schema import (
     Vote,
     Worker,
 )
-from winokit.collect.study.study import is_paused
+from winokit.collect.study.study import Study, is_paused
 from winokit.collect.study.tasks import expire
 from winokit.drawing.tables import table
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from winokit.collect.study.study import Study
 
 RECENT = 1000
 """Submissions over which the usual time is taken."""

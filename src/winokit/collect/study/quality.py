@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
@@ -28,11 +28,9 @@ from winokit.collect.study.schema import (
     Vote,
     Worker,
 )
+from winokit.collect.study.study import Study
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.metrics.agreement import fleiss_kappa, rating_table
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 FEW = 5
 """Fewer votes than this say nothing about a worker."""

@@ -10,7 +10,6 @@ import re
 import threading
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -19,9 +18,7 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed, TooMany
 from winokit.collect.study.schema import LoginFailure, Requester
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
+from winokit.collect.study.study import Study
 
 WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
 """How long a failure counts, which is also the longest wait; and the shortest."""

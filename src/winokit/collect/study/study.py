@@ -22,13 +22,10 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import content
-from winokit.collect.study.adversary import Adversary
 from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
-from winokit.collect.study.new_tasks import prepare
 from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
 from winokit.collect.study.store import Store, without_password
 from winokit.collect.study.tokens import Signer, read_secret
-from winokit.collect.study.writing import EarlierText
 from winokit.errors import BadInput
 from winokit.files import read_text, write_whole
 
@@ -47,6 +44,9 @@ class Study:
     def __init__(
         self, folder: Path, config: StudyConfig, store: Store, *, clock: Callable[[], datetime] = utc_now
     ) -> None:
+        from winokit.collect.study.adversary import Adversary  # here, since these modules take a study themselves
+        from winokit.collect.study.writing import EarlierText
+
         self.folder, self.config, self.store, self.now = folder, config, store, clock
         self.signer = Signer(read_secret(folder))
         self.earlier = EarlierText()
@@ -68,6 +68,8 @@ class Study:
 
         The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder.
         """
+        from winokit.collect.study.new_tasks import prepare
+
         folder = Path(folder)
         config = read_config(folder / FILE)
         url = db or os.environ.get(ENVIRONMENT) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
@@ -36,13 +36,11 @@ from winokit.collect.study.schema import (
     to_problem,
     to_row,
 )
+from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import END_LEASE, count_places, held_by
 from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.voting import read_ballot
 from winokit.collect.study.writing import Twins, refuse_broken, special_words
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 # Made once: making a query takes longer than running it.
 _SUBMISSION = insert(SUBMISSIONS).returning(SUBMISSIONS.c.id)

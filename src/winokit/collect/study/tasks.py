@@ -12,7 +12,7 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Row, Select, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
@@ -37,12 +37,10 @@ from winokit.collect.study.schema import (
     Lease,
     Submission,
 )
+from winokit.collect.study.study import Study
 from winokit.collect.study.voting import VoteTask, vote_task
 from winokit.collect.study.workers import working
 from winokit.collect.study.writing import WriteTask, draft_fields, write_task
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 LONGEST = 4
 """A lease that is renewed by saving drafts lasts at most so many times its minutes."""

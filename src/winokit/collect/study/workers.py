@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import BindParameter, Row, bindparam, func, select, update
 from sqlalchemy.orm import Session
@@ -20,10 +20,8 @@ from winokit.collect.study.schema import (
     QuizAttempt,
     Worker,
 )
+from winokit.collect.study.study import Study
 from winokit.collect.study.tokens import random_code
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 CONSENT, SCREENING, QUIZ, WORK = "consent", "screening", "quiz", "work"
 # Asked for every page, and made once: making a query takes longer than running it.

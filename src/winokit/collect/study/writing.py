@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -21,12 +21,10 @@ from sqlalchemy import Row, bindparam, select
 
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import PROBLEMS, WRITTEN
+from winokit.collect.study.study import Study
 from winokit.data.checks import rules
 from winokit.problem import BLANK, Problem
 from winokit.text.words import bare
-
-if TYPE_CHECKING:
-    from winokit.collect.study.study import Study
 
 LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
 TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
