@@ -14,25 +14,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from sqlalchemy import (
-    JSON,
-    CheckConstraint,
-    Computed,
-    DateTime,
-    Dialect,
-    ForeignKey,
-    Index,
-    MetaData,
-    Row,
-    String,
-    Table,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-    false,
-    literal_column,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from winokit.problem import Problem
@@ -50,17 +32,17 @@ SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
 """What a page shows beside a row is read with it, or not at all: never row by row."""
 
 
-class Moment(TypeDecorator[datetime]):
+class Moment(sa.TypeDecorator[datetime]):
     """A moment in UTC; SQLite forgets the zone, and this puts it back."""
 
-    impl = DateTime(timezone=True)
+    impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """On the way in: in UTC."""
         return None if value is None else value.astimezone(UTC)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """On the way out: with its zone."""
         return None if value is None else value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
@@ -68,7 +50,7 @@ class Moment(TypeDecorator[datetime]):
 class Base(DeclarativeBase):
     """What the tables share: names of constraints that a migration can refer to, and the types behind the hints."""
 
-    metadata = MetaData(
+    metadata = sa.MetaData(
         naming_convention={
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
             "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -77,22 +59,31 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = {datetime: Moment, dict[str, Any]: JSON, list[str]: JSON, list[int]: JSON, str: Text}  # noqa: RUF012
+    type_annotation_map = dict.fromkeys((dict[str, Any], list[str], list[int]), sa.JSON) | {
+        datetime: Moment,
+        str: sa.Text,
+    }
+
+
+class Numbered(Base):
+    """A table whose rows have numbers."""
+
+    __abstract__ = True
+    id: Mapped[int] = mapped_column(primary_key=True)
 
 
 def _where(condition: str) -> dict[str, Any]:
     """What an index is limited to."""
-    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
-class Worker(Base):
+class Worker(Numbered):
     """Somebody who writes or judges, under a pseudonym."""
 
     __tablename__ = "workers"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    code: Mapped[str] = mapped_column(String(24), unique=True)
-    platform: Mapped[str] = mapped_column(String(16))
-    state: Mapped[str] = mapped_column(String(16), default=ACTIVE)
+    code: Mapped[str] = mapped_column(sa.String(24), unique=True)
+    platform: Mapped[str] = mapped_column(sa.String(16))
+    state: Mapped[str] = mapped_column(sa.String(16), default=ACTIVE)
     state_why: Mapped[str | None]
     joined_at: Mapped[datetime]
     consented_at: Mapped[datetime | None]
@@ -111,9 +102,9 @@ class Identity(Base):
     """Who a worker is on a platform: the only personal data, never exported, deleted on request."""
 
     __tablename__ = "identities"
-    __table_args__ = (UniqueConstraint("platform", "external_id"),)
-    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), primary_key=True)
-    platform: Mapped[str] = mapped_column(String(16))
+    __table_args__ = (sa.UniqueConstraint("platform", "external_id"),)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), primary_key=True)
+    platform: Mapped[str] = mapped_column(sa.String(16))
     external_id: Mapped[str]
     study_id: Mapped[str | None]
     session_id: Mapped[str | None]
@@ -122,37 +113,34 @@ class Identity(Base):
     """The last one that was approved, so that none is approved twice."""
 
 
-class QuizAttempt(Base):
+class QuizAttempt(Numbered):
     """One try at the qualification quiz."""
 
     __tablename__ = "quiz_attempts"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     answers: Mapped[list[int]]
     share: Mapped[float]
     passed: Mapped[bool]
     at: Mapped[datetime]
 
 
-class Requester(Base):
+class Requester(Numbered):
     """Somebody who runs the study."""
 
     __tablename__ = "requesters"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(String(64), unique=True)
+    name: Mapped[str] = mapped_column(sa.String(64), unique=True)
     password_hash: Mapped[str]
     session_version: Mapped[int] = mapped_column(default=1)
     """Raised to end every session of the requester at once."""
     created_at: Mapped[datetime]
 
 
-class LoginFailure(Base):
+class LoginFailure(Numbered):
     """A failed login, under a keyed hash of the name or the address: enough to count, not enough to follow anybody."""
 
     __tablename__ = "login_failures"
-    __table_args__ = (Index("ix_login_failures_key_at", "key", "at"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    key: Mapped[str] = mapped_column(String(64))
+    __table_args__ = (sa.Index("ix_login_failures_key_at", "key", "at"),)
+    key: Mapped[str] = mapped_column(sa.String(64))
     at: Mapped[datetime]
 
 
@@ -160,56 +148,54 @@ class Invite(Base):
     """A link that was handed out: how often it may be used, until when."""
 
     __tablename__ = "invites"
-    id: Mapped[str] = mapped_column(String(32), primary_key=True)
-    purpose: Mapped[str] = mapped_column(String(16))
+    id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)
+    purpose: Mapped[str] = mapped_column(sa.String(16))
     label: Mapped[str] = mapped_column(default="")
     uses: Mapped[int] = mapped_column(default=0)
     most_uses: Mapped[int] = mapped_column(default=1)
-    worker_id: Mapped[int | None] = mapped_column(ForeignKey("workers.id"))
+    worker_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"))
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
 
 
-class Group(Base):
+class Group(Numbered):
     """Problems that belong together: the twins of one submission, or of an imported dataset."""
 
     __tablename__ = "problem_groups"
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str | None]
     """The group's name in the dataset it was imported from."""
-    origin: Mapped[str] = mapped_column(String(16))
+    origin: Mapped[str] = mapped_column(sa.String(16))
 
 
-class ProblemRow(Base):
+class ProblemRow(Numbered):
     """A problem as it is stored; `to_problem` makes the thing itself of it."""
 
     __tablename__ = "problems"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    public_id: Mapped[str] = mapped_column(String(40), index=True)
-    family: Mapped[str] = mapped_column(String(40), index=True)
+    public_id: Mapped[str] = mapped_column(sa.String(40), index=True)
+    family: Mapped[str] = mapped_column(sa.String(40), index=True)
     """The public id of the original that a variant was made from; a problem's own otherwise."""
-    group_id: Mapped[int | None] = mapped_column(ForeignKey("problem_groups.id"), index=True)
-    origin: Mapped[str] = mapped_column(String(16), index=True)
-    variant: Mapped[str] = mapped_column(String(24), default="original")
+    group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problem_groups.id"), index=True)
+    origin: Mapped[str] = mapped_column(sa.String(16), index=True)
+    variant: Mapped[str] = mapped_column(sa.String(24), default="original")
     before: Mapped[str]
     after: Mapped[str]
     candidates: Mapped[list[str]]
     answer: Mapped[int | None]
     pronoun: Mapped[str | None]
     query: Mapped[str | None]
-    domain: Mapped[str | None] = mapped_column(String(32))
+    domain: Mapped[str | None] = mapped_column(sa.String(32))
     labels: Mapped[dict[str, Any]] = mapped_column(default=dict)
     occurrence: Mapped[int] = mapped_column(default=1)
-    author_id: Mapped[int | None] = mapped_column(ForeignKey("workers.id"), index=True)
+    author_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     submission_id: Mapped[int | None] = mapped_column(index=True)
     """What it was written in. No foreign key: submissions hang on tasks, and tasks on problems."""
     created_at: Mapped[datetime]
     valid: Mapped[bool | None]
     """What the votes, or a requester over them, have decided; None while votes are out."""
-    agreement: Mapped[str | None] = mapped_column(String(16))
+    agreement: Mapped[str | None] = mapped_column(sa.String(16))
     """`unanimous-yes`, `unanimous-no` or `split`, as the votes fell on validity."""
-    withdrawn: Mapped[bool] = mapped_column(default=False, server_default=false())
+    withdrawn: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     """Its submission was discarded: nobody is asked about it any more."""
     author: Mapped[Worker | None] = relationship(**SHOWN)
     submission: Mapped[Submission | None] = relationship(
@@ -233,13 +219,13 @@ def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original
     return ProblemRow(**known, **stored, **columns)
 
 
-def to_problem(row: ProblemRow | Row[Any]) -> Problem:
+def to_problem(row: ProblemRow | sa.Row[Any]) -> Problem:
     """The problem of a row, or of its columns."""
     stored = {name: getattr(row, name) for name in PROBLEM_COLUMNS}
     return Problem(**stored | {"candidates": tuple(row.candidates), "labels": dict(row.labels)})
 
 
-class Task(Base):
+class Task(Numbered):
     """So many submissions of one kind, asked for.
 
     `held` counts the places given to leases that have neither been submitted nor given back, `accepted` the
@@ -248,45 +234,43 @@ class Task(Base):
 
     __tablename__ = "tasks"
     __table_args__ = (
-        CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
-        Index("ix_tasks_free", "kind", "rank", **_where("free > 0")),
-        Index("ix_tasks_gold", "kind", sqlite_where=text("gold = 1"), postgresql_where=text("gold")),
+        sa.CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
+        sa.Index("ix_tasks_free", "kind", "rank", **_where("free > 0")),
+        sa.Index("ix_tasks_gold", "kind", sqlite_where=sa.text("gold = 1"), postgresql_where=sa.text("gold")),
     )
-    id: Mapped[int] = mapped_column(primary_key=True)
-    kind: Mapped[str] = mapped_column(String(16))
+    kind: Mapped[str] = mapped_column(sa.String(16))
     asked: Mapped[int | None]
     accepted: Mapped[int] = mapped_column(default=0)
     held: Mapped[int] = mapped_column(default=0)
-    free: Mapped[int | None] = mapped_column(Computed("asked - accepted - held", persisted=True))
+    free: Mapped[int | None] = mapped_column(sa.Computed("asked - accepted - held", persisted=True))
     rank: Mapped[int]
     """Tasks are given out in this order."""
-    gold: Mapped[bool] = mapped_column(default=False, server_default=false())
-    problem_id: Mapped[int | None] = mapped_column(ForeignKey("problems.id"), index=True)
-    group_id: Mapped[int | None] = mapped_column(ForeignKey("problem_groups.id"), index=True)
-    family: Mapped[str | None] = mapped_column(String(40), index=True)
-    author_id: Mapped[int | None] = mapped_column(ForeignKey("workers.id"))
-    domain: Mapped[str | None] = mapped_column(String(32))
+    gold: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    problem_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problems.id"), index=True)
+    group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problem_groups.id"), index=True)
+    family: Mapped[str | None] = mapped_column(sa.String(40), index=True)
+    author_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"))
+    domain: Mapped[str | None] = mapped_column(sa.String(32))
     topic: Mapped[dict[str, Any] | None]
     """For writing: `{"topic": …, "words": […]}`."""
     votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
 
 
-class Lease(Base):
+class Lease(Numbered):
     """A place of a task, given to a worker for a while. One row a worker and task, however often it is given."""
 
     __tablename__ = "leases"
     __table_args__ = (
-        UniqueConstraint("task_id", "worker_id"),
-        Index("uq_leases_one_live", "worker_id", "kind", unique=True, **_where("state = 'live'")),
-        Index("ix_leases_worker_id_kind_id", "worker_id", "kind", "id"),
-        Index("ix_leases_live", "expires_at", **_where("state = 'live'")),
+        sa.UniqueConstraint("task_id", "worker_id"),
+        sa.Index("uq_leases_one_live", "worker_id", "kind", unique=True, **_where("state = 'live'")),
+        sa.Index("ix_leases_worker_id_kind_id", "worker_id", "kind", "id"),
+        sa.Index("ix_leases_live", "expires_at", **_where("state = 'live'")),
     )
-    id: Mapped[int] = mapped_column(primary_key=True)
-    token: Mapped[str] = mapped_column(String(32), unique=True)
-    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id"))
-    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"))
-    kind: Mapped[str] = mapped_column(String(16))
-    state: Mapped[str] = mapped_column(String(16), default=LIVE)
+    token: Mapped[str] = mapped_column(sa.String(32), unique=True)
+    task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"))
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
+    kind: Mapped[str] = mapped_column(sa.String(16))
+    state: Mapped[str] = mapped_column(sa.String(16), default=LIVE)
     leased_at: Mapped[datetime]
     expires_at: Mapped[datetime]
 
@@ -295,20 +279,19 @@ class Draft(Base):
     """What a worker has typed so far; it outlives a closed tab and an expired lease."""
 
     __tablename__ = "drafts"
-    lease_id: Mapped[int] = mapped_column(ForeignKey("leases.id"), primary_key=True)
+    lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), primary_key=True)
     fields: Mapped[dict[str, Any]]
     saved_at: Mapped[datetime]
 
 
-class Submission(Base):
+class Submission(Numbered):
     """What a worker handed in, as they handed it in, whether it counts or not. One a lease, so a replay adds none."""
 
     __tablename__ = "submissions"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    lease_id: Mapped[int] = mapped_column(ForeignKey("leases.id"), unique=True)
-    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id"), index=True)
-    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
-    kind: Mapped[str] = mapped_column(String(16))
+    lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), unique=True)
+    task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"), index=True)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    kind: Mapped[str] = mapped_column(sa.String(16))
     fields: Mapped[dict[str, Any]]
     counted: Mapped[bool]
     why_not: Mapped[str | None]
@@ -323,17 +306,19 @@ class Submission(Base):
     worker: Mapped[Worker] = relationship(**SHOWN)
 
 
-class Vote(Base):
+class Vote(Numbered):
     """What one worker says about one problem. `choice` is a candidate's index, or 1 for yes and 0 for no."""
 
     __tablename__ = "votes"
-    __table_args__ = (UniqueConstraint("task_id", "worker_id"), Index("ix_votes_problem_id_kind", "problem_id", "kind"))
-    id: Mapped[int] = mapped_column(primary_key=True)
-    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), unique=True)
-    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id"))
-    problem_id: Mapped[int] = mapped_column(ForeignKey("problems.id"))
-    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
-    kind: Mapped[str] = mapped_column(String(16))
+    __table_args__ = (
+        sa.UniqueConstraint("task_id", "worker_id"),
+        sa.Index("ix_votes_problem_id_kind", "problem_id", "kind"),
+    )
+    submission_id: Mapped[int] = mapped_column(sa.ForeignKey("submissions.id"), unique=True)
+    task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"))
+    problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"))
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    kind: Mapped[str] = mapped_column(sa.String(16))
     choice: Mapped[int | None]
     """None where the worker cannot tell, if the study lets them say so."""
     equally_plausible: Mapped[bool | None]
@@ -347,27 +332,25 @@ class Vote(Base):
     submission: Mapped[Submission] = relationship(**SHOWN)
 
 
-class Event(Base):
+class Event(Numbered):
     """A small thing that happened while somebody worked: a paste, a tab left, a draft saved."""
 
     __tablename__ = "events"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
-    lease_id: Mapped[int | None] = mapped_column(ForeignKey("leases.id"), index=True)
-    kind: Mapped[str] = mapped_column(String(16))
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    lease_id: Mapped[int | None] = mapped_column(sa.ForeignKey("leases.id"), index=True)
+    kind: Mapped[str] = mapped_column(sa.String(16))
     amount: Mapped[int] = mapped_column(default=0)
     at: Mapped[datetime]
 
 
-class Payment(Base):
+class Payment(Numbered):
     """A line of the ledger: what is owed, in hundredths of the study's currency, and when it was settled."""
 
     __tablename__ = "payments"
-    __table_args__ = (UniqueConstraint("submission_id", "reason"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
-    submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
-    reason: Mapped[str] = mapped_column(String(16))
+    __table_args__ = (sa.UniqueConstraint("submission_id", "reason"),)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    submission_id: Mapped[int | None] = mapped_column(sa.ForeignKey("submissions.id"))
+    reason: Mapped[str] = mapped_column(sa.String(16))
     """A task's kind, or `bonus` or `correction`."""
     cents: Mapped[int]
     note: Mapped[str] = mapped_column(default="")
@@ -378,28 +361,26 @@ class Payment(Base):
     worker: Mapped[Worker] = relationship(**SHOWN)
 
 
-class Adjudication(Base):
+class Adjudication(Numbered):
     """A requester's decision over the votes on a problem; the last one stands."""
 
     __tablename__ = "adjudications"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    problem_id: Mapped[int] = mapped_column(ForeignKey("problems.id"), index=True)
-    requester: Mapped[str] = mapped_column(String(64))
+    problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"), index=True)
+    requester: Mapped[str] = mapped_column(sa.String(64))
     valid: Mapped[bool | None]
     """None takes an earlier decision back."""
     note: Mapped[str] = mapped_column(default="")
     at: Mapped[datetime]
 
 
-class LogEntry(Base):
+class LogEntry(Numbered):
     """The audit log: who did what to what. Rows are added, never changed."""
 
     __tablename__ = "audit_log"
-    id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(index=True)
-    actor: Mapped[str] = mapped_column(String(80))
+    actor: Mapped[str] = mapped_column(sa.String(80))
     """`requester:NAME`, `worker:CODE`, `system` or `stranger`."""
-    action: Mapped[str] = mapped_column(String(40), index=True)
+    action: Mapped[str] = mapped_column(sa.String(40), index=True)
     target: Mapped[str] = mapped_column(default="")
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
@@ -408,12 +389,12 @@ class State(Base):
     """Single facts about the study: whether it is paused, what was prepared."""
 
     __tablename__ = "state"
-    key: Mapped[str] = mapped_column(String(40), primary_key=True)
+    key: Mapped[str] = mapped_column(sa.String(40), primary_key=True)
     value: Mapped[dict[str, Any]]
 
 
-def _table(of: type[Base]) -> Table:
-    return cast(Table, of.__table__)
+def _table(of: type[Base]) -> sa.Table:
+    return cast(sa.Table, of.__table__)
 
 
 # What every page asks is asked of tables: reading and changing rows as objects takes several times as long.
@@ -421,4 +402,4 @@ WORKERS, TASKS, LEASES, PROBLEMS = (_table(model) for model in (Worker, Task, Le
 DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS = (_table(model) for model in (Draft, Submission, Vote, Payment))
 STATE = _table(State)
 # Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
-IS_FREE, IS_LIVE = TASKS.c.free > literal_column("0"), LEASES.c.state == literal_column("'live'")
+IS_FREE, IS_LIVE = TASKS.c.free > sa.literal_column("0"), LEASES.c.state == sa.literal_column("'live'")
