@@ -8,8 +8,7 @@ from sqlalchemy import select
 from winokit.collect.study import invites, requesters, workers
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed, NotFound, TooMany
 from winokit.collect.study.schema import LoginFailure, Requester
-from winokit.collect.study.study import Study
-from winokit.collect.study.tokens import Signer
+from winokit.collect.study.study import Signer, Study
 
 PASSWORD = "correct horse battery"
 

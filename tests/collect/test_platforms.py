@@ -190,7 +190,7 @@ def test_a_correction_is_a_line_of_its_own(study, crew):
         ("write", 40),
         ("correction", -15),
     ]
-    assert workers.own_work(study, worker.id).earned_cents == 25
+    assert workers.own_work(study, worker.id)[0] == 25
 
 
 def test_another_package_can_add_a_platform(make_study, monkeypatch):

@@ -5,7 +5,7 @@ from sqlalchemy import func, select
 
 from winokit.collect.study import invites, moderation, requesters
 from winokit.collect.study.schema import Lease, Payment, Requester, Submission, Worker
-from winokit.collect.study.tokens import Signer
+from winokit.collect.study.study import Signer
 
 
 def count(study, table):

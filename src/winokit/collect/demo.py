@@ -11,7 +11,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -58,27 +58,12 @@ CONFIG = {
 }
 
 
-class PastClock:
-    """A time that passes as the example workers need it, from some days ago until now."""
-
-    def __init__(self, start: datetime) -> None:
-        self.moment = start
-
-    def __call__(self) -> datetime:
-        """The moment."""
-        return self.moment
-
-    def wait(self, seconds: float) -> None:
-        """Let some time pass."""
-        self.moment += timedelta(seconds=seconds)
-
-
 class DemoCast:
-    """The example workers at work; the same seed plays the same study."""
+    """The example workers at work, at moments of their own in the past; the same seed plays the same study."""
 
-    def __init__(self, study: Study, clock: PastClock, pairs: list[Pair], seed: int = 0) -> None:
-        self.study, self.clock, self.random = study, clock, Random(seed)
-        self.joined = 0
+    def __init__(self, study: Study, pairs: list[Pair], seed: int = 0) -> None:
+        self.study, self.moment, self.random, self.joined = study, study.now(), Random(seed), 0
+        study.now = lambda: self.moment
         self.stock: dict[tuple[str, str], list[Pair]] = defaultdict(list)
         for pair in pairs:
             self.stock[_topic_and_domain(pair)].append(pair)
@@ -86,11 +71,15 @@ class DemoCast:
         self.known = {problem.text: problem for problem in (*load("open"), *gold)}
         self.known |= {clause(problem) or "": problem for problem in self.known.values()}
 
+    def wait(self, seconds: float) -> None:
+        """Let some time pass."""
+        self.moment += timedelta(seconds=seconds)
+
     def newcomer(self) -> Worker:
         """Somebody who has passed everything that comes before work."""
         self.joined += 1
         worker = workers.join(self.study, "links", code=f"w-example-{self.joined}")
-        self.clock.wait(60)
+        self.wait(60)
         workers.consent(self.study, worker.id)
         workers.screen(self.study, worker.id, native_speaker=True, has_seen_wsc=False)
         if self.study.quiz:
@@ -108,7 +97,7 @@ class DemoCast:
         except NotNow:
             return
         assert isinstance(task, WriteTask)
-        self.clock.wait(self.random.uniform(90, 420))
+        self.wait(self.random.uniform(90, 420))
         pairs = self.stock[task.topic, task.domain]
         try:
             submissions.submit(self.study, worker.id, task.token, _form(*pairs.pop()) if pairs else {})
@@ -122,7 +111,7 @@ class DemoCast:
         except NotNow:
             return False
         assert isinstance(task, VoteTask)
-        self.clock.wait(self.random.uniform(1, 3) if slips == CARELESS_SLIPS else self.random.uniform(8, 40))
+        self.wait(self.random.uniform(1, 3) if slips == CARELESS_SLIPS else self.random.uniform(8, 40))
         submissions.submit(self.study, worker.id, task.token, self._ballot(task, slips))
         return True
 
@@ -141,18 +130,17 @@ class DemoCast:
 
 def fill(folder: Path, days: int = 6) -> None:
     """Make a study in a folder and let the example workers work in it, up to now."""
-    clock = PastClock(utc_now() - timedelta(days=days))
+    start = utc_now() - timedelta(days=days)
     pairs: list[Pair] = [(first, second) for first, second in load("open").groups.values()]
     write_whole(folder / "consent.md", CONSENT.encode())
     write_whole(folder / "topics.jsonl", "".join(f"{json.dumps(row)}\n" for row in _topics(pairs)).encode())
-    with closing(Study.create(folder, parse_config(CONFIG), clock=clock)) as study:
-        _play(DemoCast(study, clock, pairs), days)
+    with closing(Study.create(folder, parse_config(CONFIG), clock=lambda: start)) as study:
+        _play(DemoCast(study, pairs), days)
 
 
 def _play(cast: DemoCast, days: int) -> None:
     """Days of work: some write, others judge, and one of them does not read what they judge."""
-    study, clock = cast.study, cast.clock
-    start = clock.moment
+    start = cast.moment
     writers = [cast.newcomer() for _ in range(WRITERS)]
     judges = [(cast.newcomer(), SLIPS) for _ in range(JUDGES)]
     careless = cast.newcomer()
@@ -164,9 +152,9 @@ def _play(cast: DemoCast, days: int) -> None:
                 for _ in range(A_DAYS_VOTES):
                     if not cast.may_work(worker) or not cast.judge(worker, kind, slips):
                         break
-        clock.moment = max(clock.moment, start + timedelta(days=day + 1))
+        cast.moment = max(cast.moment, start + timedelta(days=day + 1))
     if cast.may_work(careless):
-        moderation.block(study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
+        moderation.block(cast.study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
 
 
 def _topic_and_domain(pair: Pair) -> tuple[str, str]:

@@ -84,16 +84,14 @@ def login(study: Study, name: str, password: str, address: str) -> Requester:
         session.add_all(tries)
         requester = session.scalar(select(Requester).where(Requester.name == name))
     right = verify_password(requester.password_hash if requester else NOBODY, password)
-    with study.store.write() as session:
-        if requester is None or not right:
-            study.log(session, "stranger", "login refused", name[:64])
-        else:
-            this_try = LoginFailure.id.in_([row.id for row in tries])
-            over = (LoginFailure.key == tries[0].key, LoginFailure.at < study.now() - WINDOW, this_try)
-            session.execute(delete(LoginFailure).where(or_(*over)))
-            study.log(session, f"requester:{name}", "login")
     if requester is None or not right:
+        study.note("stranger", "login refused", name[:64])
         raise NotAllowed("name or password is wrong")
+    with study.store.write() as session:
+        this_try = LoginFailure.id.in_([row.id for row in tries])
+        over = (LoginFailure.key == tries[0].key, LoginFailure.at < study.now() - WINDOW, this_try)
+        session.execute(delete(LoginFailure).where(or_(*over)))
+        study.log(session, f"requester:{name}", "login")
     return requester
 
 
@@ -152,10 +150,8 @@ def change_password(study: Study, requester_id: int, old: str, new: str) -> Requ
 
 def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> None:
     now = study.now()
-    query = select(func.count(), func.max(LoginFailure.at)).where(
-        LoginFailure.key == key, LoginFailure.at > now - WINDOW
-    )
-    failures, last = session.execute(query).one()
+    recent = (LoginFailure.key == key, LoginFailure.at > now - WINDOW)
+    failures, last = session.execute(select(func.count(), func.max(LoginFailure.at)).where(*recent)).one()
     if not failures:
         return
     wait = math.ceil(seconds_to_wait(failures, free) - (now - last).total_seconds())

@@ -1,6 +1,7 @@
 """Making a study's folder; and one study, opened: its config, database, secret and clock.
 
-Everything else takes an open study as first argument.
+Everything else takes an open study as first argument. What a link or a cookie says is signed with the study's secret,
+for each purpose with a key of its own, so that a token for one cannot be used for another.
 
 >>> from tempfile import TemporaryDirectory
 >>> from winokit.collect.study.config import StudyConfig
@@ -12,30 +13,81 @@ Everything else takes an open study as first argument.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
+import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from itsdangerous import BadSignature, SignatureExpired, URLSafeTimedSerializer
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import content
 from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
+from winokit.collect.study.refusals import LinkExpired, NotAllowed
 from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
 from winokit.collect.study.store import Store, without_password
-from winokit.collect.study.tokens import Signer, read_secret
 from winokit.errors import BadInput
 from winokit.files import read_text, write_whole
 
-DATABASE = "study.db"
-ENVIRONMENT = "WINOKIT_COLLECT_DB"
+DATABASE, DATABASE_ENV = "study.db", "WINOKIT_COLLECT_DB"
+SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
 
 
 def utc_now() -> datetime:
     """The moment, with its zone."""
     return datetime.now(UTC)
+
+
+def read_secret(folder: Path) -> bytes:
+    """The study's secret: from the environment where it is set there, else from a file only its owner can read."""
+    secret = os.environ.get(SECRET_ENV)
+    if secret:
+        if len(secret) < 32:
+            raise BadInput(f"{SECRET_ENV}: 32 characters or more expected, found {len(secret)}")
+        return secret.encode()
+    path = folder / SECRET
+    if not path.exists():
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            pass  # another process was faster, and its secret is as good
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written ({error.strerror})") from None
+        else:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_hex(32))
+    return path.read_bytes()
+
+
+class Signer:
+    """Makes and reads tokens of one study."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        new = partial(URLSafeTimedSerializer, secret, signer_kwargs={"digest_method": hashlib.sha256})
+        self._serializer = cache(lambda purpose: new(salt=f"winokit.{purpose}"))
+
+    def sign(self, purpose: str, value: Any) -> str:
+        """A token that says `value`, safe in a web address."""
+        return str(self._serializer(purpose).dumps(value))
+
+    def read(self, purpose: str, token: str, most_seconds: int | None = None) -> Any:
+        """What a token says; a forged one is NotAllowed, one that is too old LinkExpired."""
+        try:
+            return self._serializer(purpose).loads(token, max_age=most_seconds)
+        except SignatureExpired:
+            raise LinkExpired("this link is too old; ask for a new one") from None
+        except BadSignature:
+            raise NotAllowed("this link was not made by this study, or has been changed") from None
+
+    def digest(self, purpose: str, text: str) -> str:
+        """A keyed hash: equal for equal texts, and nothing to be read from it without the secret."""
+        return hmac.new(self._secret + purpose.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
 class Study:
@@ -72,7 +124,9 @@ class Study:
 
         folder = Path(folder)
         config = read_config(folder / FILE)
-        url = db or os.environ.get(ENVIRONMENT) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
+        url = (
+            db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
+        )
         study = cls(folder, config, Store(url), clock=clock)
         prepare(study)
         return study

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +22,9 @@ from winokit.collect.study.schema import (
     Worker,
 )
 from winokit.collect.study.study import Study
-from winokit.collect.study.tokens import random_code
 
+LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+"""Digits and letters that nobody mistakes for one another when reading a code aloud."""
 CONSENT, SCREENING, QUIZ, WORK = "consent", "screening", "quiz", "work"
 # Asked for every page, and made once: making a query takes longer than running it.
 _ME: BindParameter[int] = bindparam("me")
@@ -43,16 +45,6 @@ class QuizResult:
     attempts_left: int
 
 
-@dataclass(frozen=True)
-class OwnWork:
-    """What a worker has done and is owed."""
-
-    earned_cents: int
-    submitted: dict[str, int]
-    visit_done: bool
-    """Whether they have handed in as much as one visit asks for."""
-
-
 def join(study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None) -> Worker:
     """A new worker, or the one that a platform has sent before. Without a code they are given a random one."""
     with study.store.write() as session:
@@ -70,7 +62,7 @@ def joined(
         if known is not None:
             known.study_id, known.session_id = identity.study_id, identity.session_id
             return session.get_one(Worker, known.worker_id)
-    code = code or f"w-{random_code()}"
+    code = code or f"w-{''.join(secrets.choice(LETTERS) for _ in range(10))}"
     worker = Worker(code=code, platform=platform, state=ACTIVE, session_version=1, joined_at=study.now())
     session.add(worker)
     session.flush()
@@ -147,12 +139,11 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResul
         return QuizResult(share, passed, right, left)
 
 
-def own_work(study: Study, worker_id: int) -> OwnWork:
-    """What a worker sees of their own work."""
+def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
+    """What a worker has earned, in hundredths, and how much they have handed in, by kind."""
     with study.store.read() as session:
         owed = session.scalar(_OWED, {"me": worker_id}) or 0
-        counts = {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
-    return OwnWork(int(owed), counts, sum(counts.values()) >= study.config.platform.tasks_per_visit)
+        return int(owed), {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
 
 
 def forget(study: Study, code: str, actor: str) -> None:

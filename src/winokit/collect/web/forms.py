@@ -22,7 +22,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 
 from winokit.collect.study.refusals import Incomplete, NotAllowed, Refused
-from winokit.collect.study.tokens import Signer
+from winokit.collect.study.study import Signer
 
 WORKER, REQUESTER, VISITOR, NOTICE = "worker", "requester", "visitor", "notice"
 HOUR = 3600

@@ -27,8 +27,8 @@ T = TypeVar("T", WriteTask, VoteTask)
 def home(visit: AtWork) -> Response:
     """What there is to do, and what was done and earned."""
     available = tasks.available(visit.study, visit.worker.id)
-    own = workers.own_work(visit.study, visit.worker.id)
-    return visit.page("home", available=available, own=own, paused=visit.study.paused)
+    earned_cents, done = workers.own_work(visit.study, visit.worker.id)
+    return visit.page("home", available=available, earned_cents=earned_cents, done=done, paused=visit.study.paused)
 
 
 @router.form("/begin/{kind}")
@@ -86,8 +86,8 @@ def guidelines(visit: AWorker, kind: str) -> Response:
 def finish(visit: AWorker) -> Response:
     """Goodbye: the worker's code, what was earned, and the way back to the platform."""
     departure = leave(visit.study, visit.worker.id)
-    own = workers.own_work(visit.study, visit.worker.id)
-    response = visit.page("finish", own=own, departure=departure)
+    earned_cents, done = workers.own_work(visit.study, visit.worker.id)
+    response = visit.page("finish", earned_cents=earned_cents, done=done, departure=departure)
     if departure.form_action:
         where = urlsplit(departure.form_action)
         response.headers["Content-Security-Policy"] = policy(form_action=f"{where.scheme}://{where.netloc}")
