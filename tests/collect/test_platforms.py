@@ -186,7 +186,7 @@ def test_a_correction_is_a_line_of_its_own(study, crew):
     worker = crew.newcomer(study)
     crew.write(study, worker)
     ledger.bonus(study, worker.code, -15, "paid twice", "requester:ada")
-    assert [(entry.reason, entry.cents) for entry in ledger.entries(study, worker.code)] == [
+    assert [(entry.reason, entry.cents) for entry in ledger.entries(study) if entry.worker_id == worker.id] == [
         ("write", 40),
         ("correction", -15),
     ]

@@ -178,16 +178,13 @@ def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
     """A topic for each that the twins are about, with words from them."""
     words: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
-        words[_topic_and_domain(pair)] += [str(pair[0].labels["anchor"]), *_words_of(pair[0])]
-    for (topic, domain), named in words.items():
-        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(named))[:8]}
-
-
-def _words_of(problem: Problem) -> list[str]:
-    """Words that say what a text is about: long ones, and not those of its candidates."""
-    named = " ".join(problem.candidates)
-    long = [word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named]
-    return [word for word in long if word not in EMPTY_WORDS]
+        problem, named = pair[0], " ".join(pair[0].candidates)
+        # Words that say what a text is about: long ones, and not those of its candidates.
+        long = (word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named)
+        told = [str(problem.labels["anchor"]), *(word for word in long if word not in EMPTY_WORDS)]
+        words[_topic_and_domain(pair)] += told
+    for (topic, domain), fitting in words.items():
+        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(fitting))[:8]}
 
 
 def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000) -> None:

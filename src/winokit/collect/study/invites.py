@@ -69,7 +69,7 @@ def claim(study: Study, token: str) -> Worker:
         if session.execute(use.returning(Invite.id)).scalar() is None:
             raise LinkExpired(TOO_OLD)
         if invite.worker_id is None:
-            return workers.joined(study, session, "links")
+            return workers.add(study, session, "links")
         worker = session.get_one(Worker, invite.worker_id)
         study.log(session, f"worker:{worker.code}", "return")
         return worker

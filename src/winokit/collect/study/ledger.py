@@ -53,10 +53,7 @@ def balances(study: Study) -> Sequence[Row[str, str, int, int, int]]:
         return session.execute(query.group_by(Worker.id).order_by(Worker.id)).all()
 
 
-def entries(study: Study, worker: str | None = None) -> Sequence[Payment]:
+def entries(study: Study) -> Sequence[Payment]:
     """The lines of the ledger, oldest first, each with its worker."""
-    query = select(Payment).options(selectinload(Payment.worker)).order_by(Payment.id)
-    if worker is not None:
-        query = query.where(Payment.worker.has(code=worker))
     with study.store.read() as session:
-        return session.scalars(query).all()
+        return session.scalars(select(Payment).options(selectinload(Payment.worker)).order_by(Payment.id)).all()

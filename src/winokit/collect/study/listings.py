@@ -87,13 +87,10 @@ def log_entries(
     study: Study, limit: int = 100, *, before: int | None = None, action: str | None = None
 ) -> Sequence[LogEntry]:
     """The newest lines of the audit log, or the newest before one."""
-    query = select(LogEntry).order_by(LogEntry.id.desc()).limit(limit)
-    if before is not None:
-        query = query.where(LogEntry.id < before)
-    if action is not None:
-        query = query.where(LogEntry.action == action)
+    wanted = [LogEntry.id < before] if before is not None else []
+    wanted += [LogEntry.action == action] if action is not None else []
     with study.store.read() as session:
-        return session.scalars(query).all()
+        return session.scalars(select(LogEntry).where(*wanted).order_by(LogEntry.id.desc()).limit(limit)).all()
 
 
 def _where(wanted: ProblemFilter) -> list[ColumnElement[bool]]:

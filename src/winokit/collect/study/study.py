@@ -124,9 +124,7 @@ class Study:
 
         folder = Path(folder)
         config = read_config(folder / FILE)
-        url = (
-            db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
-        )
+        url = db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
         study = cls(folder, config, Store(url), clock=clock)
         prepare(study)
         return study

@@ -48,20 +48,18 @@ class QuizResult:
 def join(study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None) -> Worker:
     """A new worker, or the one that a platform has sent before. Without a code they are given a random one."""
     with study.store.write() as session:
-        return joined(study, session, platform, identity, code)
+        same = identity and (Identity.platform == platform, Identity.external_id == identity.external_id)
+        known = session.scalar(select(Identity).where(*same)) if same else None
+        if identity is None or known is None:
+            return add(study, session, platform, identity, code)
+        known.study_id, known.session_id = identity.study_id, identity.session_id
+        return session.get_one(Worker, known.worker_id)
 
 
-def joined(
+def add(
     study: Study, session: Session, platform: str, identity: Identity | None = None, code: str | None = None
 ) -> Worker:
-    """The same, within a transaction."""
-    if identity is not None:
-        known = session.scalar(
-            select(Identity).where(Identity.platform == platform, Identity.external_id == identity.external_id)
-        )
-        if known is not None:
-            known.study_id, known.session_id = identity.study_id, identity.session_id
-            return session.get_one(Worker, known.worker_id)
+    """A new worker, within a transaction."""
     code = code or f"w-{''.join(secrets.choice(LETTERS) for _ in range(10))}"
     worker = Worker(code=code, platform=platform, state=ACTIVE, session_version=1, joined_at=study.now())
     session.add(worker)

@@ -87,11 +87,9 @@ class Twins:
     def problems(self, domain: str | None = None) -> tuple[Problem, Problem]:
         """The two problems; the form must be filled in, with a blank in each text."""
         known: dict[str, Any] = {"pronoun": self.pronoun or None, "domain": domain, "labels": {"anchor": self.anchor}}
-        (one, other), (first, second) = self.texts, self.answers
-        return (
-            Problem.from_text(one, self.candidates, answer=first, **known),
-            Problem.from_text(other, self.candidates, answer=second, **known),
-        )
+        sides = zip(self.texts, self.answers, strict=True)
+        first, second = (Problem.from_text(text, self.candidates, answer=answer, **known) for text, answer in sides)
+        return first, second
 
     def to_json(self) -> dict[str, Any]:
         """The fields as they are stored."""
@@ -199,19 +197,14 @@ def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[WritingC
     yield _check("overlap", "second", shared, rules.overlap(one, other, limits), both)
     right = [None if answer is None else candidates[answer] for answer in twins.answers]
     yield _check("opposite_answers", "answer_2", "opposite answers", rules.opposite_answers(right), None not in right)
-    yield _check("new", "first", "nothing like it was handed in before", _repeats(study, twins) if both else None, both)
+    nearest = study.earlier.nearest(study, twins.texts) if both else 0.0
+    repeats = f"too similar to something that was handed in before: {nearest:.0%} of it is the same"
+    too_near = repeats if nearest >= study.config.rules.most_similar else None
+    yield _check("new", "first", "nothing like it was handed in before", too_near, both)
 
 
 def _check(name: str, field: str, good: str, broken: str | None, known: bool) -> WritingCheck:
     return WritingCheck(name, field, broken is None, broken or good) if known else WritingCheck(name, field, None, good)
-
-
-def _repeats(study: Study, twins: Twins) -> str | None:
-    """Whether a text is too similar to an earlier submission."""
-    nearest = study.earlier.nearest(study, twins.texts)
-    if nearest < study.config.rules.most_similar:
-        return None
-    return f"too similar to something that was handed in before: {nearest:.0%} of it is the same"
 
 
 def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[WritingSpan, ...]]:
@@ -231,12 +224,9 @@ def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[Wri
 
 def special_words(one: str, other: str) -> tuple[str, str]:
     """The words in which twins differ, without the punctuation around them; empty where one has a word more."""
-    first, second = difference(one, other)
-    return _differing(first), _differing(second)
-
-
-def _differing(spans: tuple[WritingSpan, ...]) -> str:
-    return " … ".join(filter(None, (span.text.strip().strip(EDGES) for span in spans if span.differs)))
+    differing = ([span.text.strip().strip(EDGES) for span in spans if span.differs] for spans in difference(one, other))
+    first, second = (" … ".join(filter(None, words)) for words in differing)
+    return first, second
 
 
 class EarlierText:
@@ -253,12 +243,11 @@ class EarlierText:
         """The similarity, 0 to 1, of the nearest two of some texts and those that were handed in before."""
         with self._lock:
             self._look(study)
-            return max((self._nearest(text) for text in texts), default=0.0)
-
-    def _nearest(self, text: str) -> float:
-        coded, measure = self._coded(text, known_only=True), Levenshtein.normalized_similarity
-        nearest = process.extractOne(coded, self._texts, scorer=measure, score_cutoff=0.5)
-        return nearest[1] if nearest else 0.0
+            nearest, measure = 0.0, Levenshtein.normalized_similarity
+            for coded in (self._coded(text, known_only=True) for text in texts):
+                match = process.extractOne(coded, self._texts, scorer=measure, score_cutoff=0.5)
+                nearest = max(nearest, match[1] if match else 0.0)
+            return nearest
 
     def _look(self, study: Study) -> None:
         """Read what is new; and what was passed over, since a row with a lower number may be committed later."""

@@ -89,10 +89,6 @@ class Cookies:
         return f"__Host-winokit-{role}" if self._secure else f"winokit-{role}"
 
 
-class ForeignForm(NotAllowed):
-    """A form that was not shown to whoever sends it, as far as can be told."""
-
-
 class Pages(APIRouter):
     """Pages for a role: every form among them must carry the token of its reader."""
 
@@ -109,7 +105,7 @@ class Pages(APIRouter):
             cookies: Cookies = request.app.state.cookies
             elsewhere = request.headers.get("sec-fetch-site") == "cross-site"
             if elsewhere or not cookies.is_own_form(request, role, token):
-                raise ForeignForm(STALE[role])
+                raise NotAllowed(STALE[role])
             request.state.fields = fields
 
         super().__init__(dependencies=[Depends(guard)])

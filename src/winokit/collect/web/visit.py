@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, TypeVar, TypeVarTuple
 
 from anyio import CapacityLimiter
@@ -95,13 +95,13 @@ class Visit:
 
 
 class WorkerVisit(Visit):
-    """A visit of a worker, wherever they stand; a stranger is refused."""
+    """A visit of a worker; a stranger is refused, and who may not work yet is sent to what comes first, if asked."""
 
     role = WORKER
-    only_to_work = False
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, *, only_to_work: bool = False) -> None:
         super().__init__(request)
+        self.only_to_work = only_to_work
         if self.cookies.read(request, WORKER) is None:  # whatever the page asks
             raise NotAllowed(STRANGER)
 
@@ -125,12 +125,6 @@ class WorkerVisit(Visit):
     def next_path(self) -> str:
         """Where the worker must go now."""
         return STEPS.get(self.step, FINISH)
-
-
-class WorkingVisit(WorkerVisit):
-    """A visit of a worker who may work; one who may not yet is sent to what comes first."""
-
-    only_to_work = True
 
 
 class RequesterVisit(Visit):
@@ -197,5 +191,5 @@ def _requester(request: Request) -> RequesterVisit:
 
 Anybody = Annotated[Visit, _here(Visit)]
 AWorker = Annotated[WorkerVisit, _here(WorkerVisit)]
-AtWork = Annotated[WorkingVisit, _here(WorkingVisit)]
+AtWork = Annotated[WorkerVisit, _here(partial(WorkerVisit, only_to_work=True))]
 ARequester = Annotated[RequesterVisit, Depends(_requester)]
