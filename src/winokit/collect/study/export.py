@@ -20,12 +20,12 @@ import csv
 import io
 import json
 import re
-import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from shutil import make_archive
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -34,6 +34,7 @@ from sqlalchemy.orm import selectinload
 
 import winokit
 from winokit.collect.study import ledger, progress, quality
+from winokit.collect.study.listings import IN_DETAIL
 from winokit.collect.study.new_tasks import evaluation_dataset
 from winokit.collect.study.schema import (
     EVALUATE,
@@ -58,15 +59,6 @@ from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import decide
 
-_EVERYTHING = (
-    selectinload(ProblemRow.author),
-    selectinload(ProblemRow.submission),
-    selectinload(ProblemRow.tasks),
-    selectinload(ProblemRow.decisions),
-    selectinload(ProblemRow.votes).selectinload(Vote.worker),
-    selectinload(ProblemRow.votes).selectinload(Vote.submission),
-)
-
 
 @dataclass
 class Exported:
@@ -83,7 +75,7 @@ def export(study: Study, folder: Path) -> Exported:
     gone = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == WITHDRAWN))
     there = select(ProblemRow).where(or_(ProblemRow.author_id.is_(None), ~gone)).order_by(ProblemRow.id)
     with study.store.read(steady=True) as session:
-        rows = session.scalars(there.options(*_EVERYTHING)).all()
+        rows = session.scalars(there.options(*IN_DETAIL, selectinload(ProblemRow.tasks))).all()
     if WRITE in study.config.tasks.kinds:
         card = Card(re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study", title=study.config.title)
         written = [row for row in rows if row.origin == WRITTEN]
@@ -108,27 +100,21 @@ def export(study: Study, folder: Path) -> Exported:
 
 def archive(study: Study) -> bytes:
     """The same as one zip file, for a browser to keep."""
-    with TemporaryDirectory() as folder:
-        export(study, Path(folder))
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
-            for path in sorted(Path(folder).iterdir()):
-                packed.write(path, path.name)
-        return out.getvalue()
+    with TemporaryDirectory() as place:
+        export(study, Path(place) / "export")
+        return Path(make_archive(f"{place}/export", "zip", f"{place}/export")).read_bytes()
 
 
 def with_group_names(study: Study, rows: Sequence[ProblemRow]) -> list[Problem]:
     """The problems of some rows, twins named as a group where both are among them."""
     problems = {row.id: exported_problem(study, row) for row in rows}
-    groups: dict[int, list[int]] = defaultdict(list)
+    groups: dict[int | None, list[int]] = defaultdict(list)
     for row in rows:
-        if row.group_id is not None:
-            groups[row.group_id].append(row.id)
-    for members in groups.values():
-        if len(members) > 1:
+        groups[row.group_id].append(row.id)
+    for group_id, members in groups.items():
+        if group_id is not None and len(members) > 1:
             name = group_name(problems[member] for member in members)
-            for member in members:
-                problems[member] = problems[member].replace(group=name)
+            problems |= {member: problems[member].replace(group=name) for member in members}
     return list(problems.values())
 
 
@@ -228,9 +214,7 @@ def _judged_labels(study: Study, row: ProblemRow, problem: Problem, provenance: 
 
 def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
     """What was decided about validity, by whom and why."""
-    decided: dict[str, Any] = {}
-    if row.withdrawn:
-        decided["withdrawn"] = True
+    decided: dict[str, Any] = {"withdrawn": True} if row.withdrawn else {}
     if row.valid is not None:
         decided["valid"] = row.valid
     votes = complete_votes(row, VALIDATE)
@@ -246,9 +230,7 @@ def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
 
 def vote_row(vote: Vote) -> dict[str, Any]:
     """A vote as it is exported; what its kind does not ask is left out."""
-    choice: int | bool | None = vote.choice
-    if vote.kind in SHOWN_AS:
-        choice = bool(vote.choice)
+    choice = bool(vote.choice) if vote.kind in SHOWN_AS else vote.choice
     exported: dict[str, Any] = {"worker": vote.worker.code, "kind": vote.kind, "choice": choice}
     more = {"equally_plausible": vote.equally_plausible, "local_decides": vote.local_decides}
     exported |= {name: value for name, value in more.items() if value is not None}

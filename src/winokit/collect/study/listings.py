@@ -23,7 +23,7 @@ _WITH_VOTES = (
     _VOTES.selectinload(Vote.worker),
     _VOTES.selectinload(Vote.submission),
 )
-_IN_DETAIL = (*_WITH_VOTES, selectinload(ProblemRow.submission), selectinload(ProblemRow.decisions))
+IN_DETAIL = (*_WITH_VOTES, selectinload(ProblemRow.submission), selectinload(ProblemRow.decisions))
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def problems(
 def problem(study: Study, problem_id: int) -> tuple[ProblemRow, Sequence[ProblemRow]]:
     """One problem, with its votes, its submission and what was decided about it; and its twins."""
     with study.store.read() as session:
-        row = found(session.get(ProblemRow, problem_id, options=_IN_DETAIL), f"no problem {problem_id}")
+        row = found(session.get(ProblemRow, problem_id, options=IN_DETAIL), f"no problem {problem_id}")
         if row.group_id is None:
             return row, ()
         group = (ProblemRow.group_id == row.group_id, ProblemRow.id != row.id, ProblemRow.variant == row.variant)
