@@ -78,7 +78,10 @@ def _is_cut(pieces: Sequence[ClausePiece], at: int) -> bool:
     if piece.word not in CONNECTIVES:
         return False
     following = pieces[at + 1] if at + 1 < len(pieces) else piece
-    if not _opens_phrase(following) or (piece.word == "that" and following.word == "" and not following.capital):
+    named = following.candidate is not None or following.blank or following.capital
+    if not named and following.word not in DETERMINERS and following.word not in PRONOUNS:
+        return False
+    if piece.word == "that" and following.word == "" and not following.capital:
         return False
     return piece.word not in PREPOSITIONS_TOO or _has_a_verb(pieces[at + 1 :])
 
@@ -93,16 +96,6 @@ def _has_a_verb(pieces: Sequence[ClausePiece]) -> bool:
     return False
 
 
-def _opens_phrase(piece: ClausePiece) -> bool:
-    return (
-        piece.candidate is not None
-        or piece.blank
-        or piece.capital
-        or piece.word in DETERMINERS
-        or piece.word in PRONOUNS
-    )
-
-
 def clause_around(cuts: Sequence[int], at: int, end: int) -> tuple[int, int]:
     """Where the clause of a piece begins and ends."""
     return max((cut + 1 for cut in cuts if cut < at), default=0), min((cut for cut in cuts if cut > at), default=end)
@@ -111,9 +104,7 @@ def clause_around(cuts: Sequence[int], at: int, end: int) -> tuple[int, int]:
 def is_content(piece: ClausePiece) -> bool:
     """Whether a piece is a word with a meaning of its own, and no candidate."""
     word = piece.word
-    if not word or piece.blank or word in FUNCTION or word in MARKS:
-        return False
-    return not is_adverb(word)
+    return bool(word) and not (piece.blank or word in FUNCTION or word in MARKS or is_adverb(word))
 
 
 def clause_words(problem: Problem) -> list[str]:

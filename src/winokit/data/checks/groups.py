@@ -187,14 +187,9 @@ class _Texts:
                 distance = self.distance(a, b, inf)
                 return None if distance is None else min(distance, 1.8 * ALONE)
             return self.distance(a, b, LOOK + MARGIN)
-        if set(self.keys[a]) & set(self.keys[b]) or _alike(self.keys[a], self.keys[b]):
-            return self.distance(a, b, OTHER_CANDIDATES)
-        return None
-
-
-def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether candidates share a word, as "a butterfly wing" and "the wing" do."""
-    return bool({word for name in one for word in name.split()} & {word for name in other for word in name.split()})
+        # Candidates that share a word, as "a butterfly wing" and "the wing" do.
+        one, other = ({word for name in self.keys[row] for word in (name, *name.split())} for row in (a, b))
+        return self.distance(a, b, OTHER_CANDIDATES) if one & other else None
 
 
 def _near(

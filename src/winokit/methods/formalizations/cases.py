@@ -150,7 +150,13 @@ def noun_phrases(name: str) -> Rivals:
 
     def of(problem: Problem) -> tuple[str, ...]:
         query = problem.query or ""
-        return without(query, [span for span in found(problem.sentence) if not _overlap(span, query)])
+        # Neither may be a part of the other, word by word.
+        apart = [
+            span
+            for span in found(problem.sentence)
+            if not (occurrences(span, core(query)) or occurrences(query, core(span)))
+        ]
+        return without(query, apart)
 
     return of
 
@@ -167,8 +173,3 @@ def spans(doc: Any) -> list[str]:
         for start, end in sorted(chunks)
         if not all(token.pos_ == "PRON" for token in doc[start:end])
     ]
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Whether one is part of the other, word by word."""
-    return bool(occurrences(one, core(other)) or occurrences(other, core(one)))

@@ -195,8 +195,11 @@ class _Writer:
         same = self._db.execute("SELECT id, name, done FROM files WHERE hash = ?", (digest,)).fetchone()
         if same:
             return self._same(same, name, stat.st_mtime_ns)
-        if row:
-            self._forget(row[0])
+        if row:  # its sentences are taken out
+            for ends in self._db.execute("SELECT first, last FROM blocks WHERE file = ?", row[:1]).fetchall():
+                self._db.execute("DELETE FROM sentences WHERE rowid BETWEEN ? AND ?", ends)
+            self._db.execute("DELETE FROM blocks WHERE file = ?", row[:1])
+            self._db.execute("DELETE FROM files WHERE id = ?", row[:1])
         (self.built.replaced if row else self.built.added).append(name)
         cursor = self._db.execute(
             "INSERT INTO files (name, hash, size, modified) VALUES (?, ?, ?, ?)",
@@ -216,13 +219,6 @@ class _Writer:
         self.built.added.append(name)
         (blocks_done,) = self._db.execute("SELECT count(*) FROM blocks WHERE file = ?", (file,)).fetchone()
         return file, int(blocks_done)
-
-    def _forget(self, file: int) -> None:
-        """Take a file's sentences out."""
-        for first, last in self._db.execute("SELECT first, last FROM blocks WHERE file = ?", (file,)).fetchall():
-            self._db.execute("DELETE FROM sentences WHERE rowid BETWEEN ? AND ?", (first, last))
-        self._db.execute("DELETE FROM blocks WHERE file = ?", (file,))
-        self._db.execute("DELETE FROM files WHERE id = ?", (file,))
 
     def _keep(self, part: TextPart, split: Sequence[Sequence[str]]) -> None:
         """Write the sentences of one block, with a gap in their numbers after each document."""

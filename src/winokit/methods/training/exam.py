@@ -57,16 +57,13 @@ class Exam:
         for index, numbers in network.numbers([one for _, one in readable]):
             at = readable[index][0]
             scores[at] = formalization.definition.decide(self.cases[at], finite(numbers), formalization.switches)
-        named = self.variant, model, formalization.spec
-        return [self._prediction(at, scores[at], named) for at in range(len(self.cases))]
-
-    def _prediction(self, at: int, scores: tuple[float, ...] | str, named: tuple[str, str, str]) -> Prediction:
-        problem = self.cases[at].problem
-        whose = str(problem.provenance.get("of", problem.id)), *named
-        if isinstance(scores, str):
-            return Prediction(*whose, None, None, problem.answer, scores)
-        prediction, why = decide(scores)
-        return Prediction(*whose, scores, prediction, problem.answer, why)
+        predictions = []
+        for at, case in enumerate(self.cases):
+            problem, own = case.problem, scores[at]
+            values, (prediction, why) = (None, (None, own)) if isinstance(own, str) else (own, decide(own))
+            named = str(problem.provenance.get("of", problem.id)), self.variant, model, formalization.spec
+            predictions.append(Prediction(*named, values, prediction, problem.answer, why))
+        return predictions
 
 
 def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> dict[str, Any]:

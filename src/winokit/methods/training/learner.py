@@ -242,24 +242,17 @@ def epoch_steps(examples: Sequence[Encoded], settings: TrainSettings, epoch: int
     lengths = [example.longest for example in examples]
     rows = [len(example.rows) for example in examples]
     order = rng.permutation(len(examples)).tolist()
-    stretch = _stretch(lengths, rows, settings)
+    size = settings.batch_size
+    if settings.tokens is not None:
+        size = max(1, int(settings.tokens / np.mean(np.multiply(lengths, rows))))
+    size *= settings.accumulate
+    stretch = size * max(1, min(STRETCH, len(lengths) // (size * FEWEST)))  # examples that are sorted together
     steps: list[Step] = []
     for start in range(0, len(order), stretch):
         alike = sorted(order[start : start + stretch], key=lambda index: -lengths[index])
         batches = _cut(alike, lengths, rows, settings)
         steps += [batches[at : at + settings.accumulate] for at in range(0, len(batches), settings.accumulate)]
     return [steps[index] for index in rng.permutation(len(steps))]
-
-
-def _stretch(lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings) -> int:
-    """How many examples are sorted together."""
-    if settings.tokens is None:
-        size = settings.batch_size
-    else:
-        size = max(1, int(settings.tokens / np.mean(np.multiply(lengths, rows))))
-    size *= settings.accumulate
-    steps = min(STRETCH, len(lengths) // (size * FEWEST))
-    return size * max(1, steps)
 
 
 def _cut(alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings) -> list[list[int]]:
