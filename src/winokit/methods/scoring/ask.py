@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from winokit.methods.scoring.base import Abstain, Scoring, Setting
+from winokit.methods.scoring.prompts import LETTERED, OPEN, PromptTemplate
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Ask, Reply, Request
 from winokit.models.thoughts import UNFINISHED, answer_in
@@ -25,14 +26,18 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """Lettered questions in both orders, or one open question."""
     if problem.query is not None:
-        return (Ask(open_question(problem), ("no", "yes")),)
+        return (Ask(open_question(problem, setting.prompt), ("no", "yes")),)
     if setting.kind not in ("chat", "any"):
-        prompt = _examples(setting, lettered=False) + open_question(problem)
+        prompt = _examples(setting, lettered=False) + open_question(problem, setting.prompt)
         return (Ask(prompt, problem.candidates),)
     examples, count = _examples(setting, lettered=True), len(problem.candidates)
-    return tuple(
-        Ask(examples + lettered_question(problem, shown), tuple(LETTERS[:count]), tuple((option,) for option in shown))
+    questions = [
+        (shown, lettered_question(problem, shown, setting.prompt))
         for shown in ([problem.candidates[index] for index in order] for order in _orders(count))
+    ]
+    return tuple(
+        Ask(examples + question, tuple(LETTERS[:count]), tuple((option,) for option in shown))
+        for shown, question in questions
     )
 
 
@@ -68,26 +73,34 @@ def _orders(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(range(count)), tuple(reversed(range(count)))
 
 
-def lettered_question(problem: Problem, shown: Sequence[str]) -> str:
+def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemplate | None = None) -> str:
     """The question with lettered options."""
+    prompt = prompt or LETTERED
+    prompt.require("options")
     options = "\n".join(f"{letter}. {candidate}" for letter, candidate in zip(LETTERS, shown, strict=False))
-    letters = " or ".join((", ".join(LETTERS[: len(shown) - 1]), LETTERS[len(shown) - 1]))
-    return f"{_question(problem)}\n{options}\nAnswer with {letters} only.\nAnswer:"
+    return prompt.fill(**_question(problem), options=options, letters=_or(LETTERS[: len(shown)]))
 
 
-def open_question(problem: Problem) -> str:
-    """The question without options."""
-    return f"{_question(problem)}\nAnswer:"
+def open_question(problem: Problem, prompt: PromptTemplate | None = None) -> str:
+    """The question without letters."""
+    options = problem.candidates if problem.query is None else ("yes", "no")
+    return (prompt or OPEN).fill(**_question(problem), options="\n".join(options), letters=_or(options))
 
 
-def _question(problem: Problem) -> str:
+def _or(names: Sequence[str]) -> str:
+    """Names to choose from, as in "A, B or C"."""
+    return " or ".join((", ".join(names[:-1]), names[-1]))
+
+
+def _question(problem: Problem) -> dict[str, str]:
+    """The sentence and what is asked of it; asterisks tell its pronoun from another of the same letters."""
     if problem.pronoun is None:
-        return f"Text: {problem.text.strip()}\nQuestion: Which of these fills the blank (_)?"
-    # Asterisks around the pronoun: a text may have the same one twice.
-    marked = f"{problem.before}*{problem.pronoun}*{problem.after}".strip()
+        return {"sentence": problem.text.strip(), "question": "Which of these fills the blank (_)?"}
     if problem.query is not None:
-        return f"Text: {marked}\nQuestion: Does *{problem.pronoun}* refer to {problem.query!r}? Answer yes or no."
-    return f"Text: {marked}\nQuestion: What does the marked word *{problem.pronoun}* refer to?"
+        question = f"Does *{problem.pronoun}* refer to {problem.query!r}? Answer yes or no."
+    else:
+        question = f"What does the marked word *{problem.pronoun}* refer to?"
+    return {"sentence": f"{problem.before}*{problem.pronoun}*{problem.after}".strip(), "question": question}
 
 
 def _examples(setting: Setting, *, lettered: bool) -> str:
@@ -95,9 +108,11 @@ def _examples(setting: Setting, *, lettered: bool) -> str:
     parts = []
     for shot in setting.shots:
         right = shot.answer or 0
-        question = lettered_question(shot, shot.candidates) if lettered else open_question(shot)
+        prompt = setting.prompt
+        question = lettered_question(shot, shot.candidates, prompt) if lettered else open_question(shot, prompt)
         answer = LETTERS[right] if lettered else substitute(shot, shot.candidates[right]).candidate
-        parts.append(f"{question} {answer}\n\n")
+        space = "" if question[-1:].isspace() else " "
+        parts.append(f"{question}{space}{answer}\n\n")
     return "".join(parts)
 
 
@@ -108,6 +123,7 @@ ASK = Scoring(
     ask,
     judge,
     takes_shots=True,
+    takes_prompt=True,
     substitutes=False,
     both_orders=True,
 )

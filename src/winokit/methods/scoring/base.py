@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.scoring.prompts import PromptTemplate
 from winokit.models.base import Answer, Model, Piece, Refusal, Request
 from winokit.problem import Problem
 from winokit.registry import Registry
@@ -35,6 +36,8 @@ class Setting:
     shots: Sequence[Problem] = ()
     """Solved problems to put before it."""
     options: Mapping[str, str] = field(default_factory=dict)
+    prompt: PromptTemplate | None = None
+    """How a question is worded, unless as usual."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Scoring:
     ask: Callable[[Problem, Setting], tuple[Request, ...]]
     judge: Callable[[Problem, Setting, Sequence[Answer]], tuple[float, ...]]
     takes_shots: bool = False
+    takes_prompt: bool = False
+    """Whether it words questions by a template."""
     substitutes: bool = True
     """Whether it puts candidates into the blank, so that the style of doing so matters."""
     both_orders: bool = False

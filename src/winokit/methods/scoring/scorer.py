@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,7 @@ from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
+from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.transcripts import Transcript, transcripts_of
 from winokit.methods.transforms.substitute import Style
 from winokit.models.base import Answer, Model, Refusal, Request
@@ -74,6 +75,10 @@ class ScoringPlan(Settings):
         Help("Solved problems to take shots from, none that DATA has or a twin of it; default: DATA.", metavar="DATA"),
     ] = None
     seed: Annotated[int, Help("Seed of the shots.", least=0)] = 0
+    prompt: Annotated[
+        str | Path | PromptTemplate | None,
+        Help("How questions are worded: {sentence}, {question}, {options} and {letters} in a text.", metavar="FILE"),
+    ] = None
 
 
 def score_variants(
@@ -102,6 +107,9 @@ def score_variants(
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
     if plan.substitution != "auto" and not scoring.substitutes:
         raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --substitution")
+    if plan.prompt is not None and not scoring.takes_prompt:
+        raise BadInput(f"scoring {scoring.name!r} asks no questions to be worded: leave out --prompt")
+    plan = replace(plan, prompt=read_prompt(plan.prompt))
     name = scoring_name(scoring, plan, options)
     questions = [
         _Question(scoring, problem, setting, (variant, model.spec, name))
@@ -122,6 +130,7 @@ def _settings(
     for problem in dataset:
         if problem.query is not None:
             judgements[problem.before, problem.pronoun, problem.after].append(problem)
+    prompt = read_prompt(plan.prompt)
     pool = dataset if plan.shots_from is None else plan.shots_from
     if not isinstance(pool, Dataset):
         raise TypeError(f"shots_from: problems expected, found {pool!r}; `data.loading.load_shots` loads them")
@@ -132,7 +141,7 @@ def _settings(
             () if problem.query is None else judgements[problem.before, problem.pronoun, problem.after]
         )
         twins, beside = ([other for other in some if other is not problem] for some in (twins, beside))
-        yield problem, Setting(kind, plan.substitution, twins, beside, own_shots, options)
+        yield problem, Setting(kind, plan.substitution, twins, beside, own_shots, options, prompt)
 
 
 def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, seed: int) -> list[tuple[Problem, ...]]:
@@ -181,6 +190,7 @@ def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str]
     """The scoring as a row names it: with whatever of its options and of the plan changes the scores."""
     more = dict(options) | ({"shots": str(plan.shots)} if plan.shots else {})
     more |= {"shots_from": plan.shots_from.card.name} if isinstance(plan.shots_from, Dataset) else {}
+    more |= {"prompt": plan.prompt.name} if isinstance(plan.prompt, PromptTemplate) else {}
     more |= {"substitution": plan.substitution} if plan.substitution != "auto" else {}
     return scoring.name + ("?" + "&".join(f"{key}={value}" for key, value in more.items()) if more else "")
 

@@ -18,6 +18,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import default_scoring
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
+from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import (
@@ -122,7 +123,7 @@ def audit(
         raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by; `winokit score` does without")
     if not models and (scoring is not None or plan != ScoringPlan(seed=plan.seed)):
         raise BadInput(
-            "--scoring, --shots and --substitution say how a model is asked; predictions are taken as they are"
+            "--scoring, --shots, --prompt and --substitution say how a model is asked; predictions are taken as is"
         )
     _check_names(models)
     _check_once("scoring", scorings)
@@ -140,7 +141,7 @@ def audit(
     }
     _check_apart(sources)
     texts = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
-    plan = load_shots(plan, dataset)
+    plan = replace(load_shots(plan, dataset), prompt=read_prompt(plan.prompt))
     with open_cache(cache, spending) as known:
         answers = ModelAnswers()
         for each in models:
@@ -343,4 +344,5 @@ def _about(
         "seed": plan.seed,
         "substitution": plan.substitution,
         "shots": plan.shots,
+        **({"prompt": plan.prompt.text} if isinstance(plan.prompt, PromptTemplate) else {}),
     }

@@ -1,0 +1,75 @@
+"""How a question is worded: a template with named places, which a user may replace (`--prompt FILE`).
+
+Places are written in braces, and a brace itself twice. Of a problem about a jug and a cup, `{sentence}` is the text
+with its blank, or with asterisks around its pronoun; `{question}` asks for it; `{options}` lists "A. the jug" and "B.
+the cup", one per line; `{letters}` is "A or B". A model that scores the candidates themselves has them without letters,
+and a yes/no question has yes and no.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Formatter
+
+from winokit.errors import BadInput, Malformed
+from winokit.files import read_text
+
+PLACES = ("sentence", "question", "options", "letters")
+KNOWN = f": {', '.join(f'{{{name}}}' for name in PLACES)} are places, and a brace itself is written twice"
+
+
+@dataclass(frozen=True)
+class PromptTemplate:
+    """The wording of a question; shots are worded the same, each with its answer after it.
+
+    >>> PromptTemplate("{sentence} {question}").fill(sentence="It fell.", question="What fell?")
+    'It fell. What fell?'
+    """
+
+    text: str
+    file: str = field(default="prompt", compare=False)
+
+    def __post_init__(self) -> None:
+        for number, line in enumerate(self.text.splitlines(), 1):
+            try:
+                wrong = next((part for part in Formatter().parse(line) if not _is_place(part)), None)
+            except ValueError:
+                raise Malformed(f"a brace that opens or closes nothing{KNOWN}", file=self.file, line=number) from None
+            if wrong is not None:
+                raise Malformed(f"no place named {{{wrong[1]}}}{KNOWN}", file=self.file, line=number)
+        self.require("sentence")
+
+    def require(self, place: str) -> None:
+        """Refuse a template without one of the places, without which there is no question."""
+        if f"{{{place}}}" not in self.text.replace("{{", "").replace("}}", ""):
+            raise BadInput(f"{self.file}: the prompt has no {{{place}}} in it, which must stand there")
+
+    def fill(self, **places: str) -> str:
+        """The template with its places filled."""
+        return self.text.format(**places)
+
+    @property
+    def name(self) -> str:
+        """What tells it from others: the beginning of its hash."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:8]
+
+
+def _is_place(part: tuple[str, str | None, str | None, str | None]) -> bool:
+    """Whether a part of a line is text alone, or ends with a place as it must be written."""
+    _, name, style, conversion = part
+    return name is None or (name in PLACES and not style and conversion is None)
+
+
+def read_prompt(prompt: str | Path | PromptTemplate | None) -> PromptTemplate | None:
+    """The template of a file; a newline at its end is not part of it."""
+    if prompt is None or isinstance(prompt, PromptTemplate):
+        return prompt
+    return PromptTemplate(read_text(Path(prompt)).removeprefix("\ufeff").removesuffix("\n"), str(prompt))
+
+
+LETTERED = PromptTemplate(
+    "Text: {sentence}\nQuestion: {question}\n{options}\nAnswer with {letters} only.\nAnswer:", "the prompt for letters"
+)
+OPEN = PromptTemplate("Text: {sentence}\nQuestion: {question}\nAnswer:", "the prompt without options")
