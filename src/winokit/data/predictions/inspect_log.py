@@ -13,19 +13,22 @@ import importlib
 import io
 import json
 import re
-import string
 import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
-from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, option_behind, which
+from winokit.data.predictions.answers import UNREAD, AnswerReading
+from winokit.data.predictions.documents import LoggedDocument, parse_document
+from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
 from winokit.errors import BadInput, Malformed
-from winokit.text.words import mention_places
+from winokit.methods.transforms.variants import ORIGINAL
+from winokit.problem import Problem
 
 ZSTD = 93
 HEADERS = ("header.json", "_journal/start.json")
@@ -33,23 +36,61 @@ HEADERS = ("header.json", "_journal/start.json")
 # zipfile tells of a broken archive in all of these ways.
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, EOFError, OSError, ValueError)
 # A sample's transcript is a hundred times the size of these, and a log is held in memory whole.
-USED = ("epoch", "input", "choices", "target", "output", "error")
+USED = ("epoch", "input", "choices", "target", "output", "error", "metadata")
 UNSCORED = "completion"
 RIGHT_OR_WRONG = {"C": True, 1: True, "I": False, 0: False}
-VERDICTS = ("C", "I", "P", "N")
 NO_ANSWER = ("P", "N")
-ANSWER = re.compile(r"^[^\w\n]*answer[^\w\n]*:[^\w\n]*(\w[^\n]*?)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
+BLANKED = re.compile(r"^(?:[ \t]*\w+:)?([^_\n]*(?<!\w)_(?!\w)[^_\n]*)$", re.MULTILINE)
+"""A line with one blank, without a word such as "Sentence:" before it."""
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of a log in either form."""
+    model, samples = _samples(source)
+    scorers = list(dict.fromkeys(name for _, sample in samples for name in sample["scores"])) or [UNSCORED]
+    epochs = {sample.get("epoch", 1) for _, sample in samples if isinstance(sample.get("epoch", 1), int)}
+    for place, sample in samples:
+        ending = f"?epoch={sample.get('epoch', 1)}" if len(epochs) > 1 else ""
+        for scorer in scorers:
+            try:
+                yield _row(sample, scorer, matcher, (place, model, f"inspect:{scorer}{ending}"))
+            except Malformed as error:
+                source.reject(_placed(error, place))
+
+
+def problems(source: Source) -> Iterator[LoggedDocument]:
+    """The problems that a log holds: as our own tasks wrote them, else in the one line of an input that has a blank."""
+    for place, sample in _samples(source)[1]:
+        try:
+            document = _document(sample) or _blanked(sample)
+        except Malformed as error:
+            source.reject(_placed(error, place))
+        else:
+            if document is not None and sample.get("epoch", 1) == 1:
+                yield document
+
+
+def _blanked(sample: Mapping[str, Any]) -> LoggedDocument | None:
+    choices, found = _choices(sample), BLANKED.findall(_input(sample))
+    if choices is None or len(found) != 1:
+        return None
+    target = sample.get("target")
+    answer = AnswerReading(choices, True, "").exactly(target) if isinstance(target, str) else None
+    return LoggedDocument(ORIGINAL, "", Problem.from_text(found[0].strip(), choices, answer=answer))
+
+
+def _placed(error: Malformed, place: str) -> Malformed:
+    return Malformed(error.expected, field=f"{place}: {error.field}" if error.field else place)
+
+
+def _samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
+    """The model of a log, and name and content of each sample."""
     header, samples = _in_archive(source) if source.raw().startswith(b"PK") else _in_one_object(source)
     about = header.get("eval") if isinstance(header, dict) else None
     if not isinstance(about, dict):
         raise Malformed(f"an object expected, found {fields.shown(about)}", field="eval", file=str(source.path))
     if header.get("status") not in (None, "success"):
         source.note(f"the run ended with status {fields.shown(header['status'])}")
-    model = str(about.get("model") or source.path.stem)
     kept: list[tuple[str, Mapping[str, Any]]] = []
     for place, sample in samples:
         if isinstance(sample, dict):
@@ -57,18 +98,7 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
             kept.append((place, {**{key: sample[key] for key in USED if key in sample}, "scores": scores}))
         else:
             source.reject(Malformed(f"an object expected, found {fields.shown(sample)}", field=place))
-    scorers = list(dict.fromkeys(name for _, sample in kept for name in sample["scores"])) or [UNSCORED]
-    epochs = {sample.get("epoch", 1) for _, sample in kept if isinstance(sample.get("epoch", 1), int)}
-    for place, sample in kept:
-        ending = f"?epoch={sample.get('epoch', 1)}" if len(epochs) > 1 else ""
-        for scorer in scorers:
-            try:
-                yield _row(sample, scorer, matcher, (place, model, f"inspect:{scorer}{ending}"))
-            except Unmatched as reason:
-                yield PredictionRow(place, model, f"inspect:{scorer}{ending}", reason=str(reason))
-            except Malformed as error:
-                field = f"{place}: {error.field}" if error.field else place
-                source.reject(Malformed(error.expected, field=field))
+    return str(about.get("model") or source.path.stem), kept
 
 
 def _in_archive(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
@@ -146,9 +176,27 @@ def _in_one_object(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
     return log, ((f"sample {number}", sample) for number, sample in enumerate(samples, 1))
 
 
+def _document(sample: Mapping[str, Any]) -> LoggedDocument | None:
+    """What our own tasks wrote beside a sample."""
+    metadata = sample.get("metadata")
+    return parse_document(metadata) if isinstance(metadata, dict) else None
+
+
 def _row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, named: tuple[str, str, str]) -> PredictionRow:
-    text, choices = _input(sample), _choices(sample)
-    hits = matcher.find_inside(text, choices)
+    text, choices, document = _input(sample), _choices(sample), _document(sample)
+    variant = document.variant if document else ORIGINAL
+    try:
+        hits = matcher.own(document) if document else matcher.find_inside(text, choices)
+        candidates = choices or ((document and document.problem) or matcher.dataset[hits[0]]).candidates
+        return _answered(sample, scorer, candidates, PredictionRow(*named, variant=variant, hits=hits))
+    except Unmatched as reason:
+        return PredictionRow(*named, variant=variant, reason=str(reason))
+
+
+def _answered(
+    sample: Mapping[str, Any], scorer: str, candidates: tuple[str, ...], about: PredictionRow
+) -> PredictionRow:
+    """The row of a sample whose problem is known."""
     if sample.get("error"):
         raise Unmatched("the sample ended in an error")
     score = sample["scores"].get(scorer)
@@ -156,8 +204,7 @@ def _row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, named: tuple[
         if scorer != UNSCORED:
             raise Unmatched(f"no score by {scorer}")
         score = {}
-    candidates = choices or matcher.dataset[hits[0]].candidates
-    reading = _Reading(candidates, choices is not None, text)
+    reading = AnswerReading(candidates, _choices(sample) is not None, _input(sample))
     target = sample.get("target")
     only = target[0] if isinstance(target, list) and len(target) == 1 else target
     gold = reading.exactly(only) if isinstance(only, str) else None
@@ -168,12 +215,11 @@ def _row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, named: tuple[
     prediction = reading.chosen(score, completion if isinstance(completion, str) else "", gold, verdict)
     if prediction is None and score and verdict is not False and value not in NO_ANSWER:
         raise Unmatched(f"{scorer} tells no answer: its value is {fields.shown(value)}")
-    return PredictionRow(
-        *named,
-        hits=hits,
+    return replace(
+        about,
         candidates=candidates,
         prediction=prediction,
-        why="no answer could be read" if prediction is None else None,
+        why=UNREAD if prediction is None else None,
         gold=gold,
         verdict=None if prediction is None else verdict,
     )
@@ -204,46 +250,3 @@ def _choices(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
     if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
         raise Malformed(f"a list of strings expected, found {fields.shown(choices)}", field="choices")
     return tuple(choices)
-
-
-class _Reading:
-    """How an answer becomes the place of one of the candidates."""
-
-    def __init__(self, candidates: Sequence[str], lettered: bool, prompt: str) -> None:
-        self.candidates, self.lettered, self.prompt = candidates, lettered, prompt
-
-    def chosen(self, score: Mapping[str, Any], completion: str, gold: int | None, verdict: bool | None) -> int | None:
-        """The choice of a scored sample: what the scorer read, else what its verdict and the completion say."""
-        answer, value = score.get("answer"), score.get("value")
-        read = self.stated(answer) if isinstance(answer, str) else None
-        if read is None and isinstance(value, str) and value not in VERDICTS:
-            read = self.exactly(value)
-        if read is None and verdict is True:
-            return gold
-        if read is None and (verdict is False or not score):
-            read = self.stated(completion)
-        if read is None and verdict is False:
-            mentioned = self.mentioned(completion)
-            return mentioned if mentioned != gold else None
-        return read
-
-    def exactly(self, answer: str) -> int | None:
-        """A letter, or a candidate's own words."""
-        answer = answer.strip()
-        if len(answer) == 1 and answer.upper() in string.ascii_uppercase:
-            place = string.ascii_uppercase.index(answer.upper())
-            if self.lettered:
-                return place if place < len(self.candidates) else None
-            listed = option_behind(answer, self.prompt)
-            return which(listed, self.candidates) if listed is not None else None
-        return which(answer, self.candidates)
-
-    def stated(self, text: str) -> int | None:
-        """An answer by itself, or after the last "ANSWER:"."""
-        answers = ANSWER.findall(text)
-        return self.exactly(answers[-1] if answers else text)
-
-    def mentioned(self, text: str) -> int | None:
-        """The one candidate that a text mentions at all."""
-        places = [place for place, name in enumerate(self.candidates) if mention_places(text, name)]
-        return places[0] if len(places) == 1 else None

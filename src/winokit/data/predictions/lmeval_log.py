@@ -1,9 +1,10 @@
-"""Sample logs of lm-evaluation-harness (`--log_samples`): log-probabilities of multiple-choice requests.
+"""Sample logs of lm-evaluation-harness (`--log_samples`): log-probabilities of multiple-choice requests, or answers.
 
 Log-probabilities and flags are strings, `target` is the text to continue (not the answer), ids may be missing: so the
 problem is found by the text of `doc`, and each score goes to the candidate that its own request has and the others
 have not, whatever the order. Scores are plain sums, what the harness calls `acc`; a tie, which the harness gives to the
-first choice, is an abstention here.
+first choice, is an abstention here. The documents of `winokit tasks` say themselves which variant of which problem
+they are, and their requests stand in the order of their candidates.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,76 +23,244 @@ from winokit.data.formats import fields
 from winokit.data.formats.dialects import parse_row
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
+from winokit.data.predictions.answers import UNREAD, AnswerReading
+from winokit.data.predictions.documents import SOLVED, LoggedDocument, parse_document, slug
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
 from winokit.errors import BadInput, Malformed
+from winokit.methods.metrics.measuring import original_id
+from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
+from winokit.methods.transforms.substitute import solved_texts
+from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Problem
 from winokit.results import decide
 
 KEYS = frozenset({"doc_id", "doc"})
-DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")
+DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
 COLLAPSED = 6
 """How many characters before its stated place the pronoun of a wsc273 document may stand: the task removes doubled
 spaces from the text and leaves `pronoun_loc` as it was."""
+UNDATED = "lmeval"
+"""The scoring of a log whose file does not have the harness's name; its model is called after the file."""
+UNCACHED = re.compile(r"logits_cache\W+false", re.IGNORECASE)
+OWNERS = ("my", "his", "her", "our", "their")
+"""The pronouns for which the wsc273 task gives its options a possessive."""
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of the log, one scoring for each filter."""
-    model, scoring = names(source.path)
-    for line, row in source.json_lines():
+    results = _results(source.path)
+    model, scoring = names(source.path, results)
+    asked: dict[tuple[str, str, str], set[int]] = defaultdict(set)
+    for line, row in rows(source):
         try:
-            yield _row(row, line, matcher, model, scoring)
+            made, is_own = _row(row, line, matcher, model, scoring)
         except Malformed as error:
             source.reject(error, line)
+            continue
+        if is_own and not asked:
+            _check_uncached(source.path, results)
+        if is_own and made.variant != SOLVED:
+            asked[made.model, made.scoring, made.variant].update(made.hits)
+        yield made
+    for named, places in asked.items():
+        yield from _left_out(matcher, named, places)
 
 
-def names(path: Path) -> tuple[str, str]:
-    """Model and scoring of a log: from the results beside it, else from the folder, which bears the model's name."""
+def _results(path: Path) -> Mapping[str, Any]:
+    """What the harness wrote beside a log; empty where there is none."""
     dated = DATED.fullmatch(path.name)
     if dated is None:
-        return path.name.split(".")[0].removeprefix("samples_"), "lmeval"
+        return {}
     try:
         results = json.loads(read_bytes(path.with_name(f"results_{dated['date']}.json")))
     except (BadInput, ValueError, RecursionError):
-        results = None
-    named = results.get("model_name") if isinstance(results, dict) else None
-    folder = path.resolve().parent.name.replace("__", "/")
+        return {}
+    return results if isinstance(results, dict) else {}
+
+
+def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
+    """Refuse variants that the harness scored together with its cache of logits.
+
+    Up to 0.4.13 at least, its `hf` models answer two requests that are one text, continued from different places, with
+    the logits of the longer continuation, read from its start. A special word is such a place, and so is the beginning.
+    """
+    config, tasks = results.get("config"), results.get("n-samples")
+    if not isinstance(config, dict) or not isinstance(tasks, dict) or not str(config.get("model")).startswith("hf"):
+        return
+    clash = [name for name in tasks if str(name).endswith((f"_{SOLVED}", "_special_word"))]
+    if clash and len(tasks) > 1 and not UNCACHED.search(str(config.get("model_args"))):
+        raise BadInput(
+            f"{path}: lm_eval's cache of logits spoils scores where two tasks read one text, as {clash[0]} and the "
+            "others do; run them again with --model_args …,logits_cache=False"
+        )
+
+
+def rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number and content of each sample: lines of JSON, or one array, as the first versions wrote them."""
+    is_array = read_bytes(source.path, 64).lstrip().startswith(b"[")
+    return source.json_array() if is_array else source.json_lines()
+
+
+def problems(source: Source) -> Iterator[LoggedDocument]:
+    """The problem of each document, once for all filters."""
+    seen = set()
+    for line, row in rows(source):
+        if str(row.get("doc_id")) not in seen:
+            seen.add(str(row.get("doc_id")))
+            try:
+                doc = _doc(row)
+                yield parse_document(doc) or LoggedDocument(ORIGINAL, "", _undone(_parsed(doc), doc))
+            except Malformed as error:
+                source.reject(error, line)
+
+
+def _undone(problem: Problem, doc: Mapping[str, Any]) -> Problem:
+    """The problem of a wsc273 document without the possessive that the task gives its options."""
+    if "pronoun_loc" not in doc or (problem.pronoun or "").lower() not in OWNERS:
+        return problem
+    return problem.replace(candidates=tuple(name.removesuffix("'s") for name in problem.candidates))
+
+
+def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
+    """Model and scoring of a log: from the results beside it, else from the folder, which bears the model's name."""
+    dated = DATED.fullmatch(path.name)
+    if dated is None:
+        return path.name.split(".")[0].removeprefix("samples_"), UNDATED
+    named, folder = results.get("model_name"), path.resolve().parent.name.replace("__", "/")
     return named if isinstance(named, str) and named else folder, f"lmeval:{dated['task']}"
 
 
-def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scoring: str) -> PredictionRow:
-    doc, responses = row.get("doc"), row.get("filtered_resps")
-    if not isinstance(doc, dict):
-        raise Malformed(f"the evaluated document expected, found {fields.shown(doc)}", field="doc")
+def _left_out(matcher: Matcher, named: tuple[str, str, str], asked: set[int]) -> Iterator[PredictionRow]:
+    """What partial scoring cannot score is not in our tasks: abstentions, where the log has all the others."""
+    silent = []
+    for problem in matcher.of(named[2]).dataset:
+        place = matcher.by_id[original_id(problem)]
+        if problem.answer is not None and place not in asked:
+            try:
+                SCORINGS["partial"].ask(problem, Setting())
+                return
+            except Abstain as why:
+                about = PredictionRow("left out of the task", *named, (place,), why=str(why), gold=problem.answer)
+                silent.append(about)
+    yield from silent
+
+
+@dataclass(frozen=True)
+class LoggedChoice:
+    """The problem of a document: its places in the dataset, its candidates in the document's order, and its answer."""
+
+    variant: str
+    hits: tuple[int, ...]
+    candidates: tuple[str, ...]
+    answer: int | None
+    contexts: tuple[str, ...] = ()
+    """What each request must end its context in, where the document says it."""
+
+
+def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scoring: str) -> tuple[PredictionRow, bool]:
+    """The row of a sample, and whether its document is one of ours."""
+    doc, responses = _doc(row), row.get("filtered_resps")
     if not isinstance(responses, list):
         raise Malformed(f"a list of responses expected, found {fields.shown(responses)}", field="filtered_resps")
-    chosen = row.get("filter")
-    scoring += f"?filter={chosen}" if chosen not in (None, "none") else ""
-    named = f"line {line}", model, scoring
-    texts = _request_texts(row)
+    requests, own, chosen = _requests(row), parse_document(doc), row.get("filter")
+    ending = f"?filter={chosen}" if chosen not in (None, "none") else ""
+    variant = own.variant if own else ORIGINAL
+
+    def about(variant: str) -> PredictionRow:
+        # All variants of a task are one scoring, though each is a task, and a file, of its own to the harness.
+        suffix = f"_{slug(variant)}"
+        name = model.removesuffix(suffix) if scoring == UNDATED else model
+        return PredictionRow(f"line {line}", name, scoring.removesuffix(suffix) + ending, variant)
+
     try:
-        hits, candidates, gold = _stated(doc, matcher)
-        if len(responses) != len(candidates):
-            raise Unmatched(f"{len(responses)} responses where the problem has {len(candidates)} candidates")
-        scores = tuple(_log_probability(response) for response in responses)
-        order = _order(texts, candidates)
+        if own is not None and own.variant == SOLVED:
+            return _surprisal(own, responses, matcher, about(SOLVED)), True
+        if own is not None and own.problem is not None:
+            problem = own.problem
+            stated = LoggedChoice(variant, matcher.own(own), problem.candidates, problem.answer, own.contexts)
+        else:
+            stated = _stated(doc, matcher)
+        found = replace(about(stated.variant), hits=stated.hits)
+        if requests[0][1] is None if requests else any(isinstance(response, str) for response in responses):
+            return _answered(row, doc, requests, responses, stated, found), own is not None
+        return _scored(row, requests, responses, stated, found), own is not None
     except Unmatched as reason:
-        return PredictionRow(*named, reason=str(reason))
+        return replace(about(variant), reason=str(reason)), own is not None
+
+
+def _doc(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    doc = row.get("doc")
+    if not isinstance(doc, dict):
+        raise Malformed(f"the evaluated document expected, found {fields.shown(doc)}", field="doc")
+    return doc
+
+
+def _scored(
+    row: Mapping[str, Any],
+    requests: Sequence[tuple[str, str | None]],
+    responses: Sequence[Any],
+    stated: LoggedChoice,
+    found: PredictionRow,
+) -> PredictionRow:
+    """A choice by log-probabilities."""
+    candidates = stated.candidates
+    if len(responses) != len(candidates):
+        raise Unmatched(f"{len(responses)} responses where the problem has {len(candidates)} candidates")
+    scores = tuple(_log_probability(response) for response in responses)
+    order = _order(requests, stated)
     prediction, why = decide(scores)
     accuracy = row.get("acc")
-    return PredictionRow(
-        *named,
-        hits=hits,
+    return replace(
+        found,
         candidates=tuple(candidates[place] for place in order),
         scores=scores if all(map(math.isfinite, scores)) else None,
         prediction=prediction,
         why=why,
-        gold=None if gold is None else order.index(gold),
+        gold=None if stated.answer is None else order.index(stated.answer),
         verdict=bool(accuracy) if accuracy in (0, 1) and not isinstance(accuracy, bool) else None,
     )
 
 
-def _stated(doc: Mapping[str, Any], matcher: Matcher) -> tuple[tuple[int, ...], tuple[str, ...], int | None]:
-    """The places of a document's problem, its candidates in the document's order, and the answer it gives, if any.
+def _answered(
+    row: Mapping[str, Any],
+    doc: Mapping[str, Any],
+    requests: Sequence[tuple[str, str | None]],
+    responses: Sequence[Any],
+    stated: LoggedChoice,
+    found: PredictionRow,
+) -> PredictionRow:
+    """A choice in words, as `generate_until` gives it: one answer, or the same several times."""
+    texts = [text for response in responses for text in (response if isinstance(response, list) else [response])]
+    if len({str(text).strip() for text in texts}) != 1:
+        raise Unmatched(f"{len(texts)} different answers; a filter of the task must choose one (take_first)")
+    text, prompt = str(texts[0]), requests[0][0] if requests else ""
+    judged = next((row[name] for name in ("exact_match", "acc") if row.get(name) in (0, 1)), None)
+    verdict, reading = None if judged is None else bool(judged), AnswerReading(stated.candidates, False, prompt)
+    place = int(text) - 1 if f"option{text.strip()}" in doc and match.option_behind(text, prompt) is None else None
+    prediction = reading.chosen({"answer": text}, text, stated.answer, verdict) if place is None else place
+    return replace(
+        found,
+        candidates=stated.candidates,
+        prediction=prediction,
+        why=UNREAD if prediction is None else None,
+        gold=stated.answer,
+        verdict=None if prediction is None else verdict,
+    )
+
+
+def _surprisal(own: LoggedDocument, responses: Sequence[Any], matcher: Matcher, about: PredictionRow) -> PredictionRow:
+    """How surprising a solved text is."""
+    place = matcher.by_id.get(own.of)
+    if place is None or solved_texts([matcher.dataset[place]]).get(own.of) != own.solved:
+        raise Unmatched(f"no solved text of the dataset is {match.shown(own.solved)}")
+    surprisal = -_log_probability(responses[0] if responses else None) / max(len(own.solved.split()), 1)
+    if not math.isfinite(surprisal):
+        raise Unmatched("its log-probability is not a number")
+    return replace(about, hits=(place,), surprisal=surprisal)
+
+
+def _stated(doc: Mapping[str, Any], matcher: Matcher) -> LoggedChoice:
+    """The problem of a document that we did not write.
 
     The document's dialect tells the problem, else any of its texts that is, or is about, one problem.
     """
@@ -104,8 +275,9 @@ def _stated(doc: Mapping[str, Any], matcher: Matcher) -> tuple[tuple[int, ...], 
         if len(places) != 1:
             raise Unmatched(f"{len(places)} problems stand in its document" if places else str(error)) from None
         hits = places.pop()
-        return hits, matcher.dataset[hits[0]].candidates, None
-    return matcher.find(problem.text, problem.candidates, like=problem), problem.candidates, problem.answer
+        return LoggedChoice(ORIGINAL, hits, matcher.dataset[hits[0]].candidates, None)
+    variant, hits = matcher.anywhere(lambda at: at.find(problem.text, problem.candidates, like=problem))
+    return LoggedChoice(variant, hits, problem.candidates, problem.answer)
 
 
 def _parsed(doc: Mapping[str, Any]) -> Problem:
@@ -130,32 +302,43 @@ def _log_probability(response: object) -> float:
     raise Unmatched(f"a log-probability expected in its responses, found {fields.shown(response)}")
 
 
-def _request_texts(row: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Context and continuation of each request, from `arguments` as newer and older versions write them."""
+def _requests(row: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """Context and continuation of each request, from `arguments` as newer and older versions write them.
+
+    A request to generate has settings in place of a continuation.
+    """
     arguments = row.get("arguments")
     if arguments is None:
         return []
     requests = list(arguments.values()) if isinstance(arguments, dict) else arguments
     if not isinstance(requests, list):
         raise Malformed(f"the requests expected, found {fields.shown(arguments)}", field="arguments")
-    texts = []
+    texts: list[tuple[str, str | None]] = []
     for request in requests:
         parts = [request.get("arg_0"), request.get("arg_1")] if isinstance(request, dict) else request
-        if not isinstance(parts, list) or len(parts) < 2 or not all(isinstance(part, str) for part in parts[:2]):
+        if not isinstance(parts, list) or len(parts) < 2 or not isinstance(parts[0], str):
+            parts = [None, None]
+        if parts[0] is None or not isinstance(parts[1], (str, dict)):
             raise Malformed(f"a context and a continuation expected, found {fields.shown(request)}", field="arguments")
-        texts.append((parts[0], parts[1]))
+        texts.append((parts[0], parts[1] if isinstance(parts[1], str) else None))
     return texts
 
 
-def _order(texts: Sequence[tuple[str, str]], candidates: Sequence[str]) -> tuple[int, ...]:
+def _order(requests: Sequence[tuple[str, str | None]], stated: LoggedChoice) -> tuple[int, ...]:
     """For each request the place of its candidate; without requests, the order of the document."""
+    places, texts = tuple(range(len(stated.candidates))), [(context, rest or "") for context, rest in requests]
     if not texts:
-        return tuple(range(len(candidates)))
-    order = match.align_difference([context + continuation for context, continuation in texts], candidates)
+        return places
+    if stated.contexts:
+        asked = [context for context, _ in texts]
+        if len(asked) != len(places) or not all(map(str.__contains__, asked, stated.contexts)):
+            raise Unmatched("its requests are not those of its document")
+        return places
+    order = match.align_difference([context + continuation for context, continuation in texts], stated.candidates)
     if order is None:
         options = [match.option_behind(continuation, context) or "" for context, continuation in texts]
-        order = match.align(options, candidates)
+        order = match.align(options, stated.candidates)
     if order is None:
         offered = " / ".join(match.shown(continuation) for _, continuation in texts[:4])
-        raise Unmatched(f"its choices {offered} are not the candidates {match.listed(candidates)}")
+        raise Unmatched(f"its choices {offered} are not the candidates {match.listed(stated.candidates)}")
     return order

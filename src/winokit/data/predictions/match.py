@@ -10,17 +10,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from winokit.data.predictions.documents import LoggedDocument
+from winokit.methods.metrics.measuring import original_id
+from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
 from winokit.problem import Dataset, Problem
 from winokit.text.words import bare
 
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
 TOKEN = re.compile(r"_|[^\W_]+")
 POSSESSIVE = re.compile(r"['’]s?$")
-ORIGINAL = "original"
 START = 4
 """Words by which a problem is looked for inside a longer text, before the whole of it is compared."""
 
@@ -35,7 +37,8 @@ class PredictionRow:
     scoring: str
     variant: str = ORIGINAL
     hits: tuple[int, ...] = ()
-    """Places in the dataset of the problem it is about; several for exact repetitions, none where it matches none."""
+    """Places in the dataset of the problem it is about, or that its variant was made of; several for exact repetitions,
+    none where it matches none."""
     reason: str = ""
     """Why it matches none, or why nothing can be taken from it."""
     candidates: tuple[str, ...] | None = None
@@ -48,6 +51,8 @@ class PredictionRow:
     """The right answer according to the file, to be compared with the dataset's."""
     verdict: bool | None = None
     """Whether the file itself says that the prediction is right."""
+    surprisal: float | None = None
+    """Of the solved text, per word, where that was scored and not the candidates."""
 
 
 class Unmatched(Exception):
@@ -141,10 +146,56 @@ def option_behind(label: str, prompt: str) -> str | None:
 
 
 class Matcher:
-    """The problems of a dataset, to be found by id, by text, or inside a longer text."""
+    """The problems of a dataset, to be found by id, by text, or inside a longer text; and so for each of its variants.
 
-    def __init__(self, dataset: Dataset) -> None:
-        self.dataset = dataset
+    Parameters
+    ----------
+    versions
+        Variants that are read, and cannot be made of the dataset.
+    """
+
+    def __init__(self, dataset: Dataset, versions: Mapping[str, Variant] | None = None) -> None:
+        self.dataset, self.versions = dataset, versions or {}
+        self._variants: dict[str, Matcher] = {ORIGINAL: self}
+
+    def of(self, variant: str) -> Matcher:
+        """The problems of a variant; none where it cannot be made of any."""
+        if variant not in self._variants:
+            if variant not in self.versions and variant not in TRANSFORMS:
+                known = "its file is to be named: --perturbed" if variant.startswith(PERTURBED) else "no such transform"
+                raise Unmatched(f"variant {variant!r}: {known}")
+            made = self.versions if variant in self.versions else make_variants(self.dataset, {variant})
+            self._variants[variant] = Matcher(made[variant].problems if variant in made else Dataset([]))
+        return self._variants[variant]
+
+    def own(self, document: LoggedDocument) -> tuple[int, ...]:
+        """The place of the problem that a document of winokit's is about; Unmatched where its text is another."""
+        if document.of not in self.by_id:
+            raise Unmatched(f"no problem has the id {document.of!r}")
+        at = self.of(document.variant)
+        place = at.by_origin.get(document.of)
+        stated = document.problem
+        if place is None or stated is None or _text_id(at.dataset[place]) != _text_id(stated):
+            raise Unmatched(f"it is not the {document.variant} problem of {document.of}: written from other data")
+        return (self.by_id[document.of],)
+
+    def anywhere(self, find: Callable[[Matcher], tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
+        """The first variant in which something is found, and the places of the problems that it was made of."""
+        refused: Unmatched | None = None
+        for variant in (ORIGINAL, *self.versions, *TRANSFORMS):
+            try:
+                at = self.of(variant)
+                hits = find(at)
+            except Unmatched as reason:
+                refused = refused or reason
+            else:
+                return variant, tuple(self.by_id[original_id(at.dataset[hit])] for hit in hits)
+        raise refused or Unmatched("there are no problems")
+
+    @cached_property
+    def by_origin(self) -> dict[str, int]:
+        """Places by the id of the problem that each was made of."""
+        return {original_id(problem): place for place, problem in enumerate(self.dataset)}
 
     @cached_property
     def ids(self) -> list[str]:
@@ -231,11 +282,15 @@ class Matcher:
         fitting = [hit for hit, difference in differences.items() if not difference]
         if not fitting:
             raise Unmatched(f"a problem has its text, and {differences[hits[0]]}")
-        # Repetitions share an id up to the number of their occurrence.
-        if len(fitting) > 1 and len({self.ids[hit].partition(".")[0] for hit in fitting}) > 1:
+        if len(fitting) > 1 and len({_text_id(self.dataset[hit]) for hit in fitting}) > 1:
             some = ", ".join(self.ids[hit] for hit in fitting[:3])
             raise Unmatched(f"{len(fitting)} problems fit it, among them {some}")
         return tuple(fitting)
+
+
+def _text_id(problem: Problem) -> str:
+    """What repetitions have in common of their ids, which end in the number of their occurrence."""
+    return problem.id.partition(".")[0]
 
 
 def _difference(problem: Problem, candidates: Sequence[str] | None, like: Problem | None) -> str:

@@ -5,22 +5,33 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
 from winokit.data.predictions import inspect_log, lmeval_log, table, winokit_rows
-from winokit.data.predictions.match import ORIGINAL, Matcher, PredictionRow, align
+from winokit.data.predictions.match import Matcher, PredictionRow, align
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
+from winokit.methods.transforms.variants import ORIGINAL, Variant
 from winokit.problem import Dataset
+from winokit.progress import tell
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
     "winokit's predictions.jsonl, a list of labels, a csv with a prediction column, "
     "an lm-evaluation-harness samples_*.jsonl, or an Inspect log"
 )
+
+
+@dataclass(frozen=True)
+class PredictionFile:
+    """A file of predictions, and the folder it was found in where it was not named itself."""
+
+    path: Path
+    folder: Path | None = None
 
 
 @dataclass(slots=True)
@@ -36,29 +47,68 @@ class ReadPredictions:
     """The rows that were not used, with the reason: "line 12: no problem has the text …"."""
     missing: int = 0
     """How many problems of the dataset have no prediction."""
+    surprisals: dict[str, float] = field(default_factory=dict)
+    """Per-word surprisal of solved texts, by problem id, where those were scored."""
     notes: list[str] = field(default_factory=list)
 
 
-def read_predictions(path: str | Path, dataset: Dataset, *, lenient: bool = False) -> list[ReadPredictions]:
+def read_predictions(
+    path: str | Path,
+    dataset: Dataset,
+    *,
+    versions: Mapping[str, Variant] | None = None,
+    lenient: bool = False,
+) -> list[ReadPredictions]:
     """Read a file of predictions: one Read for each model, scoring and variant in it, in order of appearance.
 
     A row that fits no problem, or more than one, is listed as unmatched; a malformed one is an error that names it, or
     is skipped and noted when lenient. A file of which nothing matches is an error.
+
+    Parameters
+    ----------
+    versions
+        Variants of the dataset that are read, and not made of it: perturbed ones.
     """
-    source, matcher = Source(Path(path), lenient=lenient), Matcher(dataset)
-    rows: dict[tuple[str, str, str], list[PredictionRow]] = {}
-    for row in recognise(source.path)(source, matcher):
-        rows.setdefault((row.model, row.scoring, row.variant), []).append(row)
+    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions))
+
+
+def read_files(
+    files: Iterable[PredictionFile], dataset: Dataset, versions: Mapping[str, Variant] | None = None
+) -> dict[Path, list[ReadPredictions]]:
+    """Read several files of predictions; one of a folder that is about other problems is passed over, and told."""
+    matcher, reads, strange = Matcher(dataset, versions), {}, []
+    for file in files:
+        try:
+            reads[file.path] = _read(Source(file.path), matcher)
+        except NothingMatches as error:
+            if file.folder is None:
+                raise
+            strange.append(error)
+    if strange and not reads:
+        raise strange[0]
+    tell(f"passed over: {error}" for error in strange)
+    return reads
+
+
+class NothingMatches(BadInput):
+    """A file of predictions is about other problems than those of the dataset."""
+
+
+def _read(source: Source, matcher: Matcher) -> list[ReadPredictions]:
+    path, rows = source.path, defaultdict[tuple[str, str, str], list[PredictionRow]](list)
+    for row in recognise(path)(source, matcher):
+        rows[row.model, row.scoring, row.variant].append(row)
     reads = [_matched(ReadPredictions(*key), own, matcher) for key, own in rows.items()]
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.skipped[0]}")
-    useful = [read for read in reads if read.predictions]
+    useful = [read for read in reads if read.predictions or read.surprisals]
     if not useful:
         reasons = [*(reason for read in reads for reason in read.unmatched), *notes, "it has no rows"]
-        raise BadInput(f"{path}: nothing in it matches a problem of {dataset.card.name}; the first: {reasons[0]}")
+        name = matcher.dataset.card.name
+        raise NothingMatches(f"{path}: nothing in it matches a problem of {name}; the first: {reasons[0]}")
     for read in reads:
-        if not read.predictions:
+        if read not in useful:
             notes.append(f"{path}: nothing by {read.model} ({read.scoring}) could be used: {read.unmatched[0]}")
     for read in useful:
         read.notes = notes + [f"{path}: {note}" for note in read.notes]
@@ -80,6 +130,8 @@ def recognise(path: Path) -> Reader:
         raise BadInput(f"{path}: the file is empty")
     if text.startswith("{"):
         return _json_reader(path, first, text)
+    if text.startswith("[") and frozenset(re.findall(r'"(\w+)"\s*:', text)) >= lmeval_log.KEYS:
+        return lmeval_log.read
     if table.LABELS.match(first):
         return table.read_labels
     try:
@@ -114,15 +166,23 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
     made: dict[int, Prediction] = {}
     other_gold, other_verdict = [], []
     for row in rows:
-        place = next((hit for hit in row.hits if hit not in made), None)
+        place = next((hit for hit in row.hits if hit not in made and matcher.ids[hit] not in read.surprisals), None)
         if place is None:
             reason = f"a second row for problem {matcher.ids[row.hits[0]]}" if row.hits else row.reason
             read.unmatched.append(f"{row.place}: {reason}")
             continue
-        problem, original = matcher.dataset[place], row.variant == ORIGINAL
+        if row.surprisal is not None:
+            read.surprisals[matcher.ids[place]] = row.surprisal
+            continue
+        problem, known = matcher.dataset[place], row.variant == ORIGINAL
+        if not known and row.candidates is not None:  # else the row is in terms of a variant that it alone knows
+            at, known = matcher.of(row.variant), True
+            problem = at.dataset[at.by_origin[matcher.ids[place]]]
         order = None if row.candidates is None else align(row.candidates, problem.candidates)
-        prediction, gold = (at if at is None or order is None else order[at] for at in (row.prediction, row.gold))
-        if original and gold is not None and problem.answer is not None and gold != problem.answer:
+        prediction, gold = (
+            index if index is None or order is None else order[index] for index in (row.prediction, row.gold)
+        )
+        if known and gold is not None and problem.answer is not None and gold != problem.answer:
             if order is None:
                 read.unmatched.append(
                     f"{row.place}: its answer is not that of problem {matcher.ids[place]}: "
@@ -137,7 +197,7 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
         if scores is not None and order is not None:
             scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
         named = matcher.ids[place], row.variant, row.model, row.scoring
-        made[place] = Prediction(*named, scores, prediction, problem.answer if original else gold, row.why)
+        made[place] = Prediction(*named, scores, prediction, problem.answer if known else gold, row.why)
     read.predictions = [made[place] for place in sorted(made)]
     read.missing = len(matcher.dataset) - len(made)
     for places, what in (

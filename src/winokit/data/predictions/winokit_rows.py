@@ -11,8 +11,9 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
-from winokit.data.predictions.match import ORIGINAL, Matcher, PredictionRow
+from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.errors import Malformed
+from winokit.methods.transforms.variants import ORIGINAL
 
 KEYS = frozenset({"id", "prediction"})
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import As, Data, Labels, Limit, load, load_one, load_shots
-from winokit.data.predictions.read import read_predictions
+from winokit.data.loading import DATA_HELP, As, Labels, Limit, load, load_one, load_shots
+from winokit.data.predictions.logs import logged_data, prediction_files
+from winokit.data.predictions.read import read_files
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import default_scoring
@@ -48,7 +49,10 @@ OUT = Path("runs/DATA")
 @verb
 @collector_off()
 def audit(
-    data: Data = "open",
+    data: Annotated[
+        str | Path | Dataset | None,
+        Help(f"{DATA_HELP} Default: what the logs of --predictions hold, else open.", metavar="DATA", typed=str),
+    ] = None,
     model: Annotated[
         str | Model | Sequence[str | Model] | None,
         Help(f"{MODEL_HELP} Repeatable. Default: builtin.", metavar="SPEC", typed=list[str], option=True),
@@ -60,7 +64,8 @@ def audit(
     predictions: Annotated[
         Sequence[str | Path],
         Help(
-            "Predictions instead of a model: winokit's, labels, csv, lm-evaluation-harness or Inspect logs.",
+            "Predictions instead of a model: winokit's, labels, csv, logs of lm-evaluation-harness or Inspect, or the "
+            "folder with its logs; repeatable.",
             metavar="FILE",
             typed=list[Path],
         ),
@@ -110,7 +115,12 @@ def audit(
     wanted = {name for name in TRANSFORMS if any(each.wants(name) for each in chosen.values())}
     if perturbed and not any(each.wants(PERTURBED) for each in chosen.values()):
         raise BadInput(f"--perturbed is of no use to {', '.join(chosen)}; ask for stability or strict too")
-    whole = load_one(data, as_=as_, labels=labels)
+    files = prediction_files(predictions)
+    logged = logged_data(files) if data is None else None
+    if logged is not None:
+        data, perturbed = logged[0], [*perturbed, *logged[1]]
+    whole = load_one("open" if data is None else data, as_=as_, labels=labels)
+    perturbed_data = [load(each) for each in perturbed]
     dataset = whole[:limit]
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
@@ -127,17 +137,14 @@ def audit(
         )
     _check_names(models)
     _check_once("scoring", scorings)
-    reads = {Path(path): read_predictions(path, whole) for path in predictions}
+    reads = read_files(files, whole, perturbed_variants(whole, whole, perturbed_data))
     # Without a model only those variants are made that somebody has predictions for.
-    files = [read for some in reads.values() for read in some]
-    needed = wanted if models else wanted & {read.variant for read in files}
-    variants = {
-        **make_variants(dataset, needed),
-        **perturbed_variants(whole, dataset, [load(each) for each in perturbed]),
-    }
+    read = [one for some in reads.values() for one in some]
+    needed = wanted if models else wanted & {one.variant for one in read}
+    variants = {**make_variants(dataset, needed), **perturbed_variants(whole, dataset, perturbed_data)}
     ids = {problem.id for problem in dataset}
     sources = {
-        str(path): [row for read in some for row in read.predictions if row.id in ids] for path, some in reads.items()
+        str(path): [row for one in some for row in one.predictions if row.id in ids] for path, some in reads.items()
     }
     _check_apart(sources)
     texts = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
@@ -148,7 +155,10 @@ def audit(
             answers.ask(
                 each, texts, [replace(plan, scoring=name) for name in scorings], chosen, bool(protocol), known, progress
             )
-    about = _about(dataset, answers.fingerprints, predictions, protocols, plan)
+    for one in read:
+        if one.surprisals:
+            answers.asked.setdefault(one.model, {})["naturalness"] = one.surprisals
+    about = _about(dataset, answers.fingerprints, [file.path for file in files], protocols, plan)
     if spending.dry_run:
         looked_at = {
             name: [ORIGINAL, *filter(each.wants, texts), *([name] if each.asks else ())]
@@ -164,7 +174,7 @@ def audit(
     run.settings["asked"] = known.ledger.spent()
     run.settings["notes"] = [
         *dataset.notes,
-        *(f"{read.model}: {note}" for read in files for note in read.notes),
+        *(f"{one.model}: {note}" for one in read for note in one.notes),
         *answers.notes,
         *reply_notes(answers.transcripts),
         *known.ledger.notes,
@@ -173,9 +183,9 @@ def audit(
     ]
     # Rows of files that belong to no problem: never guessed, always told.
     unused = [
-        LeftOut("predictions", f"{read.model} ({read.scoring})", f"the first: {read.unmatched[0]}", len(read.unmatched))
-        for read in files
-        if read.unmatched
+        LeftOut("predictions", f"{one.model} ({one.scoring})", f"the first: {one.unmatched[0]}", len(one.unmatched))
+        for one in read
+        if one.unmatched
     ]
     run.left_out[:0] = unused
     tell(run.notes)

@@ -14,7 +14,7 @@ from winokit.data.predictions.documents import SOLVED, documents, slug, solved_d
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
-from winokit.methods.transforms.variants import ORIGINAL, make_variants, perturbed_variants
+from winokit.methods.transforms.variants import ORIGINAL, Variant, make_variants, perturbed_variants
 from winokit.problem import Dataset
 from winokit.progress import tell
 from winokit.settings import Help, verb
@@ -38,7 +38,7 @@ class WrittenTasks:
         """What to type: to run them all, and to audit the log."""
         if self.harness == "inspect":
             return f"inspect eval {self.folder / self.name}.py --model … --log-dir LOGS", AUDIT
-        how = "--model hf --model_args pretrained=… --log_samples --output_path LOGS"
+        how = "--model hf --model_args pretrained=…,logits_cache=False --log_samples --output_path LOGS"
         return f"lm_eval --include_path {self.folder} --tasks {self.name} {how}", AUDIT
 
 
@@ -67,24 +67,29 @@ def tasks(
     whole = load_one(data, as_=as_, labels=labels)
     dataset, folder, name = whole[:limit], Path(out), f"winokit_{slug(whole.card.name)}"
     made = {**make_variants(dataset), **perturbed_variants(whole, dataset, [load(each) for each in perturbed])}
-    rows = {ORIGINAL: documents(dataset)} | {key: documents(each.problems, key) for key, each in made.items()}
-    if to == "lmeval":
-        rows[SOLVED] = solved_documents(dataset)
-        scored = [row for row in rows[ORIGINAL] if row["contexts"]]
-        if not scored:
-            raise BadInput(f"{dataset.card.name}: no problem has an answer and a text after the blank to be scored")
-    elif not rows[ORIGINAL]:
-        raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by")
-    hidden = len(dataset) - len(rows[ORIGINAL])
+    rows = _documents(dataset, made, to)
+    if ORIGINAL not in rows:
+        asked = " and a text after the blank to be scored" if to == "lmeval" else ""
+        raise BadInput(f"{dataset.card.name}: no problem has an answer{asked}")
+    hidden = sum(problem.answer is None for problem in dataset)
     tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"] if hidden else [])
-    written = WrittenTasks(to, name, folder, {f"{name}_{slug(key)}": len(some) for key, some in rows.items() if some})
-    files = {f"{name}_{slug(key)}.jsonl": json_rows(some).encode() for key, some in rows.items() if some}
+    written = WrittenTasks(to, name, folder, {f"{name}_{slug(key)}": len(some) for key, some in rows.items()})
+    files = {f"{name}_{slug(key)}.jsonl": json_rows(some).encode() for key, some in rows.items()}
     files |= _lmeval_files(written, dataset) if to == "lmeval" else _inspect_files(written, dataset)
     changed = [file for file, data in files.items() if not _holds(folder / file, data)]
     check_own_folder(folder, changed, ours=(folder / f"{name}_{ORIGINAL}.jsonl").exists(), of="these tasks")
     for file, content in files.items():
         write_whole(folder / file, content)
     return written
+
+
+def _documents(dataset: Dataset, variants: Mapping[str, Variant], to: Harness) -> dict[str, list[dict[str, Any]]]:
+    """The documents of each task, by variant; no task without one that the harness can score."""
+    rows = {ORIGINAL: documents(dataset)} | {key: documents(each.problems, key) for key, each in variants.items()}
+    if to == "inspect":
+        return {key: some for key, some in rows.items() if some}
+    rows = {key: some for key, some in rows.items() if any(row["contexts"] for row in some)}
+    return {**rows, SOLVED: solved_documents(dataset)} if rows else {}
 
 
 def _holds(path: Path, data: bytes) -> bool:

@@ -1,0 +1,146 @@
+"""The logs of a harness: the files of its output folder, and the problems that they hold.
+
+A log that holds its problems needs no dataset beside it: they are the dataset, named by their content.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from winokit.data.checks.groups import with_groups
+from winokit.data.formats.base import lone_groups_dropped, numbers_dropped
+from winokit.data.formats.source import Source
+from winokit.data.known import with_true_card
+from winokit.data.loading import load
+from winokit.data.predictions import inspect_log, lmeval_log, table, winokit_rows
+from winokit.data.predictions.documents import LoggedDocument, slug
+from winokit.data.predictions.read import PredictionFile, recognise
+from winokit.errors import BadInput, Malformed
+from winokit.methods.transforms.variants import ORIGINAL, PERTURBED
+from winokit.problem import Dataset, Problem
+from winokit.progress import tell
+
+HOLDING: dict[object, Callable[[Source], Iterator[LoggedDocument]]] = {
+    lmeval_log.read: lmeval_log.problems,
+    inspect_log.read: inspect_log.problems,
+}
+"""The readers of files that hold problems, and what finds these."""
+IN_FOLDERS = (*HOLDING, winokit_rows.read)
+
+
+def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
+    """Each folder replaced by the logs in it; of a task that a model did several times, the last log."""
+    files: list[PredictionFile] = []
+    for path in map(Path, paths):
+        files += _inside(path) if path.is_dir() else [PredictionFile(path)]
+    return files
+
+
+def _inside(folder: Path) -> list[PredictionFile]:
+    logs: dict[tuple[Path, str], Path] = {}
+    older = 0
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and _is_log(path):
+            dated = lmeval_log.DATED.fullmatch(path.name)
+            # Dates of one task sort as text.
+            older += (path.parent, dated["task"] if dated else path.name) in logs
+            logs[path.parent, dated["task"] if dated else path.name] = path
+    if not logs:
+        raise BadInput(f"{folder}: no log of predictions in it; lm_eval writes them with --log_samples")
+    tell([f"{folder}: {older:,} logs passed over for later ones of the same task"] if older else [])
+    return [PredictionFile(path, folder) for path in logs.values()]
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        return recognise(path) in IN_FOLDERS
+    except BadInput:
+        return False
+
+
+@dataclass
+class LoggedProblems:
+    """Problems by id, perturbed versions of them, and the files that hold them."""
+
+    files: list[Path] = field(default_factory=list)
+    problems: dict[str, Problem] = field(default_factory=dict)
+    versions: dict[str, Problem] = field(default_factory=dict)
+
+    def add(self, other: LoggedProblems) -> None:
+        """Take in what another log of the same problems has."""
+        self.files += other.files
+        self.problems = other.problems | self.problems
+        self.versions = other.versions | self.versions
+
+    def dataset(self) -> Dataset:
+        """The problems as a dataset, with the card that their content deserves, and twins found."""
+        problems, _ = numbers_dropped(list(lone_groups_dropped(self.problems.values())))
+        return with_groups(with_true_card(Dataset(problems), _task(self.files[0])))
+
+
+def _task(path: Path) -> str:
+    """What the problems of a log are called where their content is not known."""
+    dated = lmeval_log.DATED.fullmatch(path.name)
+    name = dated["task"] if dated else path.name.split(".")[0]
+    return name.removeprefix("winokit_").removesuffix(f"_{slug(ORIGINAL)}")
+
+
+def logged_data(files: Sequence[PredictionFile]) -> tuple[Dataset, list[Dataset]] | None:
+    """The one dataset whose problems some logs hold, and perturbed versions of it; None where no file holds any.
+
+    A file of a folder that holds other things is passed over, and told. Problems of several datasets are refused.
+    """
+    parts: list[LoggedProblems] = []
+    versions: dict[str, Problem] = {}
+    holding = [file for file in files if recognise(file.path) in (*HOLDING, table.read_table)]
+    strange: list[BadInput] = []
+    for file in holding:
+        try:
+            found = _held(file.path)
+        except BadInput as error:
+            if file.folder is None:
+                raise
+            strange.append(error)
+            continue
+        versions |= found.versions
+        if found.problems:
+            same = [part for part in parts if part.problems.keys() & found.problems.keys()]
+            for part in same:
+                found.add(part)
+            parts = [part for part in parts if part not in same] + [found]
+    if holding and not parts:
+        why = strange[0] if strange else f"{holding[0].path}: its problems are not in it"
+        raise BadInput(f"{why}; name the dataset before --predictions")
+    tell(f"passed over: {error}" for error in strange)
+    if len(parts) > 1:
+        names = "; ".join(f"{part.dataset().card.name} ({part.files[-1].name})" for part in parts)
+        raise BadInput(f"logs of {len(parts)} datasets: {names}: name one file, or the dataset before --predictions")
+    if not parts:
+        return None
+    by_kind: dict[object, list[Problem]] = defaultdict(list)
+    for problem in versions.values():
+        by_kind[problem.labels.get("perturbation")].append(problem)
+    return parts[0].dataset(), [Dataset(some) for some in by_kind.values()]
+
+
+def _held(path: Path) -> LoggedProblems:
+    """The problems of one file."""
+    source, reader = Source(path), recognise(path)
+    if reader not in HOLDING:
+        return LoggedProblems([path], {problem.id: problem for problem in load(path, groups=False)})
+    found: list[LoggedDocument] = []
+    try:
+        found += HOLDING[reader](source)
+    except Malformed as error:
+        raise BadInput(f"{error}: no problem that could be audited") from None
+    problems = [each.problem for each in found if each.variant == ORIGINAL and each.problem is not None]
+    perturbed = [each.problem for each in found if each.variant.startswith(PERTURBED) and each.problem is not None]
+    # Repetitions are numbered as in any dataset.
+    return LoggedProblems(
+        [path],
+        {problem.id: problem for problem in Dataset(problems)},
+        {problem.id: problem for problem in Dataset(perturbed)},
+    )
