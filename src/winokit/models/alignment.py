@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-REACH = 64
-"""Bytes that tokens of unknown spelling may cover together."""
+REACH = 24
+"""Bytes that a token of unknown spelling may cover at most."""
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
 
@@ -42,15 +42,15 @@ def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
 
     A token before the text (BOS) has an empty place at its start; those after it, which were generated, are left out.
     """
+    laid: list[list[int]] = []
     for spell in (_as_read, _byte_level, _sentencepiece):
-        spelt = [None if token.text is None else spell(token.text) for token in tokens]
-        borders = _borders(text.encode(), spelt)
-        if borders is not None:
-            places = _in_characters(text, borders)
-            return [
-                PlacedToken(*place, token.logprob) for place, token in zip(places, tokens[: len(places)], strict=True)
-            ]
-    return None
+        borders = _borders(text.encode(), [None if token.text is None else spell(token.text) for token in tokens])
+        laid += [borders] if borders is not None else []
+    if not laid:
+        return None
+    # A token of unknown spelling may pass for what others would cover: the spelling that places most is the right one.
+    places = _in_characters(text, max(laid, key=len))
+    return [PlacedToken(*place, token.logprob) for place, token in zip(places, tokens[: len(places)], strict=True)]
 
 
 def _borders(text: bytes, spelt: Sequence[bytes | None]) -> list[int] | None:
