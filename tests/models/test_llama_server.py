@@ -1,7 +1,7 @@
 """`completions:` against a real server: llama-cpp-python's, with SmolLM2-135M, which `gguf:` reads in this process.
 
-SmolLM2's texts begin without BOS, and there llama-cpp-python 0.3.36 gives each token the numbers of the next place: that
-is refused. With BOS before every text its numbers are right, and `gguf:…?bos=on` says the same.
+SmolLM2's texts begin without BOS, and there llama-cpp-python 0.3.36 gives each token the numbers of the next place:
+that is refused. With BOS before every text its numbers are right, and `gguf:…?bos=on` says the same.
 """
 
 import os
