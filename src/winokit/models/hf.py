@@ -341,7 +341,7 @@ class HfModel:
 def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:
     """Call a `from_pretrained` without its chatter, its complaints put in one line."""
     try:
-        with _quiet():
+        with quiet():
             own_code = {"trust_remote_code": settings.trust_remote_code}
             return from_pretrained(settings.place, **own_code, **settings.source, **options)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -360,7 +360,7 @@ def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: A
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers and the hub from writing between our own lines."""
     bars: Any = transformers.utils.logging
     shown = bars.is_progress_bar_enabled()

@@ -47,18 +47,13 @@ PRONOUNS = {
 }
 POSSESSIVES = frozenset("my our your his her its their whose".split())
 RELATIVES = frozenset("who which that".split())
-CAUSE, CONTRAST, TIME, OTHER = "cause", "contrast", "time", "other"
-CONNECTIVES = {
-    word: kind
-    for kind, words in {
-        CAUSE: "because since so as therefore thus hence consequently",
-        CONTRAST: "but although though yet however whereas despite unless",
-        TIME: "when while until till after before once whenever if and or then that who which",
-    }.items()
-    for word in words.split()
-}
+CONTRASTS = frozenset("but although though yet however whereas despite unless".split())
+CONNECTIVES = CONTRASTS | frozenset(
+    "because since so as therefore thus hence consequently when while until till after before once whenever if and or "
+    "then that who which".split()
+)
 MARKS = frozenset('.,;:!?…—–()[]"“”')
-FUNCTION = AUXILIARIES | NEGATIONS | ADVERBS | PREPOSITIONS | DETERMINERS | frozenset(PRONOUNS) | frozenset(CONNECTIVES)
+FUNCTION = AUXILIARIES | NEGATIONS | ADVERBS | PREPOSITIONS | DETERMINERS | frozenset(PRONOUNS) | CONNECTIVES
 """Words that say nothing by themselves: never a head, never a special word."""
 
 # One verb a line would fill pages: each is base, past, participle where it differs; -s and -ing are regular.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +26,7 @@ from winokit.methods.formalizations.batch import Batch, collate
 from winokit.methods.formalizations.inputs import Encoded, InputReader
 from winokit.models.batching import BatchBudget, in_batches
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
-from winokit.models.hf import HfSettings, kind_by_config, load_config, load_tokenizer, load_weights
+from winokit.models.hf import HfSettings, kind_by_config, load_config, load_tokenizer, load_weights, quiet
 from winokit.models.hf_masked import PROBE, most_tokens, same
 from winokit.models.registry import Spec
 
@@ -132,26 +131,13 @@ def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> No
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ABOUT).unlink(missing_ok=True)
-    with _without_bars():
+    with quiet():
         network.encoder.save_pretrained(folder)
     network.reader.tokenizer.save_pretrained(folder)
     weights = {name: value.contiguous().cpu() for name, value in network.head.state_dict().items()}
     write_whole(folder / HEAD, save(weights))
     content = {"formalization": network.formalization.spec, **about}
     write_whole(folder / ABOUT, json.dumps(content, indent=2, ensure_ascii=False).encode())
-
-
-@contextmanager
-def _without_bars() -> Iterator[None]:
-    """Keep transformers from drawing a progress bar over ours."""
-    bars: Any = transformers.utils.logging
-    shown = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            bars.enable_progress_bar()
 
 
 def remembered(folder: Path | None) -> dict[str, Any] | None:

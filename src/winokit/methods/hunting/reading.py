@@ -30,8 +30,7 @@ from winokit.text.clauses import ClausePiece, clause_around, find_cuts, is_conte
 from winokit.text.grammar import (
     AUXILIARIES,
     BE,
-    CONNECTIVES,
-    CONTRAST,
+    CONTRASTS,
     DETERMINERS,
     NEGATIONS,
     PREPOSITIONS,
@@ -113,13 +112,9 @@ def read(problem: Problem) -> ProblemReading | str:
     first, second = (pieces[i].candidate or 0 for i in pair)
     if slots[1] == SUBJECT:
         first, second, slots = second, first, (slots[1], slots[0])
-    contrast = CONTRAST in (_link(pieces, clause), _link(pieces, clause_around(cuts, pair[0], len(pieces))))
+    begins = clause[0], clause_around(cuts, pair[0], len(pieces))[0]
+    contrast = any(begin > 0 and pieces[begin - 1].word in CONTRASTS for begin in begins)
     return ProblemReading(predicate, query[0], first, second, *slots, query[1], contrast)
-
-
-def _link(pieces: Sequence[ClausePiece], clause: tuple[int, int]) -> str | None:
-    """What kind of connective a clause begins with."""
-    return CONNECTIVES.get(pieces[clause[0] - 1].word) if clause[0] else None
 
 
 def _pair(pieces: Sequence[ClausePiece], cuts: Sequence[int], blank: int) -> tuple[int, int] | None:

@@ -26,7 +26,7 @@ from winokit.text.grammar import (
     AUXILIARIES,
     BE,
     CONNECTIVES,
-    CONTRAST,
+    CONTRASTS,
     DETERMINERS,
     FUNCTION,
     MARKS,
@@ -171,7 +171,7 @@ def _unlike(tokens: Sequence[WordToken], context: int, query: int, reading: Prob
     if _is_negated(tokens, context) != reading.context.negated or _is_negated(tokens, query) != reading.query.negated:
         return "a negation in one and not in the other"
     between = tokens[min(context, query) : max(context, query)]
-    contrast = any(CONNECTIVES.get(token.word) == CONTRAST for token in (*tokens[:1], *between))
+    contrast = any(token.word in CONTRASTS for token in (*tokens[:1], *between))
     return None if contrast == reading.contrast else "a contrast in one and not in the other"
 
 
@@ -225,7 +225,7 @@ def _filler(tokens: Sequence[WordToken], at: int, slot: str) -> Filler | None:
     for i in range(at + 1, min(len(tokens), at + 8)):
         if tokens[i].word == sought:
             return _phrase_from(tokens, i + 1)
-        if tokens[i].word in MARKS or CONNECTIVES.get(tokens[i].word) is not None:
+        if tokens[i].word in MARKS or tokens[i].word in CONNECTIVES:
             break
     return None
 

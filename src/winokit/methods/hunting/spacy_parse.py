@@ -39,7 +39,7 @@ from winokit.methods.hunting.reading import (
 from winokit.methods.hunting.roles import Filler, FindFiller, noun, pronoun
 from winokit.problem import Problem
 from winokit.text.clauses import is_content, take_apart
-from winokit.text.grammar import AUXILIARIES, CONNECTIVES, CONTRAST, FUNCTION, PRONOUNS, WordToken
+from winokit.text.grammar import AUXILIARIES, CONTRASTS, FUNCTION, PRONOUNS, WordToken
 from winokit.text.mentions import article_before, is_plural, mentions
 from winokit.text.words import gender_of
 
@@ -218,7 +218,7 @@ def _is_contrast(nodes: Sequence[DependencyNode], first: DependencyNode, second:
     """Whether "but", "although" and the like stand between two clauses, or open one of them."""
     between = nodes[min(first.i, second.i) : max(first.i, second.i)]
     opening = [child for top in (clause(first), clause(second)) for child in top.children if child.i < top.i]
-    return any(CONNECTIVES.get(said(node)) == CONTRAST for node in (*between, *opening))
+    return any(said(node) in CONTRASTS for node in (*between, *opening))
 
 
 def as_filler(node: DependencyNode) -> Filler | None:
