@@ -16,7 +16,8 @@ from scipy import special
 
 from winokit.methods.metrics.curve import fit_log, leaderboard_auc
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.curve.fit import CurveGoal, CurvePoint, PointScore, series_of
+from winokit.results import Metric
+from winokit.stages.curve.fit import CurveGoal, CurvePoint, series_of
 
 SIZES = (160, 640, 2_558, 10_234)
 GOAL = 80.0
@@ -58,10 +59,15 @@ class World:
         found = []
         for restart, own in enumerate(right, 1):
             for size, flags in zip(SIZES, own, strict=True):
-                both = PointScore(float((flags[::2] & flags[1::2]).mean()), chance=0.25)
+                both = score(float((flags[::2] & flags[1::2]).mean()), chance=0.25)
                 named = "test", "mc", size, size, restart, None
-                found.append(CurvePoint(*named, PointScore(float(flags.mean()), chance=0.5), both, right=flags))
+                found.append(CurvePoint(*named, score(float(flags.mean()), chance=0.5), both, right=flags))
         return found
+
+
+def score(value: float, chance: float) -> Metric:
+    """An accuracy of one point."""
+    return Metric("test", "", "mc", "mc", "curve", "", "accuracy", value, 0, chance=chance)
 
 
 def _numbers(means: np.ndarray) -> list[float]:

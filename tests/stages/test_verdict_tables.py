@@ -12,7 +12,7 @@ from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, standing,
 from winokit.methods.metrics.curve import LogFit
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.curve import page as curve_page
-from winokit.stages.curve.fit import CurveLevel, CurveSeries, PointScore, reach_of
+from winokit.stages.curve.fit import CurveLevel, CurveSeries, reach_of
 from winokit.stages.search import page as search_page
 from winokit.stages.train import page as train_page
 from winokit.stages.transfer import page as transfer_page
@@ -123,7 +123,7 @@ def series(growth, end, restarts, seeds="agree"):
             size,
             (size,) * restarts,
             tuple(0.5 + 0.01 * step * way for way in turn),
-            PointScore(0.5, low, high, 40, 0.5),
+            Metric("d", "m", "s", "s", "curve", "640", "accuracy", 0.5, 40, low, high, 0.5),
         )
         for step, size in enumerate((160, 640))
     )

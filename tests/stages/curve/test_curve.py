@@ -14,12 +14,12 @@ from winokit.methods.metrics.curve import PUBLISHED, crossed_share, leaderboard_
 from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
+from winokit.results import Metric
 from winokit.stages.curve.fit import (
     ACCURACY,
     GROUP,
     CurveGoal,
     CurvePoint,
-    PointScore,
     reach_of,
     read_points,
     series_of,
@@ -182,9 +182,13 @@ def test_sizes_of_a_variant_count_what_is_trained_on(bert, tmp_path):
     assert json.loads(path.read_text())["examples"] == 8
 
 
+def score(value, chance=0.5):
+    return Metric("test", "", "mc", "mc", "curve", "", "accuracy", value, 0, chance=chance)
+
+
 def point(size, value, restart=1, group=None, right=None):
-    together = None if group is None else PointScore(group)
-    return CurvePoint("test", "mc", size, size, restart, None, PointScore(value, chance=0.5), together, right=right)
+    together = None if group is None else score(group, None)
+    return CurvePoint("test", "mc", size, size, restart, None, score(value), together, right=right)
 
 
 def test_the_line_is_that_of_the_points_and_nought_has_no_logarithm():
@@ -234,7 +238,7 @@ def test_a_single_restart_leaves_a_line_as_sure_as_its_points_lie_on_it(unseen):
     rng = np.random.default_rng(2)
     shares = {160: 0.5, 640: 0.7, 2558: 0.6}
     points = [point(size, 0, right=rng.random(len(unseen)) < share) for size, share in shares.items()]
-    points = [replace(one, accuracy=PointScore(float(one.right.mean()))) for one in points]
+    points = [replace(one, accuracy=score(float(one.right.mean()), None)) for one in points]
     (alone,), (with_test,) = (
         series_of(points, CurveGoal()),
         series_of(points, CurveGoal(), [Dataset(unseen, Card("test"))]),

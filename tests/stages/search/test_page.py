@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 from winokit.methods.training.data import TrainingData
 from winokit.stages.search.findings import SearchFindings, SearchSets, finding
 from winokit.stages.search.page import search_page, write_search_page
-from winokit.stages.search.plots import axis, strips
+from winokit.stages.search.plots import axis, dots_of
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import EndedTrial, Trial
 
@@ -65,11 +65,12 @@ def folder(found, tmp_path_factory):
 
 def test_every_trial_with_a_score_is_a_dot_and_a_degenerate_one_is_hollow(found, folder):
     scale = axis(found)
-    for strip, one in zip(strips(found, scale), found.found, strict=True):
-        assert sorted(dot.score for dot in strip.dots) == sorted(one.scores)
-        assert [dot.number for dot in strip.dots if dot.hollow] == [0]
-        assert all(0 <= dot.x <= 100 for dot in strip.dots)
-        places = [(round(dot.x / 2), dot.y) for dot in strip.dots]
+    for one in found.found:
+        dots = list(dots_of(one.trials, scale))
+        assert sorted(dot.score for dot in dots) == sorted(one.scores)
+        assert [dot.number for dot in dots if dot.hollow] == [0]
+        assert all(0 <= dot.x <= 100 for dot in dots)
+        places = [(round(dot.x / 2), dot.y) for dot in dots]
         assert len(set(places)) == len(places), "no dot covers another"
     text = (folder / "index.html").read_text()
     assert text.count("<circle") == 24

@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
@@ -27,7 +28,7 @@ from winokit.methods.metrics.arrays import clusters
 from winokit.methods.metrics.curve import Crossed, LogFit, crossed_share, fit_log, leaderboard_auc
 from winokit.methods.metrics.groups import all_right
 from winokit.problem import Dataset
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN
+from winokit.results import Metric
 from winokit.settings import Help, Settings
 
 SIZE, ACCURACY, GROUP = "size", "accuracy", "group_accuracy"
@@ -41,24 +42,8 @@ COLUMNS = (
 Matrix = NDArray[np.float64]
 PER_CENT = 100
 FEWEST_SIZES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class PointScore:
-    """A share with its interval, over how many, and what guessing gives; unknown parts are None."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    chance: float | None = None
-
-    @property
-    def stands(self) -> str:
-        """Where its interval lies against guessing; unknown without either."""
-        if self.low is None or self.high is None or self.chance is None:
-            return UNKNOWN
-        return ABOVE if self.low > self.chance else BELOW if self.high < self.chance else AT
+PROTOCOL = "curve"
+NO_COUNT = "over how many problems the file does not say"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +58,15 @@ class CurvePoint:
     """What was trained on: at most what was asked, since groups are whole."""
     restart: int
     seed: int | None
-    accuracy: PointScore | None
-    group_accuracy: PointScore | None = None
+    accuracy: Metric | None
+    """Over no problems where a file does not say over how many."""
+    group_accuracy: Metric | None = None
     abstained: float = 0.0
     warnings: tuple[str, ...] = ()
     right: NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
     """Of each problem whether it is right, in the test set's order; None for numbers from a file."""
 
-    def score(self, measure: str) -> PointScore | None:
+    def score(self, measure: str) -> Metric | None:
         """Its accuracy or its group accuracy."""
         return self.accuracy if measure == ACCURACY else self.group_accuracy
 
@@ -89,7 +75,7 @@ class ScoredPoint(NamedTuple):
     """A point with its single or its group accuracy."""
 
     point: CurvePoint
-    score: PointScore
+    score: Metric
     shares: Matrix | None
     """As of `unit_shares`; None where the point comes without predictions."""
 
@@ -101,7 +87,7 @@ class CurveLevel:
     asked: int
     sizes: tuple[int, ...]
     values: tuple[float, ...]
-    mean: PointScore
+    mean: Metric
 
     @property
     def size(self) -> float:
@@ -137,7 +123,7 @@ class CurveSeries:
     fitted: tuple[int, ...] = ()
     """The sizes the line was fitted to."""
     reach: CurveReach | None = None
-    auc: PointScore | None = None
+    auc: Metric | None = None
     """The leaderboard's area under the curve, from 0 to 1."""
 
     @property
@@ -212,10 +198,11 @@ def unit_shares(test: Dataset, measure: str, right: NDArray[np.bool_]) -> Matrix
 
 
 def _series(measure: str, scored: Sequence[ScoredPoint], goal: CurveGoal) -> CurveSeries:
-    asked = sorted({one.point.asked for one in scored})
-    levels = tuple(_level([one for one in scored if one.point.asked == size], measure) for size in asked)
-    first = scored[0].point
-    series = CurveSeries(first.dataset, first.formalization, measure, levels, auc=_auc(scored, levels))
+    first, asked = scored[0].point, sorted({one.point.asked for one in scored})
+    row = partial(Metric, first.dataset, "", first.formalization, first.formalization, PROTOCOL)
+    levels = tuple(_level([one for one in scored if one.point.asked == size], measure, row) for size in asked)
+    auc = _auc(scored, [level for level in levels if level.size > 0], measure, row)
+    series = CurveSeries(first.dataset, first.formalization, measure, levels, auc=auc)
     fitted = [one for one in scored if one.point.size >= max(1, goal.fit_from)]
     sizes = sorted({one.point.size for one in fitted})
     if len(sizes) < FEWEST_SIZES:
@@ -248,26 +235,30 @@ def reach_of(fit: LogFit, target: float) -> CurveReach:
     return CurveReach(target, fit.reaches(target), interval.low, interval.high)
 
 
-def _level(scored: Sequence[ScoredPoint], measure: str) -> CurveLevel:
-    points, values = [one.point for one in scored], tuple(one.score.value for one in scored)
+def _level(scored: Sequence[ScoredPoint], measure: str, row: Callable[..., Metric]) -> CurveLevel:
+    sizes, values = tuple(one.point.size for one in scored), tuple(one.score.value for one in scored)
     guesses = [one.score.chance for one in scored if one.score.chance is not None]
-    mean = PointScore(fmean(values), chance=fmean(guesses) if guesses else None)
+    about = {"size": fmean(sizes), "restarts": len(values)}
+    asked, right = scored[0].point.asked, scored[0].point.right
+    mean = row(str(asked), measure, fmean(values), 0, chance=fmean(guesses) if guesses else None, details=about)
     shares = [one.shares for one in scored if one.shares is not None]
-    right = points[0].right
-    if shares and right is not None:
-        low, high = crossed_share(np.stack(shares))
-        mean = replace(mean, low=low, high=high, n=len(shares[0]) if measure == GROUP else len(right))
-    return CurveLevel(points[0].asked, tuple(point.size for point in points), values, mean)
+    if not shares or right is None:
+        return CurveLevel(asked, sizes, values, replace(mean, note=NO_COUNT))
+    low, high = crossed_share(np.stack(shares))
+    n = len(shares[0]) if measure == GROUP else len(right)
+    return CurveLevel(asked, sizes, values, replace(mean, low=low, high=high, n=n))
 
 
-def _auc(scored: Sequence[ScoredPoint], levels: Sequence[CurveLevel]) -> PointScore | None:
+def _auc(
+    scored: Sequence[ScoredPoint], levels: Sequence[CurveLevel], measure: str, row: Callable[..., Metric]
+) -> Metric | None:
     """The area under the curve over all sizes above nought: a weighted sum of accuracies."""
-    levels = [level for level in levels if level.size > 0]
     if len(levels) < FEWEST_SIZES:
         return None
-    sizes = [level.size for level in levels]
-    area = PointScore(leaderboard_auc([level.mean.value for level in levels], sizes), chance=levels[0].mean.chance)
-    weights = [leaderboard_auc(row, sizes) for row in np.eye(len(sizes)).tolist()]
+    sizes, note = [level.size for level in levels], f"over log2 of {levels[0].asked:,} to {levels[-1].asked:,}"
+    value = leaderboard_auc([level.mean.value for level in levels], sizes)
+    area = row("auc", f"{measure}_auc", value, 0, chance=levels[0].mean.chance, note=note)
+    weights = [leaderboard_auc(unit, sizes) for unit in np.eye(len(sizes)).tolist()]
     weighted = {level.asked: weight / len(level.values) for level, weight in zip(levels, weights, strict=True)}
     own = [one for one in scored if one.point.asked in weighted]
     table = _by_restart(own, np.array([[weighted[one.point.asked]] for one in own]))
@@ -300,7 +291,8 @@ def write_points(points: Sequence[CurvePoint], path: Path) -> None:
     writer.writerow(COLUMNS)
     for point in points:
         named = (point.dataset, point.formalization, point.asked, point.size, point.restart, point.seed)
-        scores = [("",) * 5 if one is None else astuple(one) for one in (point.accuracy, point.group_accuracy)]
+        rows = [point.accuracy, point.group_accuracy]
+        scores = [[row.value, row.low, row.high, row.n or "", row.chance] if row else [""] * 5 for row in rows]
         writer.writerow([*named, *scores[0], *scores[1], point.abstained, "; ".join(point.warnings)])
     write_whole(path, text.getvalue().encode())
 
@@ -334,17 +326,18 @@ def _point(place: str, row: Mapping[str, str], scale: float) -> CurvePoint:
     size, asked = _number(place, row, SIZE), _number(place, row, "asked")
     if size is None or size < 0 or size != int(size):
         raise BadInput(f"{place}: field 'size': a whole number expected, found {row.get(SIZE)!r}")
-    scores: list[PointScore | None] = []
+    named = row["dataset"], row.get("formalization") or "", int(size if asked is None else asked), int(size)
+    scores: list[Metric | None] = []
     for name, chance in ((ACCURACY, "chance"), (GROUP, "group_chance")):
         share = _number(place, row, name)
         if share is not None and not 0 <= share / scale <= 1:
             raise BadInput(f"{place}: field {name!r}: a share or a percentage expected, found {row[name]!r}")
-        scores.append(None if share is None else PointScore(share / scale, chance=_number(place, row, chance)))
-    accuracy, group = scores
-    if accuracy is None and group is None:
+        whose = named[0], "", named[1], named[1], PROTOCOL, "", name
+        guess = _number(place, row, chance)
+        scores.append(None if share is None else Metric(*whose, share / scale, 0, chance=guess))
+    if scores == [None, None]:
         raise BadInput(f"{place}: neither an accuracy nor a group accuracy")
-    named = row["dataset"], row.get("formalization") or "", int(size if asked is None else asked), int(size)
-    return CurvePoint(*named, int(_number(place, row, "restart") or 1), None, accuracy, group)
+    return CurvePoint(*named, int(_number(place, row, "restart") or 1), None, scores[0], scores[1])
 
 
 def _number(place: str, row: Mapping[str, str], name: str) -> float | None:

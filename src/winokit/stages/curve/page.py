@@ -7,11 +7,10 @@ width from the left and of the height from the top; the page and the files draw 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from winokit.drawing.decision import (
     BAD,
@@ -32,9 +31,9 @@ from winokit.drawing.figures import COLOURS, GREY, Figure, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import ELAZAR, SAKAGUCHI
 from winokit.drawing.wording import PER_CENT, percent
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, stands
 from winokit.stages.curve.fit import ACCURACY, GROUP, CurveSeries
-from winokit.stages.curve.table import BEYOND, amount, by_size, doubling, end_of, fitted, interval, names_of, titles_of
+from winokit.stages.curve.table import BEYOND, amount, by_size, doubling, end_of, fitted, names_of, titles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +51,11 @@ Place = tuple[float, float]
 
 def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
     """Write the page of a curve, with its figure as PNG and SVG, and return it."""
-    charts, series = charts_of(curve.series), curve.series
+    series, charts = curve.series, []
+    for measure, title in TITLES.items():
+        own = [one for one in series if one.measure == measure]
+        if any(level.size for one in own for level in one.levels):
+            charts.append(CurveChart(title, own))
     plots = {"curve": Figure([partial(draw_curve, chart=chart) for chart in charts], 4.6, 3.6)} if charts else {}
     write_page(
         folder / INDEX,
@@ -65,7 +68,6 @@ def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
         figures=write_figures(plots, folder / "figures"),
         columns=titles_of(series),
         rows=by_size(series),
-        interval=interval,
         fits=fitted(series),
         settings=flat(curve.run),
         sources=(SAKAGUCHI, ELAZAR),
@@ -73,9 +75,8 @@ def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
     return folder / INDEX
 
 
-@dataclass(frozen=True, slots=True)
-class CurveDot:
-    """One size of one curve."""
+class CurveDot(NamedTuple):
+    """One size of one curve; hollow where guessing is inside the interval."""
 
     x: float
     y: float
@@ -83,119 +84,73 @@ class CurveDot:
     bottom: float | None
     said: str
     hollow: bool
-    """Whether guessing is inside the interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class CurveLine:
-    """One curve: its colour's number, its dots, and the ends of the fitted line."""
+class CurveLine(NamedTuple):
+    """One curve: its colour's number, its dots, the ends of the fitted line, and every restart by itself."""
 
     colour: int
     name: str
-    dots: tuple[CurveDot, ...]
-    ends: tuple[Place, Place] | None
-    others: tuple[Place, ...]
-    """Every restart by itself."""
+    dots: list[CurveDot]
+    ends: list[Place] | None
+    others: list[Place]
 
 
-@dataclass(frozen=True, slots=True)
 class CurveChart:
-    """All curves of single or of group accuracy."""
+    """All curves of single or of group accuracy, from sizes and shares to places."""
 
-    title: str
-    lines: tuple[CurveLine, ...]
-    ticks: tuple[tuple[float, str], ...]
-    levels: tuple[tuple[float, str], ...]
-    """Horizontal lines: places from the top and labels."""
-    guess: float | None
-    goal: float | None
-
-    @property
-    def hollow(self) -> bool:
-        """Whether some dot is hollow."""
-        return any(dot.hollow for line in self.lines for dot in line.dots)
-
-
-class CurveAxis:
-    """From sizes and shares to places."""
-
-    def __init__(self, series: Sequence[CurveSeries]) -> None:
+    def __init__(self, title: str, series: Sequence[CurveSeries]) -> None:
         """Sizes from the first to the last, and tenths that hold every interval, guessing and the goal."""
-        levels = [level for one in series for level in one.levels]
+        self.title, levels = title, [level for one in series for level in one.levels]
         sizes = sorted({level.size for level in levels})
-        self.start = ZERO if sizes[0] == 0 else LEFT
-        self.logs = [math.log(size) for size in sizes if size > 0]
-        self.guess = next((level.mean.chance for level in levels if level.mean.chance is not None), None)
-        self.goal = next((one.reach.target / 100 for one in series if one.reach is not None), None)
+        self._start = ZERO if sizes[0] == 0 else LEFT
+        self._logs = [math.log(size) for size in sizes if size > 0]
+        guess = next((level.mean.chance for level in levels if level.mean.chance is not None), None)
+        goal = next((one.reach.target / 100 for one in series if one.reach is not None), None)
         known = [value for level in levels for value in (*level.values, level.mean.value, level.mean.low)]
         known += [value for level in levels for value in (level.mean.high, level.mean.chance)]
         values = [value for value in known if value is not None]
-        bottom = math.floor(10 * min(values) - 0.2) / 10
-        highest = max([*values, *([] if self.goal is None else [self.goal])])
-        self.low = max(0.0, bottom)
-        self.high = min(1.0, max(math.ceil(10 * highest + 0.2) / 10, bottom + 0.2))
+        bottom, highest = math.floor(10 * min(values) - 0.2) / 10, max([*values, goal or 0.0])
+        self._low = max(0.0, bottom)
+        self._high = min(1.0, max(math.ceil(10 * highest + 0.2) / 10, bottom + 0.2))
+        self.guess, self.goal = (None if share is None else self._y(share) for share in (guess, goal))
+        self.lines = [self._line(at % len(COLOURS), name, series[at]) for at, name in enumerate(names_of(series))]
+        self.hollow = any(dot.hollow for line in self.lines for dot in line.dots)
+        self.ticks = self._ticks({level.asked: level.size for level in levels})
+        steps = round((self._high - self._low) / 0.1)
+        shares = [self._low + 0.1 * step for step in range(steps + 1) if steps <= 6 or step % 2 == 0]
+        self.levels = [(self._y(share), f"{100 * share:.0f}") for share in shares]
+        """Horizontal lines: places from the top and labels."""
 
-    def x(self, size: float) -> float:
-        """How far from the left."""
+    def _x(self, size: float) -> float:
         if size <= 0:
             return LEFT
-        first, last = self.logs[0], self.logs[-1]
-        return round(self.start + (RIGHT - self.start) * (math.log(size) - first) / ((last - first) or 1.0), 3)
+        first, last = self._logs[0], self._logs[-1]
+        return round(self._start + (RIGHT - self._start) * (math.log(size) - first) / ((last - first) or 1.0), 3)
 
-    def y(self, share: float) -> float:
-        """How far from the top."""
-        return round(100 - 100 * (share - self.low) / (self.high - self.low), 3)
+    def _y(self, share: float) -> float:
+        return round(100 - 100 * (share - self._low) / (self._high - self._low), 3)
 
+    def _line(self, colour: int, name: str, one: CurveSeries) -> CurveLine:
+        dots, others, ends = [], [], None
+        for level in one.levels:
+            mean, said = level.mean, f"{level.asked:,}: {100 * level.mean.value:.1f} %"
+            top, bottom = (None if end is None else self._y(end) for end in (mean.high, mean.low))
+            dots.append(CurveDot(self._x(level.size), self._y(mean.value), top, bottom, said, stands(mean) == AT))
+            if len(level.values) > 1:
+                others += [(self._x(at), self._y(share)) for at, share in zip(level.sizes, level.values, strict=True)]
+        if one.fit is not None:
+            ends = [(self._x(size), self._y(one.fit.at(size) / 100)) for size in (one.fitted[0], one.fitted[-1])]
+        return CurveLine(colour, name, dots, ends, others)
 
-def charts_of(series: Sequence[CurveSeries]) -> list[CurveChart]:
-    """The plot of single accuracy, and that of group accuracy where there are groups."""
-    charts = []
-    for measure, title in TITLES.items():
-        own = [one for one in series if one.measure == measure]
-        if any(level.size for one in own for level in one.levels):
-            charts.append(_chart(title, own))
-    return charts
-
-
-def _chart(title: str, series: Sequence[CurveSeries]) -> CurveChart:
-    axis = CurveAxis(series)
-    steps = round((axis.high - axis.low) / 0.1)
-    shown = [axis.low + 0.1 * step for step in range(steps + 1) if steps <= 6 or step % 2 == 0]
-    return CurveChart(
-        title,
-        tuple(_line(at % len(COLOURS), name, series[at], axis) for at, name in enumerate(names_of(series))),
-        _ticks(series, axis),
-        tuple((axis.y(share), f"{100 * share:.0f}") for share in shown),
-        None if axis.guess is None else axis.y(axis.guess),
-        None if axis.goal is None else axis.y(axis.goal),
-    )
-
-
-def _line(colour: int, name: str, one: CurveSeries, axis: CurveAxis) -> CurveLine:
-    dots, others = [], []
-    for level in one.levels:
-        mean = level.mean
-        top, bottom = (None if end is None else axis.y(end) for end in (mean.high, mean.low))
-        said = f"{level.asked:,}: {100 * mean.value:.1f} %"
-        dots.append(CurveDot(axis.x(level.size), axis.y(mean.value), top, bottom, said, mean.stands == AT))
-        if len(level.values) > 1:
-            others += [(axis.x(at), axis.y(share)) for at, share in zip(level.sizes, level.values, strict=True)]
-    ends = None
-    if one.fit is not None:
-        first, last = ((axis.x(size), axis.y(one.fit.at(size) / 100)) for size in (one.fitted[0], one.fitted[-1]))
-        ends = first, last
-    return CurveLine(colour, name, tuple(dots), ends, tuple(others))
-
-
-def _ticks(series: Sequence[CurveSeries], axis: CurveAxis) -> tuple[tuple[float, str], ...]:
-    """Sizes under the axis: the first, the last, and of those between as many as have room."""
-    asked = {level.asked: axis.x(level.size) for one in series for level in one.levels}
-    first, *rest = sorted((place, f"{size:,}") for size, place in asked.items())
-    kept = [first]
-    for place in rest[:-1]:
-        if place[0] - kept[-1][0] >= APART and rest[-1][0] - place[0] >= APART:
-            kept.append(place)
-    return (*kept, *rest[-1:])
+    def _ticks(self, sizes: Mapping[int, float]) -> list[tuple[float, str]]:
+        """Sizes under the axis: the first, the last, and of those between as many as have room."""
+        first, *rest = sorted((self._x(size), f"{asked:,}") for asked, size in sizes.items())
+        kept = [first]
+        for place in rest[:-1]:
+            if place[0] - kept[-1][0] >= APART and rest[-1][0] - place[0] >= APART:
+                kept.append(place)
+        return [*kept, *rest[-1:]]
 
 
 def draw_curve(ax: Axes, chart: CurveChart) -> None:
@@ -272,7 +227,7 @@ def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
     kinds = {seeds(one) for one in series}
     return {
         GROWTH: together(growth(one, len(series)) for one in series),
-        END: together(one.levels[-1].mean.stands for one in series),
+        END: together(stands(one.levels[-1].mean) for one in series),
         SEEDS: next((kind for kind in (DISAGREE, ONE) if kind in kinds), AGREE),
     }
 
@@ -297,7 +252,7 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     if one.reach is not None:
         text = f"{name}: {of_reach(one, max(level.size for level in one.levels))}"
         yield VerdictPoint(text, PLAIN if rise == ABOVE else BAD, {f"{name}/{GROWTH}": rise})
-    last, place = one.levels[-1], one.levels[-1].mean.stands
+    last, place = one.levels[-1], stands(one.levels[-1].mean)
     if place != UNKNOWN:
         said = SAID[place].format(level=f"guessing ({percent(last.mean.chance)})")
         yield VerdictPoint(

@@ -46,7 +46,6 @@ from winokit.stages.curve.fit import (
     CurveGoal,
     CurvePoint,
     CurveSeries,
-    PointScore,
     read_points,
     series_of,
     write_points,
@@ -298,7 +297,6 @@ def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSetti
 def _point(job: CurveJob, test: Dataset, outcome: TrainOutcome) -> CurvePoint:
     """A run's scores on a test set, with every problem's right or wrong as its predictions say."""
     rows = {row.metric: row for row in outcome.on(test.card.name)}
-    scores = {name: PointScore(row.value, row.low, row.high, row.n, row.chance) for name, row in rows.items()}
     accuracy = rows["accuracy"]
     predictions = (outcome.folder / "predictions" / f"{accuracy.subset}.jsonl").read_text("utf-8").splitlines()
     answered = [row for row in map(json.loads, predictions) if row["answer"] is not None]
@@ -309,8 +307,8 @@ def _point(job: CurveJob, test: Dataset, outcome: TrainOutcome) -> CurvePoint:
         size=len(job.train),
         restart=job.restart,
         seed=job.seed,
-        accuracy=scores["accuracy"],
-        group_accuracy=scores.get("group_accuracy"),
+        accuracy=accuracy,
+        group_accuracy=rows.get("group_accuracy"),
         abstained=rows["abstained"].value if "abstained" in rows else 0.0,
         warnings=tuple(outcome.warnings),
         right=np.array([row["prediction"] == row["answer"] for row in answered], np.bool_),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.tables import table
-from winokit.drawing.wording import NOTHING, PER_CENT, percent, points
+from winokit.drawing.wording import NOTHING, PER_CENT, percent, points, say_interval
 from winokit.methods.metrics.curve import PUBLISHED
-from winokit.results import Detail, Metric, rows_to_json
-from winokit.stages.curve.fit import ACCURACY, GROUP, CurveLevel, CurvePoint, CurveSeries, PointScore
+from winokit.results import Metric, rows_to_json
+from winokit.stages.curve.fit import ACCURACY, GROUP, NO_COUNT, PROTOCOL, CurveLevel, CurvePoint, CurveSeries
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -61,12 +63,7 @@ def _said(level: CurveLevel | None) -> str:
     if level is None:
         return ""
     spread = "" if level.spread is None else f" ± {100 * level.spread:.1f}"
-    return f"{percent(level.mean.value)}{spread} {interval(level.mean)}".strip()
-
-
-def interval(score: PointScore) -> str:
-    """The interval of a share in per cent, in brackets; nothing where none is known."""
-    return "" if score.low is None or score.high is None else f"[{100 * score.low:.1f}, {100 * score.high:.1f}]"
+    return f"{percent(level.mean.value)}{spread} {say_interval(level.mean)}".strip()
 
 
 def fitted(series: Sequence[CurveSeries]) -> Iterator[tuple[str, ...]]:
@@ -163,46 +160,30 @@ def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: 
     `subset` is a size ("640") for a mean over restarts, "640.restart2" for a point, "fit" for the line and "auc" for
     the area. Slopes and intercepts are in per cent of the logarithm of the size.
     """
-    rows = [row for one in series for row in _series_rows(one, model)]
+    rows = [replace(row, model=model) for one in series for row in _series_rows(one)]
     for point, measure in product(points, (ACCURACY, GROUP)):
-        score, subset = point.score(measure), f"{point.asked}.restart{point.restart}"
-        if score is not None:
+        row, subset = point.score(measure), f"{point.asked}.restart{point.restart}"
+        if row is not None:
             about: dict[str, Any] = {"size": point.size, "restart": point.restart, "seed": point.seed}
-            rows.append(_row(point, model, subset, measure, score, **about))
+            note = None if row.n else NO_COUNT
+            rows.append(replace(row, model=model, protocol=PROTOCOL, subset=subset, note=note, details=about))
     return rows
 
 
-def _series_rows(one: CurveSeries, model: str) -> Iterator[Metric]:
+def _series_rows(one: CurveSeries) -> Iterator[Metric]:
     for level in one.levels:
-        about: dict[str, Any] = {"size": level.size, "restarts": len(level.values)}
-        yield _row(one, model, str(level.asked), one.measure, level.mean, **about)
+        yield level.mean
         if level.spread is not None:
-            spread = PointScore(level.spread, n=len(level.values))
-            yield _row(one, model, str(level.asked), f"{one.measure}_std", spread, **about)
+            bare = replace(level.mean, low=None, high=None, chance=None, note=None)
+            yield replace(bare, metric=f"{one.measure}_std", value=level.spread, n=len(level.values))
     if one.auc is not None:
-        sizes = [level.asked for level in one.levels if level.size > 0]
-        yield _row(one, model, "auc", f"{one.measure}_auc", one.auc, f"over log2 of {sizes[0]:,} to {sizes[-1]:,}")
+        yield one.auc
     fit, reach = one.fit, one.reach
     if fit is not None:
+        row = partial(Metric, one.dataset, "", one.formalization, one.formalization, PROTOCOL, "fit")
         over = f"per cent = slope * ln(size) + intercept, over {one.fitted[0]:,} to {one.fitted[-1]:,}"
-        ends = {"slope": fit.slope_interval(), "intercept": fit.interval_at(1)}
-        for name, interval in ends.items():
-            score = PointScore(getattr(fit, name), interval.low, interval.high, fit.n)
-            yield _row(one, model, "fit", f"{one.measure}_{name}", score, over)
+        for name, ends in (("slope", fit.slope_interval()), ("intercept", fit.interval_at(1))):
+            yield row(f"{one.measure}_{name}", getattr(fit, name), fit.n, ends.low, ends.high, note=over)
         if reach is not None:
-            size = PointScore(reach.size if math.isfinite(reach.size) else math.nan, reach.low, reach.high, fit.n)
-            yield _row(one, model, "fit", f"n_to_reach_{reach.target:g}", size, f"of {one.measure}")
-
-
-def _row(
-    of: CurveSeries | CurvePoint,
-    model: str,
-    subset: str,
-    metric: str,
-    score: PointScore,
-    note: str | None = None,
-    **details: Detail,
-) -> Metric:
-    named = of.dataset, model, of.formalization, of.formalization, "curve", subset, metric
-    note = note or ("over how many problems the file does not say" if score.n is None else None)
-    return Metric(*named, score.value, score.n or 0, score.low, score.high, score.chance, note, details)
+            size = reach.size if math.isfinite(reach.size) else math.nan
+            yield row(f"n_to_reach_{reach.target:g}", size, fit.n, reach.low, reach.high, note=f"of {one.measure}")

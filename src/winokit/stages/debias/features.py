@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,13 @@ def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
     known = list(_described(rows))
     notes: tuple[str, ...] = ()
     if len(known) == len(rows.paths):
-        _same_problems(path, [name for about in known for name in about["ids"]], dataset)
+        ids, wanted = [name for about in known for name in about["ids"]], [problem.id for problem in dataset]
+        shared = len(set(map(str, ids)) & set(wanted))
+        if ids != wanted and shared == len(wanted) == len(ids):
+            raise BadInput(f"{path}: the same problems in another order; embed the same DATA again")
+        if ids != wanted:
+            held = f"its {len(ids):,} rows hold {shared:,} of the {len(wanted):,} problems"
+            raise BadInput(f"{path}: features of other problems: {held}")
     elif len(rows) == len(dataset):
         notes = (f"{path}: no .json with ids beside it, so that only the number of rows could be checked",)
     if len(rows) != len(dataset):
@@ -110,16 +116,3 @@ def _described(rows: Shards) -> Iterator[dict[str, Any]]:
             if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
                 raise BadInput(f"{beside}: a list of ids expected, as winokit embed writes it")
             yield about
-
-
-def _same_problems(path: Path, ids: Sequence[Any], dataset: Dataset) -> None:
-    """Refuse features of other problems, or of the same in another order."""
-    wanted = [problem.id for problem in dataset]
-    if list(ids) == wanted:
-        return
-    shared = len(set(map(str, ids)) & set(wanted))
-    if shared == len(wanted) == len(ids):
-        raise BadInput(f"{path}: the same problems in another order; embed the same DATA again")
-    raise BadInput(
-        f"{path}: features of other problems: its {len(ids):,} rows hold {shared:,} of the {len(wanted):,} problems"
-    )

@@ -12,12 +12,11 @@ from winokit.drawing.decision import SMALL, VerdictTile
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
-from winokit.drawing.protocols import SAKAGUCHI, SAKAGUCHI_FIRST, Citation
+from winokit.drawing.protocols import CITATIONS, SAKAGUCHI, SAKAGUCHI_FIRST
 from winokit.drawing.wording import percent, say, say_chance
 from winokit.methods.aflite.methods import METHODS
 from winokit.methods.aflite.overuse import Overuse
 from winokit.problem import Problem
-from winokit.results import Metric
 from winokit.stages.debias.plots import figures_of, phase_charts, probe_forest, title_of
 from winokit.stages.debias.verdict import before_of, verdict_of, word_of
 
@@ -28,12 +27,6 @@ MOST_WORDS, FEWEST_WORDS = 20, 5
 MOST_EXAMPLES = 8
 COMPONENTS = {"Component of all problems": "", "Component found anew in what is kept": ".refit"}
 """Tables of divergences, and how the subsets of their rows end."""
-GURURANGAN = Citation(
-    "Gururangan et al., 2018",
-    "Suchin Gururangan, Swabha Swayamdipta, Omer Levy, Roy Schwartz, Samuel R. Bowman and Noah A. Smith. 2018. "
-    "Annotation Artifacts in Natural Language Inference Data. NAACL 2018.",
-    "https://aclanthology.org/N18-2017",
-)
 
 
 class RemovedExample(NamedTuple):
@@ -56,8 +49,12 @@ def write_debias_page(filtering: Debiased, folder: Path) -> Path:
 
 def debias_page(filtering: Debiased) -> dict[str, Any]:
     """What the page shows and the debiasing itself does not say."""
-    chosen, null, dataset = filtering.chosen, filtering.null, filtering.dataset
+    chosen, null, dataset, arms = filtering.chosen, filtering.null, filtering.dataset, filtering.arms
     traits = list(_traits(filtering))
+    ends = [abs(trait.log_odds) + 0.5 * (trait.high - trait.low) / 2 for *_, table in traits for trait in table]
+    reach = next((reach for reach in (0.5, 1.0, 2.0, 3.0) if max(ends, default=0.0) <= reach), 4.0)
+    ways = [f"kl_{name}{way}" for name in ("histogram", "knn", "gaussian") for way in ("", "_reverse")]
+    ways = ways if filtering.pictures else []
     many = len(filtering.seeds)
     keeping = np.bincount(filtering.seeds_keeping, minlength=many + 1).tolist() if many > 1 else ()
     return {
@@ -67,7 +64,11 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
         "kept": int(chosen.keep.sum()),
         "verdict": verdict_of(filtering),
         "tiles": tuple(_tiles(filtering)),
-        "divergences": {title: list(_divergences(filtering, suffix)) for title, suffix in COMPONENTS.items()},
+        # Each arm with its divergences, by every estimator both ways.
+        "divergences": {
+            title: [(title_of(arm.name), [filtering.rows[arm.name + end, way] for way in ways]) for arm in arms]
+            for title, end in COMPONENTS.items()
+        },
         "probe": probe_forest(filtering),
         "charts": phase_charts(chosen.history, chosen.settings),
         # Whether phases may have trained on a problem's twin.
@@ -79,10 +80,11 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
         "majority": filtering.settings["majority"],
         "sure": 0 if null is None else int((null.q_values[~chosen.keep] <= SMALL).sum()),
         "traits": traits,
-        "scale": _scale([trait for *_, table in traits for trait in table]),
+        # An axis for log odds, as wide as the values and most of their intervals need.
+        "scale": Forest((), -reach, reach),
         "removed": tuple(_examples(filtering)),
         "settings": tuple(flat(filtering.settings)),
-        "sources": (SAKAGUCHI_FIRST, SAKAGUCHI, GURURANGAN),
+        "sources": (SAKAGUCHI_FIRST, SAKAGUCHI, CITATIONS["GURURANGAN"]),
     }
 
 
@@ -100,13 +102,6 @@ def _tiles(filtering: Debiased) -> Iterator[VerdictTile]:
         yield VerdictTile("Removed", say(removed), f"by chance {say_chance(removed)}")
 
 
-def _divergences(filtering: Debiased, suffix: str) -> Iterator[tuple[str, list[Metric]]]:
-    """Each arm with its divergences, by every estimator both ways."""
-    for arm in filtering.arms:
-        ways = [f"kl_{name}{way}" for name in ("histogram", "knn", "gaussian") for way in ("", "_reverse")]
-        yield title_of(arm.name), [filtering.rows[arm.name + suffix, way] for way in ways if filtering.pictures]
-
-
 def _traits(filtering: Debiased) -> Iterator[tuple[str, str, Sequence[Overuse]]]:
     """The tables of over-use, each with a sentence that says how to read it.
 
@@ -122,13 +117,6 @@ def _traits(filtering: Debiased) -> Iterator[tuple[str, str, Sequence[Overuse]]]
         ("Polarity", "Texts with a negation: not, never, no, without and the like.", over.polarity),
     )
     yield from (each for each in tables if each[-1])
-
-
-def _scale(traits: Sequence[Overuse]) -> Forest:
-    """An axis for log odds, as wide as the values and most of their intervals need."""
-    ends = [abs(trait.log_odds) + 0.5 * (trait.high - trait.low) / 2 for trait in traits]
-    reach = next((reach for reach in (0.5, 1.0, 2.0, 3.0) if max(ends, default=0.0) <= reach), 4.0)
-    return Forest((), -reach, reach)
 
 
 def _examples(filtering: Debiased) -> Iterator[RemovedExample]:

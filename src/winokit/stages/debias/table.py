@@ -15,7 +15,6 @@ from winokit.drawing.tables import table
 from winokit.drawing.wording import plural, say_interval
 from winokit.files import check_own_folder, json_bytes, write_whole
 from winokit.methods.aflite.methods import DebiasArm
-from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.overuse import Overuse
 from winokit.results import rows_to_json
 from winokit.stages.debias.page import write_debias_page
@@ -57,7 +56,12 @@ def check_folder(folder: Path) -> None:
 
 def record(filtering: Debiased) -> dict[str, Any]:
     """Everything about a run but the problems themselves."""
-    words = filtering.overused.words
+    words, null = filtering.overused.words, None
+    if filtering.null is not None:
+        drawn, first = filtering.null.null_removed, filtering.null.ranks[0]
+        null = {key: value for key, value in asdict(filtering.null).items() if key != "q_values"}
+        null |= {"expected": filtering.null.expected, "low": min(drawn), "high": max(drawn)}
+        null |= {"excess": filtering.null.excess, "p_value": first.p_value}
     ends = words if len(words) <= 2 * MOST_WORDS else (*words[:MOST_WORDS], *words[-MOST_WORDS:])
     return {
         **filtering.settings,
@@ -66,7 +70,7 @@ def record(filtering: Debiased) -> dict[str, Any]:
         "notes": list(filtering.notes),
         "warnings": list(filtering.warnings),
         "history": list(filtering.chosen.history),
-        "null": _null(filtering.null),
+        "null": null,
         "overuse": {
             "words_tested": len(words),
             "words": [_overuse(trait, filtering) for trait in ends],
@@ -75,15 +79,6 @@ def record(filtering: Debiased) -> dict[str, Any]:
         },
         "metrics": rows_to_json(filtering.metrics),
     }
-
-
-def _null(null: NullModel | None) -> dict[str, Any] | None:
-    if null is None:
-        return None
-    low, high = min(null.null_removed), max(null.null_removed)
-    known = {"expected": null.expected, "low": low, "high": high, "excess": null.excess}
-    known |= {"p_value": null.ranks[0].p_value}
-    return {key: value for key, value in asdict(null).items() if key != "q_values"} | known
 
 
 def _overuse(trait: Overuse, filtering: Debiased) -> dict[str, Any]:

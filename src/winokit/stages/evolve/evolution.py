@@ -129,13 +129,15 @@ class Evolution:
 
     def placed(self, where: Mapping[str, str]) -> list[Row]:
         """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before."""
-        return [row if row["status"] == RETIRED else self._placed(row, where.get(row["id"])) for row in self.lineage]
-
-    def _placed(self, row: Row, split: str | None) -> Row:
-        if split is not None:
-            return {**row, "split": split}
-        out = {**row, "split": None, "why": NO_FILE}
-        return out if row["since"] == self.version else {**out, "status": RETIRED, "until": self.version}
+        rows = []
+        for row in self.lineage:
+            if row["status"] != RETIRED:
+                row = {**row, "split": where.get(row["id"])}
+                if row["split"] is None:
+                    before = {} if row["since"] == self.version else {"status": RETIRED, "until": self.version}
+                    row |= {"why": NO_FILE, **before}
+            rows.append(row)
+        return rows
 
 
 def evolve(

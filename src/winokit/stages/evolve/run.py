@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 from winokit.data.loading import As, Lenient
 from winokit.errors import BadInput
-from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
+from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
 from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
 from winokit.stages.debias.features import embedded
-from winokit.stages.evolve.evolution import Evolution, EvolveSettings, evolve
+from winokit.stages.evolve.evolution import EvolveSettings, evolve
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
@@ -74,24 +74,21 @@ def release(
         extras = replace(extras, secret=read_secret(extras.secret))
     reading: dict[str, Any] = {"as_": as_, "lenient": lenient}
     if evolving.previous is not None:
-        with open_cache(cache) as opened:
-            released = _release_next(
-                evolving.previous, kept, removed, Path(out), settings, extras, evolving, reading, opened, progress
-            )
+        with open_cache(cache) as known:
+            asking: dict[str, Any] = {"cache": known, "progress": progress}
+            released = _release_next(kept, removed, Path(out), settings, extras, evolving, reading, asking)
     else:
         if kept is None:
             raise BadInput("name the problems to release, or the release to follow: --previous DIR")
         own = {each.name: getattr(evolving, each.name) for each in parameters_of(EvolveSettings)}
         refuse_unused(release, "an option of the next version of a release: --previous DIR", **own, cache=cache)
-        released = write_release(
-            kept, out, removed=removed, settings=settings, extras=extras, **reading, progress=progress
-        )
+        about: dict[str, Any] = {"removed": removed, "settings": settings, "extras": extras}
+        released = write_release(kept, out, **about, **reading, progress=progress)
     tell((*released.notes, *warnings(released)))
     return released
 
 
 def _release_next(
-    previous: Path,
     kept: Given,
     removed: Given,
     out: Path,
@@ -99,10 +96,15 @@ def _release_next(
     extras: ReleaseExtras,
     evolving: EvolveSettings,
     reading: Mapping[str, Any],
-    cache: Cache,
-    progress: Progress | None,
+    asking: Mapping[str, Any],
 ) -> Release:
-    """Release the next version of a release; `kept` and `removed` are what is new, if anything is."""
+    """Release the next version of a release; `kept` and `removed` are what is new, if anything is.
+
+    Nothing is asked of a model twice where there is a cache, so that an interrupted run goes on. With the secret of the
+    previous release what two versions share stands in the same order, so that their difference tells nothing.
+    """
+    previous, given = evolving.previous, extras.secret
+    assert previous is not None
     if out.resolve() == previous.resolve():
         raise BadInput(f"{out}: the previous release itself; a new version needs a folder of its own: --out")
     manifest = read_manifest(previous)
@@ -115,71 +117,41 @@ def _release_next(
         inputs = read_inputs(kept, removed, **reading)
         offered = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
         gone = inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
-    extras, secret = _with_secret(evolving, manifest, extras, out)
-    evolving = replace(evolving, version=settings.version, secret=Draws(secret))
-    evolution = evolved(offered, evolving, removed=gone, cache=cache, progress=progress)
-    released = write_release(
-        evolution.kept,
-        out,
-        removed=evolution.removed if len(evolution.removed) else None,
-        settings=settings,
-        extras=extras,
-        fixed=evolution.fixed,
-        lineage=evolution.placed,
-    )
-    page = write_evolution(evolution, released.folder, released.hidden)
-    return replace(released, page=page, notes=(*evolution.notes, *evolution.findings, *released.notes))
-
-
-def _with_secret(
-    evolving: EvolveSettings, manifest: Mapping[str, Any], extras: ReleaseExtras, out: Path
-) -> tuple[ReleaseExtras, bytes]:
-    """The extras with a secret, and it: the one given, the previous release's, or a new one where that has none.
-
-    With the same secret what two versions share stands in the same order, so that their difference tells nothing.
-    """
-    assert evolving.previous is not None
-    given, notes = extras.secret, extras.notes
     if given is None and COMMITMENT in manifest:
-        given = (evolving.previous_hidden or hidden_folder(evolving.previous)) / SECRET
-    elif COMMITMENT not in manifest and (evolving.previous / problems_path(TEST)).is_file():
-        notes = (*notes, BEFORE_SECRETS.format(version=manifest.get("version")))
+        given = (evolving.previous_hidden or hidden_folder(previous)) / SECRET
+    elif COMMITMENT not in manifest and (previous / problems_path(TEST)).is_file():
+        extras = replace(extras, notes=(*extras.notes, BEFORE_SECRETS.format(version=manifest.get("version"))))
     secret = release_secret(extras.hidden or hidden_folder(out), given)
-    return replace(extras, secret=secret, notes=notes), secret
-
-
-def evolved(
-    offered: Dataset,
-    settings: EvolveSettings,
-    *,
-    removed: Dataset | None = None,
-    cache: Cache | None = None,
-    progress: Progress | None = None,
-) -> Evolution:
-    """Make the next version of a release: `offered` are the problems to enter it, `removed` those for training alone.
-
-    Nothing is asked of a model twice where there is a cache, so that an interrupted run goes on.
-    """
-    previous = settings.previous
-    assert previous is not None
-    pool = pool_of(previous, offered, removed, hidden=settings.previous_hidden, bring_back=settings.bring_back)
+    evolving = replace(evolving, version=settings.version, secret=Draws(secret))
+    pool = pool_of(previous, offered, gone, hidden=evolving.previous_hidden, bring_back=evolving.bring_back)
     if not len(pool.asked):
         raise BadInput(f"{previous}: neither dev nor test, and nothing new offered: there is nothing to filter")
 
     def answers(names: Sequence[str]) -> list[EvolveAnswers]:
-        asking: dict[str, Any] = {"scoring": settings.scoring, "cache": cache, "progress": progress}
-        models = [model for name in names for model in answers_of(pool.asked, name, **asking)]
+        each = (answers_of(pool.asked, name, scoring=evolving.scoring, **asking) for name in names)
+        models = [model for several in each for model in several]
         twice = sorted(name for name, count in Counter(model.model for model in models).items() if count > 1)
         if twice:
             raise BadInput(f"{twice[0]} is named twice; two answers of one model are not two models")
         return models
 
-    specs = [name.removeprefix(AFLITE) for name in settings.against if name.startswith(AFLITE)]
-    return evolve(
+    specs = [name.removeprefix(AFLITE) for name in evolving.against if name.startswith(AFLITE)]
+    evolution = evolve(
         pool,
-        answers([name for name in settings.against if not name.startswith(AFLITE)]),
-        settings,
-        embeddings=[embedded(pool.asked, spec, cache=cache, progress=progress) for spec in specs],
-        watched=answers(settings.watch),
+        answers([name for name in evolving.against if not name.startswith(AFLITE)]),
+        evolving,
+        embeddings=[embedded(pool.asked, spec, **asking) for spec in specs],
+        watched=answers(evolving.watch),
         previous=previous,
     )
+    released = write_release(
+        evolution.kept,
+        out,
+        removed=evolution.removed if len(evolution.removed) else None,
+        settings=settings,
+        extras=replace(extras, secret=secret),
+        fixed=evolution.fixed,
+        lineage=evolution.placed,
+    )
+    page = write_evolution(evolution, released.folder, released.hidden)
+    return replace(released, page=page, notes=(*evolution.notes, *evolution.findings, *released.notes))

@@ -138,12 +138,12 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
     places = list(_ranked(entries, metric))
     if any(place.rank is None and place.entry.scores for place in places):
         notes.append(f"ranked by {metric}: entries for which that is not shown have no rank")
-    tests = dict(_tests(places, labels, metric, owner)) if labels is not None else {}
+    tested, tests = (places, 0) if labels is None else _tested(places, labels, metric, owner)
     return Leaderboard(
         release=entries[0].release,
         metric=metric,
-        places=tuple(_with_tests(places, tests, owner)),
-        tests=len(tests),
+        places=tuple(tested),
+        tests=tests,
         asked=gradings(labels.folder) if labels is not None else None,
         rules=entries[-1].rules,
         is_owners=owner,
@@ -187,24 +187,32 @@ def _main(entry: Graded, metric: str) -> GradeScore | None:
 
 
 AHEAD, GROUP_AHEAD = "ahead", "group_ahead"
-Tests = dict[tuple[int, str], tuple[LeadTest, float]]
-"""By place and what is compared: the test with the owner's numbers, and its p-value before correction."""
 
 
-def _tests(
-    places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner: bool
-) -> Iterator[tuple[tuple[int, str], tuple[LeadTest, float]]]:
-    """For each entry but the last, the tests against the next one.
+def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner: bool) -> tuple[list[BoardPlace], int]:
+    """The places, each but the last tested against the next one, and how many tests p-values are corrected for.
 
     Of two that share a rank the order is nobody's to know but the owner's, and so is who is ahead in group score.
+    In public the tests are without the owner's numbers.
     """
     worth = [_worth(place, labels, metric) for place in places]
+    tests: dict[tuple[int, str], tuple[LeadTest, float]] = {}
     for at, (first, second) in enumerate(pairwise(worth)):
         if first and second and (owner or places[at].rank != places[at + 1].rank):
-            yield (at, AHEAD), _test(first[AHEAD], second[AHEAD], labels.groups)
+            tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], labels.groups)
             if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
                 whole = first[GROUP_AHEAD]
-                yield (at, GROUP_AHEAD), _test(whole, second[GROUP_AHEAD], range(len(whole)))
+                tests[at, GROUP_AHEAD] = _test(whole, second[GROUP_AHEAD], range(len(whole)))
+    tested = list(places)
+    for ((at, name), (lead, _)), p in zip(tests.items(), holm([p for _, p in tests.values()]), strict=True):
+        lead = replace(lead, told_apart=p < SMALL and lead.told_apart, p_corrected=rounded(p))
+        if not owner:
+            first_shown, second_shown = places[at].main, places[at + 1].main
+            shown = rounded(first_shown.value - second_shown.value) if first_shown and second_shown else 0.0
+            lead = LeadTest(shown, lead.told_apart)
+        named: dict[str, Any] = {name: lead}
+        tested[at] = replace(tested[at], **named)
+    return tested, len(tests)
 
 
 def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, FloatArray]:
@@ -227,24 +235,6 @@ def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> tuple
     interval, difference = paired_interval(first, second, list(groups)), float(first.mean() - second.mean())
     test = LeadTest(rounded(difference), difference > 0, None, rounded(interval.low), rounded(interval.high))
     return test, p_paired(first, second, list(groups))
-
-
-def _with_tests(places: Sequence[BoardPlace], tests: Tests, owner: bool) -> Iterator[BoardPlace]:
-    """The places with their tests, p-values corrected over all of them; in public, without the owner's numbers."""
-    corrected = dict(zip(tests, holm([p for _, p in tests.values()]), strict=True))
-    for at, place in enumerate(places):
-        leads: dict[str, LeadTest] = {}
-        for name in (AHEAD, GROUP_AHEAD):
-            if (at, name) in tests:
-                p, (lead, _) = corrected[at, name], tests[at, name]
-                lead = replace(lead, told_apart=p < SMALL and lead.told_apart, p_corrected=rounded(p))
-                leads[name] = lead if owner else LeadTest(_shown_difference(place, places[at + 1]), lead.told_apart)
-        yield replace(place, ahead=leads.get(AHEAD), group_ahead=leads.get(GROUP_AHEAD))
-
-
-def _shown_difference(place: BoardPlace, after: BoardPlace) -> float:
-    """The difference of two scores as they are shown."""
-    return rounded(place.main.value - after.main.value) if place.main is not None and after.main is not None else 0.0
 
 
 WIDTH, HEIGHT, EDGE = 108, 34, 4

@@ -185,8 +185,10 @@ def grade_submission(
     why_not = _no_curve(submission.columns, sizes)
     weights = None if why_not else curve_weights(list(sizes.values()))
     last = right[:, -1]
+    manifest, test = read_manifest(release), {"problems": len(labels), "groups": len(complete_groups(labels.groups))}
+    known: dict[str, Any] = {key: manifest[key] for key in ("name", "version") if key in manifest}
     owner = Graded(
-        release=_release_facts(release, labels),
+        release={**known, MANIFEST_HASH: manifest_hash(release), "test": test},
         statement=statement,
         sizes={size: sizes[size] for size in submission.columns if size in sizes},
         scores=tuple(_scores(right, labels, submission.columns, weights, statement)),
@@ -243,14 +245,6 @@ def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | Non
     if score.value <= best:
         return f"not shown: not a step ({1 / rules.steps:.1%}) above the best shown under this name, {best:.1%}"
     return None
-
-
-def _release_facts(release: Path, labels: HiddenPart) -> dict[str, Any]:
-    """Which release was graded, and how large its test is."""
-    manifest = read_manifest(release)
-    known: dict[str, Any] = {key: manifest[key] for key in ("name", "version") if key in manifest}
-    test = {"problems": len(labels), "groups": len(complete_groups(labels.groups))}
-    return {**known, MANIFEST_HASH: manifest_hash(release), "test": test}
 
 
 def curve_weights(sizes: Sequence[int]) -> FloatArray:

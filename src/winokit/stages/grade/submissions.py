@@ -67,7 +67,7 @@ def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[s
         raise BadInput(f"{twice[0]}: named twice")
     read = []
     for path in paths:
-        lines = _lines(path, _bytes(path))
+        lines = _lines(path)
         is_rows = lines[0].lstrip().startswith("{")
         read.append(_from_rows(path, lines, ids) if is_rows else _from_labels(path, lines, len(ids), sizes))
     if len(paths) == 1:
@@ -97,24 +97,19 @@ def _by_size(
     return columns
 
 
-def _bytes(path: Path) -> bytes:
-    """The whole file, if it is one and not absurdly large."""
+def _lines(path: Path) -> list[str]:
+    """The lines of a text file; blank ones at its end do not count, and Windows' line ends are taken."""
     try:
         if path.is_dir():
             raise BadInput(f"{path}: a folder, and a file of predictions is expected")
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise BadInput(f"{path}: {size >> 20:,} MiB, more than any submission ({MOST_BYTES >> 20} MiB)")
-        return path.read_bytes()
+        text = _text(path, path.read_bytes())
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def _lines(path: Path, data: bytes) -> list[str]:
-    """The lines of a text file; blank ones at its end do not count, and Windows' line ends are taken."""
-    text = _text(path, data)
     if "\r" in text.replace("\r\n", ""):
         raise Malformed("lines that end in a newline expected, found a lone carriage return", file=str(path), line=1)
     lines = text.replace("\r\n", "\n").rstrip().split("\n")

@@ -256,6 +256,13 @@ def _found_leaks(data: Dataset) -> list[Leak]:
 def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
     """The card of a release."""
     problems = len(contents.training)
+    evaluation = {VALIDATION: str(parquet_path(DEV))}
+    if TEST in contents.files:
+        evaluation[TEST] = str(parquet_path(TEST))
+    configs = [  # of `load_dataset`: one for each training file, each with the same dev and test
+        {"name": name.removeprefix("train_"), "files": {"train": str(parquet_path(name)), **evaluation}}
+        for name in (DEBIASED, *contents.sizes)
+    ]
     category = min(max(int(log10(max(problems, 1))) - 2, 0), len(SIZE_CATEGORIES) - 1)
     return rendered(
         "card.md.j2",
@@ -266,7 +273,7 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         hub_licence=hub_licence(facts.licence),
         licence_stated=facts.licence != NOT_STATED,
         size_category=SIZE_CATEGORIES[category],
-        configs=_configs(contents),
+        configs=configs,
         rows=[(statistics(data), contents.count_kept(data)) for data in contents.shown.values()],
         structure=structure(contents.training),
         contents=contents,
@@ -279,17 +286,6 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         said=REPEATED,
         first_answers={name: first_answers(contents.files[name]) for name in (DEBIASED, DEV)},
     )
-
-
-def _configs(contents: ReleaseContents) -> list[dict[str, Any]]:
-    """The configurations of `load_dataset`: one for each training file, each with the same dev and test."""
-    evaluation = {VALIDATION: str(parquet_path(DEV))}
-    if TEST in contents.files:
-        evaluation[TEST] = str(parquet_path(TEST))
-    return [
-        {"name": name.removeprefix("train_"), "files": {"train": str(parquet_path(name)), **evaluation}}
-        for name in (DEBIASED, *contents.sizes)
-    ]
 
 
 def first_answers(data: Dataset) -> float:

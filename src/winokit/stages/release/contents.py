@@ -111,7 +111,18 @@ def fill(
     # Twins side by side in dev, so that a part of the file has whole groups too; in the test they are no neighbours.
     files[DEV] = [p for unit in _drawn_units(dev, public) for p in _drawn(_kept(unit), public)]
     files[TEST] = _drawn((p for unit in test for p in _kept(unit)), secret)
-    _check_files(files, split.wanted)
+    for name, problems in files.items():
+        if not problems and split.wanted.get(name) != 0:
+            asked = f" of the {split.wanted[name]:,} asked for" if name in split.wanted else ""
+            raise BadInput(f"nothing is left for {name}{asked}: too few problems; see --dev, --test and --complete")
+    notes = [
+        f"{name} has {len(files[name]):,} of the {count:,} problems asked for: groups and blocks stay whole"
+        for name, count in split.wanted.items()
+        if count - len(files[name]) > max(AT_LEAST, SHORT * count)
+    ]
+    if singles:
+        alone = f"{sum(len(unit.kept) for unit in singles):,} kept problems without a twin are in {DEBIASED} only"
+        notes.append(f"{alone}; --singles lets them into the sizes")
     left_out = {
         TWIN_EVALUATED: sum(len(unit.removed) for unit in (*dev, *test)),
         NO_TWIN: sum(len(unit.removed) for unit in singles),
@@ -121,7 +132,7 @@ def fill(
         {name: _published(name, problems) for name, problems in files.items() if problems},
         inputs.kept,
         {reason: count for reason, count in left_out.items() if count},
-        tuple(_notes(files, split.wanted, singles)),
+        tuple(notes),
     )
 
 
@@ -143,12 +154,11 @@ def tossed(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] 
 
     Members with a settled id keep the order that an earlier release gave them, and the rest of their unit follows them.
     """
-    coins = [draws.number("sides of the test", unit.name) % 2 == 1 for unit in units]
-    sides = [_settled_side(unit, settled) for unit in units]
-    return [
-        _sided(unit, coin if side is None else side, settled)
-        for unit, coin, side in zip(units, coins, sides, strict=True)
-    ]
+    sided = []
+    for unit in units:
+        side, coin = _settled_side(unit, settled), draws.number("sides of the test", unit.name) % 2 == 1
+        sided.append(_sided(unit, coin if side is None else side, settled))
+    return sided
 
 
 def _settled_side(unit: ReleaseUnit, settled: Collection[str]) -> bool | None:
@@ -239,19 +249,3 @@ def _published(name: str, problems: Iterable[Problem]) -> Dataset:
     for problem in sorted(bare, key=lambda problem: -problem.occurrence):
         repeated.setdefault(problem.id.partition(".")[0], []).append(problem)
     return Dataset([repeated[problem.id.partition(".")[0]].pop() for problem in bare], Card(name))
-
-
-def _check_files(files: dict[str, list[Problem]], wanted: Mapping[str, int]) -> None:
-    for name, problems in files.items():
-        if not problems and wanted.get(name) != 0:
-            asked = f" of the {wanted[name]:,} asked for" if name in wanted else ""
-            raise BadInput(f"nothing is left for {name}{asked}: too few problems; see --dev, --test and --complete")
-
-
-def _notes(files: dict[str, list[Problem]], wanted: Mapping[str, int], singles: Sequence[ReleaseUnit]) -> Iterable[str]:
-    for name, count in wanted.items():
-        if count - len(files[name]) > max(AT_LEAST, SHORT * count):
-            yield f"{name} has {len(files[name]):,} of the {count:,} problems asked for: groups and blocks stay whole"
-    if singles:
-        kept = sum(len(unit.kept) for unit in singles)
-        yield f"{kept:,} kept problems without a twin are in {DEBIASED} only; --singles lets them into the sizes"

@@ -236,22 +236,16 @@ def _check_own(labels: HiddenPart, release: Path, manifest: dict[str, Any]) -> N
     if commitment is not None and labels.draws.commitment((labels.folder / LABELS).read_bytes()) != commitment:
         raise BadInput(f"{labels.folder}: labels or secret are not those that {release} was made with")
     path = release / problems_path(TEST)
-    public = _public_ids(path)
+    rows = json_lines(read_text(path))
+    public = [str(row.get("qID") or "").rpartition("-")[2] if isinstance(row, dict) else "" for row in rows]
+    if not all(public):
+        raise Malformed("a qID that ends in the problem's id expected", file=str(path), line=public.index("") + 1)
     if list(labels.ids) != public:
         shared = len(set(labels.ids) & set(public))
         order = "in another order" if shared == len(public) == len(labels) else f"{shared:,} of them shared"
         raise BadInput(
             f"{labels.folder}: labels of {len(labels):,} problems for the {len(public):,} of {path}, {order}"
         )
-
-
-def _public_ids(path: Path) -> list[str]:
-    """The public ids of a test, in order: the end of each qID."""
-    rows = json_lines(read_text(path))
-    ids = [str(row.get("qID") or "").rpartition("-")[2] if isinstance(row, dict) else "" for row in rows]
-    if not all(ids):
-        raise Malformed("a qID that ends in the problem's id expected", file=str(path), line=ids.index("") + 1)
-    return ids
 
 
 def json_lines(text: str) -> list[Any]:

@@ -12,7 +12,7 @@ from winokit.data.formats.source import Source
 from winokit.data.loading import load
 from winokit.errors import BadInput, CannotWrite
 from winokit.files import read_object
-from winokit.problem import BLANK, Dataset, Problem
+from winokit.problem import BLANK, Dataset
 from winokit.stages.debias.table import DEBIAS as RECORD
 from winokit.stages.debias.table import KEPT as KEPT_FILE
 from winokit.stages.debias.table import REMOVED as REMOVED_FILE
@@ -40,9 +40,13 @@ def read_inputs(
     record = None
     if not isinstance(kept, Dataset) and Path(kept).is_dir():
         folder = Path(kept)
-        kept, record = folder / KEPT_FILE, _record(folder)
-        if removed is None and _has_rows(folder / REMOVED_FILE):
-            removed = folder / REMOVED_FILE
+        for name in (KEPT_FILE, RECORD):
+            if not (folder / name).is_file():
+                raise BadInput(f"{folder}: a folder of winokit debias expected, or a file; there is no {name}")
+        kept, record, beside = folder / KEPT_FILE, read_object(folder / RECORD), folder / REMOVED_FILE
+        # A file with its card alone is empty.
+        if removed is None and beside.is_file() and len(beside.read_bytes().strip().split(b"\n")) > 1:
+            removed = beside
     staying = _read(kept, as_, lenient)
     going = _read(removed, as_, lenient) if removed is not None else Dataset([])
     staying, going = _told_apart(staying, going)
@@ -50,22 +54,14 @@ def read_inputs(
     hidden = sum(problem.answer is None for problem in joined)
     if hidden:
         raise BadInput(f"{hidden:,} of {len(joined):,} problems have no answer, and a release needs them")
-    for problem in joined:
-        _check_writable(problem)
+    for problem in joined:  # what WinoGrande's rows have no words for
+        if problem.query is not None:
+            raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
+        if len(problem.candidates) != 2:
+            raise CannotWrite(f"problem {problem.id}: {len(problem.candidates)} candidates where two fit: --as binary")
+        if problem.text.count(BLANK) != 1:
+            raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")
     return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record)
-
-
-def _record(folder: Path) -> dict[str, Any]:
-    """What a folder of `winokit debias` says of itself."""
-    for name in (KEPT_FILE, RECORD):
-        if not (folder / name).is_file():
-            raise BadInput(f"{folder}: a folder of winokit debias expected, or a file; there is no {name}")
-    return read_object(folder / RECORD)
-
-
-def _has_rows(path: Path) -> bool:
-    """Whether anything was removed: a file with its card alone is empty."""
-    return path.is_file() and sum(1 for line in path.read_bytes().split(b"\n") if line.strip()) > 1
 
 
 def _read(data: str | Path | Dataset, as_: str | None, lenient: bool) -> Dataset:
@@ -111,13 +107,3 @@ def _grouped(dataset: Dataset) -> Dataset:
     """
     bare = with_groups(dataset.with_problems(problem.replace(answer=None) for problem in dataset))
     return dataset.with_problems(p.replace(group=grouped.group) for p, grouped in zip(dataset, bare, strict=True))
-
-
-def _check_writable(problem: Problem) -> None:
-    """Refuse what WinoGrande's rows have no words for."""
-    if problem.query is not None:
-        raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
-    if len(problem.candidates) != 2:
-        raise CannotWrite(f"problem {problem.id}: {len(problem.candidates)} candidates where two fit: --as binary")
-    if problem.text.count(BLANK) != 1:
-        raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")

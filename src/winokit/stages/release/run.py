@@ -17,7 +17,7 @@ from winokit.data.formats.base import json_rows
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.problem import Card, Dataset, collector_off
+from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress
 from winokit.results import Brief
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
@@ -116,7 +116,9 @@ def write_release(
     step(0, STEPS)
     inputs = read_inputs(kept, removed, as_=as_, lenient=lenient)
     card = inputs.problems.card
-    title, settings = settings.name or card.title, replace(settings, name=settings.name or _name_of(card))
+    if not settings.name and not NAME.fullmatch(card.file_name):
+        raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
+    title, settings = settings.name or card.title, replace(settings, name=settings.name or card.file_name)
     hides = bool(settings.test) or TEST in (fixed or {}).values()
     secret = Draws(release_secret(hidden, extras.secret)) if hides else None
     step(1, STEPS)
@@ -185,12 +187,6 @@ def _earlier_files(folder: Path) -> set[str]:
         return set(read_manifest(folder)["files"])
     except BadInput:
         raise BadInput(f"{folder}: not empty, and no release of winokit; choose another --out") from None
-
-
-def _name_of(card: Card) -> str:
-    if not NAME.fullmatch(card.file_name):
-        raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
-    return card.file_name
 
 
 def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:

@@ -25,7 +25,6 @@ FORMALIZATIONS = {
 }
 """Liu et al.'s six, named here because the package that has them needs torch. A test holds the two together."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-DATE = re.compile(r"\d{4}-\d\d-\d\d")
 NOT_STATED = "not stated"
 LICENCES = {
     "cc0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
@@ -94,7 +93,11 @@ class ReleaseSettings(Settings):
             raise BadInput(f"--name {self.name}: a letter, then letters, digits, '.', '_' or '-' expected")
         if not self.version.strip() or not self.version.isprintable():
             raise BadInput("--version: a version expected, such as 1.0")
-        if self.date is not None and not _is_date(self.date):
+        try:
+            known = self.date is None or str(date.fromisoformat(self.date)) == self.date
+        except ValueError:
+            known = False
+        if not known:
             raise BadInput(f"--date {self.date}: a date such as 2026-05-01 expected")
 
     def to_json(self) -> dict[str, Any]:
@@ -124,17 +127,6 @@ class ReleaseExtras(Settings):
     """What the card must say besides."""
 
 
-def _is_date(text: str) -> bool:
-    try:
-        return DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
-    except ValueError:
-        return False
-
-
-def _number(text: str) -> float:
-    return float(text[:-1]) / 100 if text.endswith("%") else float(text.replace(",", ""))
-
-
 def _amount(option: str, value: float | str, *, above: float) -> float:
     """A share or a number of problems, also as users write it.
 
@@ -142,12 +134,13 @@ def _amount(option: str, value: float | str, *, above: float) -> float:
     (0.1, 0.15, 1267.0)
     """
     try:
-        amount = _number(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            value = float(value[:-1]) / 100 if value.endswith("%") else float(value.replace(",", ""))
     except ValueError:
         raise BadInput(f"--{option} {value}: a share such as 0.1 or a number of problems expected") from None
-    if not above < amount < math.inf or (amount >= 1 and amount != int(amount)):
-        raise BadInput(f"--{option} {amount:g}: a share below 1 or a number of problems expected")
-    return amount
+    if not above < value < math.inf or (value >= 1 and value != int(value)):
+        raise BadInput(f"--{option} {value:g}: a share below 1 or a number of problems expected")
+    return value
 
 
 def _sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:

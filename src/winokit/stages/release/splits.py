@@ -121,7 +121,9 @@ def split_units(
 ) -> ReleaseSplit:
     """Draw test and dev from the kept problems; the rest is for training. `fixed` has the splits of some ids."""
     kept = sum(len(unit.kept) for unit in units)
-    wanted = {name: _wanted(amount, kept) for name, amount in ((TEST, settings.test), (DEV, settings.dev))}
+    wanted = {}
+    for name, amount in ((TEST, settings.test), (DEV, settings.dev)):  # a number of problems, or a share of the kept
+        wanted[name] = int(amount) if amount >= 1 or amount == 0 else max(AT_LEAST, round(amount * kept))
     if sum(wanted.values()) >= kept:
         raise BadInput(
             f"dev {wanted[DEV]:,} and test {wanted[TEST]:,} leave nothing of {kept:,} kept problems to train on"
@@ -136,11 +138,6 @@ def split_units(
     for place in draws.ordered("units of the split", places, lambda place: units[place].name):
         split.place_unit(place)
     return split
-
-
-def _wanted(amount: float, kept: int) -> int:
-    """A share of the kept problems, or a number of them, as a number."""
-    return int(amount) if amount >= 1 or amount == 0 else max(AT_LEAST, round(amount * kept))
 
 
 class ReleaseSplit:

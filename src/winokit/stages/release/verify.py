@@ -72,7 +72,8 @@ def verify(
     """
     manifest = read_manifest(release)
     splits, unread = _read_splits(release)
-    sides = {TRAIN: _train_of(splits)} | {name: splits[name] for name in (DEV, TEST) if name in splits}
+    trained = {_public_id(p): p for name, part in splits.items() if name.startswith(TRAIN) for p in part}
+    sides = {TRAIN: Dataset(trained.values())} | {name: splits[name] for name in (DEV, TEST) if name in splits}
     findings = (
         *_changed_files(release, manifest["files"]),
         *unread,
@@ -120,16 +121,13 @@ def _changed_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]
     for name in sorted(present & listed.keys()):
         if (folder / name).is_symlink():
             yield _finding(name, "files", "a link: a release holds its files itself")
-        elif (now := described(folder / name)) != listed[name]:
-            yield _finding(name, "files", _difference(now, listed[name]))
-
-
-def _difference(now: Mapping[str, Any], listed: Any) -> str:
-    if not isinstance(listed, dict) or not {"sha256", "bytes"} <= listed.keys():
-        return "the manifest has no hash and size of it"
-    if now["bytes"] != listed["bytes"]:
-        return f"changed: {now['bytes']:,} bytes, the manifest has {listed['bytes']:,}"
-    return "changed: as many bytes as the manifest has, and others"
+        elif (now := described(folder / name)) != (then := listed[name]):
+            changed = "changed: as many bytes as the manifest has, and others"
+            if not isinstance(then, dict) or not {"sha256", "bytes"} <= then.keys():
+                changed = "the manifest has no hash and size of it"
+            elif now["bytes"] != then["bytes"]:
+                changed = f"changed: {now['bytes']:,} bytes, the manifest has {then['bytes']:,}"
+            yield _finding(name, "files", changed)
 
 
 def _read_splits(folder: Path) -> tuple[Splits, list[Finding]]:
@@ -139,24 +137,17 @@ def _read_splits(folder: Path) -> tuple[Splits, list[Finding]]:
     for path in sorted(folder.glob(problems_path("*"))):
         try:
             source = Source(path)
-            splits[path.stem] = Dataset(source.each(source.json_lines(), _problem))
+            # The problem of a row, with the qID it stands under.
+            problems = source.each(
+                source.json_lines(), lambda row: problem_of(row).replace(provenance={"qID": row.get("qID") or ""})
+            )
+            splits[path.stem] = Dataset(problems)
         except BadInput as error:
             unread.append(_finding(problems_path(path.stem), "files", f"cannot be read: {error}"))
     counts = read_manifest(folder).get("counts")
     if TEST not in splits and (not isinstance(counts, dict) or TEST in counts):
         unread.append(Finding(problems_path(TEST), "files", True, "no test that can be read", 0))
     return splits, unread
-
-
-def _problem(row: Mapping[str, Any]) -> Problem:
-    """The problem of a row, with the qID it stands under."""
-    return problem_of(row).replace(provenance={"qID": row.get("qID") or ""})
-
-
-def _train_of(splits: Splits) -> Dataset:
-    """All training problems, of whatever size, once each."""
-    once = {_public_id(p): p for name, part in splits.items() if name.startswith(TRAIN) for p in part}
-    return Dataset(once.values())
 
 
 def _public_id(problem: Problem) -> str:

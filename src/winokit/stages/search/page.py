@@ -29,32 +29,14 @@ from winokit.drawing.decision import (
 )
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.protocols import LIU, Citation
+from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import percent, plural, probability
 from winokit.methods.training.finetune import DEV
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.search.findings import CHOSEN, SearchFindings, tries_up_to
-from winokit.stages.search.luck import DRAWS, SearchLuck, best_of
-from winokit.stages.search.plots import axis, by_setting, figures_of_search, strips, ticks
+from winokit.stages.search.luck import DRAWS, best_of
+from winokit.stages.search.plots import axis, by_setting, dots_of, figures_of_search, ticks
 from winokit.stages.search.trials import DIVERGED, FAILED
-
-DODGE = Citation(
-    "Dodge et al., 2019",
-    "Jesse Dodge, Suchin Gururangan, Dallas Card, Roy Schwartz and Noah A. Smith. 2019. Show Your Work: Improved "
-    "Reporting of Experimental Results. EMNLP 2019.",
-    "https://aclanthology.org/D19-1224",
-)
-TSAMARDINOS = Citation(
-    "Tsamardinos et al., 2018",
-    "Ioannis Tsamardinos, Elissavet Greasidou and Giorgos Borboudakis. 2018. Bootstrapping the Out-of-sample "
-    "Predictions for Efficient and Accurate Cross-validation. Machine Learning 107.",
-    "https://doi.org/10.1007/s10994-018-5714-4",
-)
-WHITE = Citation(
-    "White, 2000",
-    "Halbert White. 2000. A Reality Check for Data Snooping. Econometrica 68(5).",
-    "https://doi.org/10.1111/1468-0262.00152",
-)
 
 
 def write_search_page(findings: SearchFindings, folder: Path) -> Path:
@@ -80,7 +62,7 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
         "tiles": list(_tiles(findings)),
         "scale": scale,
         "ticks": ticks(scale),
-        "strips": strips(findings, scale),
+        "strips": [(one, list(dots_of(one.trials, scale))) for one in done],
         "done": done,
         "lucky": lucky,
         "sets": {DEV: f"dev: {findings.dev.card.name}", **tests},
@@ -88,7 +70,7 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
         "best_of": [(one.formalization, [best_of(one.scores, number) for number in tries]) for one in done],
         "by_setting": {name: list(by_setting(findings, name)) for name in findings.space.varied},
         "settings": flat(findings.run),
-        "sources": (LIU, DODGE, TSAMARDINOS, WHITE),
+        "sources": [CITATIONS[name] for name in ("LIU", "DODGE", "TSAMARDINOS", "WHITE")],
         "draws": DRAWS,
     }
 
@@ -145,19 +127,16 @@ def state_of(findings: SearchFindings) -> dict[str, str]:
     """The facts of a search."""
     lucky, degenerate = findings.overall, sum(one.degenerate for one in findings.found)
     tests = [findings.best.score(CHOSEN, name) for name in findings.tests]
+    corrected = UNKNOWN
+    if lucky.low is not None and lucky.high is not None:
+        corrected = ABOVE if lucky.low > lucky.floor else BELOW if lucky.high < lucky.floor else AT
     return {
         GUESSERS: ABOVE if lucky.p_guessing < SMALL else AT,
         EQUALS: ABOVE if lucky.p_equal < SMALL else AT,
-        CORRECTED: _corrected(lucky),
+        CORRECTED: corrected,
         TEST: together(standing(row, len(tests)) for row in tests),
         DEGENERATE: NONE if not degenerate else ALL if degenerate == len(findings.trials) else SOME,
     }
-
-
-def _corrected(lucky: SearchLuck) -> str:
-    if lucky.low is None or lucky.high is None:
-        return UNKNOWN
-    return ABOVE if lucky.low > lucky.floor else BELOW if lucky.high < lucky.floor else AT
 
 
 def verdict_of_search(findings: SearchFindings) -> Verdict:
@@ -195,39 +174,26 @@ def _points(findings: SearchFindings, state: dict[str, str]) -> Iterator[Verdict
             {EQUALS: state[EQUALS]},
         )
     yield from _formalizations(findings)
-    yield from _settings(findings)
     yield from _degenerate(findings, state[DEGENERATE])
     yield from _tests(findings)
 
 
 def _formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
-    """How far the medians lie apart."""
+    """How far the medians of formalizations lie apart, and within which of them settings and seeds matter most."""
     spreads = {one.formalization: one.spread for one in findings.found if one.spread is not None}
-    if len(spreads) < 2:
-        return
-    medians = {name: spread.median for name, spread in spreads.items()}
-    high, low = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
-    yield VerdictPoint(
-        f"Between formalizations: the middle trial has {percent(medians[high])} under {high} and "
-        f"{percent(medians[low])} under {low}, on the same settings and seeds."
-    )
-
-
-def _settings(findings: SearchFindings) -> Iterator[VerdictPoint]:
-    """Within which formalization settings and seeds matter most."""
-    widest = max(
-        (one for one in findings.found if one.spread is not None and one.spread.n > 1),
-        key=lambda one: one.spread.best - one.spread.worst if one.spread else 0.0,
-        default=None,
-    )
-    if widest is None or widest.spread is None:
-        return
-    apart = widest.spread.best - widest.spread.worst
-    yield VerdictPoint(
-        f"Within one: by settings and seed alone, trials of {widest.formalization} run from "
-        f"{percent(widest.spread.worst)} to {percent(widest.spread.best)}.",
-        BAD if apart > WIDE else PLAIN,
-    )
+    if len(spreads) > 1:
+        medians = {name: spread.median for name, spread in spreads.items()}
+        high, low = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
+        yield VerdictPoint(
+            f"Between formalizations: the middle trial has {percent(medians[high])} under {high} and "
+            f"{percent(medians[low])} under {low}, on the same settings and seeds."
+        )
+    apart = {name: spread.best - spread.worst for name, spread in spreads.items() if spread.n > 1}
+    if apart:
+        widest = max(apart, key=apart.__getitem__)
+        ends = f"{percent(spreads[widest].worst)} to {percent(spreads[widest].best)}"
+        text = f"Within one: by settings and seed alone, trials of {widest} run from {ends}."
+        yield VerdictPoint(text, BAD if apart[widest] > WIDE else PLAIN)
 
 
 def _degenerate(findings: SearchFindings, kind: str) -> Iterator[VerdictPoint]:

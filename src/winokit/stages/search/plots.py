@@ -16,7 +16,7 @@ import numpy as np
 from winokit.drawing.figures import COLOURS, GREY, Figure, shortened
 from winokit.drawing.plots import Forest
 from winokit.stages.search.findings import TRIES, SearchFinding, SearchFindings
-from winokit.stages.search.luck import Spread, best_of
+from winokit.stages.search.luck import best_of
 from winokit.stages.search.trials import Trial
 
 if TYPE_CHECKING:
@@ -42,13 +42,8 @@ class TrialDot(NamedTuple):
     hollow: bool
 
 
-class TrialStrip(NamedTuple):
-    """One formalization on the axis: its trials and their quartiles."""
-
-    title: str
-    dots: tuple[TrialDot, ...]
-    spread: Spread
-    degenerate: int
+Strips = Sequence[tuple[SearchFinding, Sequence[TrialDot]]]
+"""Each formalization that has a trial to show, and its trials on the axis."""
 
 
 def axis(findings: SearchFindings) -> Forest:
@@ -70,16 +65,7 @@ def ticks(scale: Forest) -> tuple[float, ...]:
     return tuple(round(number * between, 2) for number in range(first, last + 1))
 
 
-def strips(findings: SearchFindings, scale: Forest) -> tuple[TrialStrip, ...]:
-    """The strips of all formalizations that have a trial to show."""
-    return tuple(
-        TrialStrip(one.formalization, tuple(_dots(one.trials, scale)), one.spread, one.degenerate)
-        for one in findings.found
-        if one.spread is not None
-    )
-
-
-def _dots(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
+def dots_of(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
     """Dots in order of score; those that would cover one another take turns above and below."""
     last: dict[int, float] = {}
     places = [0, *(side * step for step in range(1, ROOM + 1) for side in (1, -1))]
@@ -104,19 +90,12 @@ def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[
         # the last part has its end in it
         parts = list(zip(titles, edges[:-1], [*edges[1:-1], math.inf], strict=True))
     for title, low, high in parts:
-        yield title, [_median(one, name, low, high) for one in findings.found]
+        within = ([trial for trial in one.trials if low <= trial.drawn[name] < high] for one in findings.found)
+        scores = [[t.ended.accuracy for t in trials if t.ended.accuracy is not None] for trials in within]
+        yield title, [(float(np.median(own)), len(own)) if own else None for own in scores]
 
 
-def _median(finding: SearchFinding, name: str, low: float, high: float) -> tuple[float, int] | None:
-    scores = [
-        trial.ended.accuracy
-        for trial in finding.trials
-        if trial.ended.accuracy is not None and low <= trial.drawn[name] < high
-    ]
-    return (float(np.median(scores)), len(scores)) if scores else None
-
-
-def figures_of_search(findings: SearchFindings, shown: tuple[TrialStrip, ...]) -> dict[str, Figure]:
+def figures_of_search(findings: SearchFindings, shown: Strips) -> dict[str, Figure]:
     """The figures by name."""
     width = max(4.5, 1.5 + 1.05 * len(shown))
     return {
@@ -125,20 +104,20 @@ def figures_of_search(findings: SearchFindings, shown: tuple[TrialStrip, ...]) -
     }
 
 
-def draw_distribution(ax: Axes, findings: SearchFindings, shown: tuple[TrialStrip, ...]) -> None:
+def draw_distribution(ax: Axes, findings: SearchFindings, shown: Strips) -> None:
     """A violin and the trials themselves; a bar at the median, the upper quartile in words, as in the paper."""
-    for place, strip in enumerate(shown):
-        scores = np.array([100 * dot.score for dot in strip.dots])
+    for place, (finding, dots) in enumerate(shown):
+        scores, spread = np.array([100 * dot.score for dot in dots]), finding.spread
+        assert spread is not None
         if len(set(scores)) > 1:
             drawn: Any = ax.violinplot([scores], [place], widths=2 * WIDE, showextrema=False)
             drawn["bodies"][0].set(facecolor=BLUE, edgecolor="none", alpha=0.18)
-        reach = max(1, *(abs(dot.y) for dot in strip.dots))
-        x = place + np.array([dot.y for dot in strip.dots]) * WIDE * 0.55 / reach
-        hollow = np.array([dot.hollow for dot in strip.dots])
+        reach = max(1, *(abs(dot.y) for dot in dots))
+        x = place + np.array([dot.y for dot in dots]) * WIDE * 0.55 / reach
+        hollow = np.array([dot.hollow for dot in dots])
         ax.scatter(
             x, scores, s=11, facecolors=np.where(hollow, "white", BLUE), edgecolors=BLUE, linewidths=0.7, zorder=3
         )
-        spread = strip.spread
         # Named once, for the legend.
         half, middle = ("middle half", "median") if place == 0 else ("", "")
         quartiles = (100 * spread.lower_quartile, 100 * spread.upper_quartile)
@@ -155,9 +134,11 @@ def draw_distribution(ax: Axes, findings: SearchFindings, shown: tuple[TrialStri
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )
     _lines(ax, findings)
-    ax.set_xticks(range(len(shown)), [shortened(strip.title, 22) for strip in shown], rotation=25, ha="right")
+    ax.set_xticks(
+        range(len(shown)), [shortened(finding.formalization, 22) for finding, _ in shown], rotation=25, ha="right"
+    )
     ax.set_xlim(-0.6, len(shown) - 0.3)
-    if any(dot.hollow for strip in shown for dot in strip.dots):
+    if any(dot.hollow for _, dots in shown for dot in dots):
         ax.scatter([], [], s=11, facecolors="white", edgecolors=BLUE, linewidths=0.7, label="not told from guessing")
     ax.set_ylabel("per cent right on the dev set\n(number: upper quartile)")
     ax.grid(axis="y", color="#e2e1db", linewidth=0.8)

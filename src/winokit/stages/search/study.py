@@ -16,13 +16,13 @@ from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import TrialState
 
 from winokit.errors import BadInput
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import model_identity
 from winokit.methods.training.learner import check_same
-from winokit.stages.search.space import SEEDS, SearchSpace, SearchValues
+from winokit.stages.search.space import SEEDS, SearchSpace
 from winokit.stages.search.trials import DONE, FAILED, EndedTrial, SearchJob, SearchTask, Trial
 
 DATABASE, LOCK = "study.db", "study.lock"
@@ -69,7 +69,11 @@ class TrialBook:
             )
             study.set_user_attr(IDENTITY, self._identity)
             self._studies[name] = study
-            _cross_out(study)
+            # Cross out what a kill left behind: nobody else is at work while we hold the lock.
+            while study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
+                study.ask()
+            for row in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+                study.tell(row.number, state=TrialState.FAIL)
             settled = {trial.number for trial in self.trials(name, trials) if trial.ended.state != FAILED}
             pending += [(number, place, name) for number in range(trials) if number not in settled]
         self._pending = deque((name, number) for number, _, name in sorted(pending))
@@ -108,15 +112,18 @@ class TrialBook:
         found: dict[int, Trial] = {}
         names = list(distributions(self.space))
         for row in self._studies[formalization].get_trials(deepcopy=False):
+            ended = row.user_attrs.get(ENDED) if row.state.is_finished() else None  # None: it waits, runs or was killed
             try:
-                number, ended = int(row.user_attrs[NUMBER]), _ended(row)
+                number = int(row.user_attrs[NUMBER])
+                lists = {} if ended is None else {name: tuple(ended[name]) for name in ("warnings", "notes")}
+                how = None if ended is None else EndedTrial(**{**ended, **lists})
             except (KeyError, TypeError, ValueError) as error:
                 raise BadInput(
                     f"{self.out / DATABASE}: has notes on trials that cannot be read ({error}): written by another "
                     "version of winokit; choose another --out"
                 ) from None
-            if number < trials and ended is not None:
-                found[number] = Trial(formalization, number, {name: row.params[name] for name in names}, ended)
+            if number < trials and how is not None:
+                found[number] = Trial(formalization, number, {name: row.params[name] for name in names}, how)
         return [found[number] for number in sorted(found)]
 
 
@@ -134,32 +141,13 @@ def identity_of(data: TrainingData, job: SearchJob, space: SearchSpace, seed: in
     }
 
 
-def _cross_out(study: optuna.Study) -> None:
-    """Cross out what a kill left behind: nobody else is at work while we hold the lock."""
-    while study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
-        study.ask()
-    for row in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        study.tell(row.number, state=TrialState.FAIL)
-
-
 def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
     """The space in optuna's words."""
-    return {name: _distribution(some) for name, some in space.parts.items()} | {"seed": IntDistribution(0, SEEDS - 1)}
-
-
-def _distribution(some: SearchValues) -> BaseDistribution:
-    if not some.is_range:
-        return CategoricalDistribution(some.values)
-    kind: Any = IntDistribution if isinstance(some.values[0], int) else FloatDistribution
-    return kind(*some.values, log=True)  # type: ignore[no-any-return]
-
-
-def _ended(row: FrozenTrial) -> EndedTrial | None:
-    """How a trial ended; None for one that waits, runs or was killed."""
-    ended = row.user_attrs.get(ENDED)
-    if ended is None or not row.state.is_finished():
-        return None
-    return EndedTrial(**{**ended, "warnings": tuple(ended["warnings"]), "notes": tuple(ended["notes"])})
+    known: dict[str, BaseDistribution] = {}
+    for name, some in space.parts.items():
+        kind: Any = IntDistribution if isinstance(some.values[0], int) else FloatDistribution
+        known[name] = kind(*some.values, log=True) if some.is_range else CategoricalDistribution(some.values)
+    return known | {"seed": IntDistribution(0, SEEDS - 1)}
 
 
 def _storage(path: Path) -> optuna.storages.RDBStorage:

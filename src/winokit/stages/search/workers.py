@@ -182,22 +182,22 @@ def work() -> None:
     job, device, threads = pickle.load(sys.stdin.buffer)
     torch.set_num_threads(threads)
     tasks: SimpleQueue[SearchTask] = SimpleQueue()
-    threading.Thread(target=_receive, args=(tasks,), daemon=True).start()
+
+    def receive() -> None:
+        """Wait for tasks; the end of them is the end of this process, in the middle of a trial too."""
+        try:
+            while True:
+                tasks.put(pickle.load(sys.stdin.buffer))
+        except EOFError:
+            os._exit(1)
+
+    threading.Thread(target=receive, daemon=True).start()
     while True:
         task = tasks.get()
         try:
             _answer(answers, END, attempt(job, task, device, _Reporter(answers)))
         except WinokitError as error:
             _answer(answers, REFUSED, str(error))
-
-
-def _receive(tasks: SimpleQueue[SearchTask]) -> None:
-    """Wait for tasks; the end of them is the end of this process, in the middle of a trial too."""
-    try:
-        while True:
-            tasks.put(pickle.load(sys.stdin.buffer))
-    except EOFError:
-        os._exit(1)
 
 
 class _Reporter:
