@@ -42,14 +42,7 @@ from winokit.problem import Dataset
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Metric, rows_to_json
 from winokit.settings import Help, Settings, Without, verb
-from winokit.stages.curve.fit import (
-    CurveGoal,
-    CurvePoint,
-    CurveSeries,
-    read_points,
-    series_of,
-    write_points,
-)
+from winokit.stages.curve.fit import CurveGoal, CurvePoint, CurveSeries, read_points, series_of, write_points
 from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.page import write_curve_page
 from winokit.stages.curve.table import published, rows_of

@@ -19,7 +19,7 @@ from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
 from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
 from winokit.stages.debias.features import embedded
-from winokit.stages.evolve.evolution import EvolveSettings, evolve
+from winokit.stages.evolve.evolution import Evolution, EvolveSettings, evolve
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
@@ -100,8 +100,8 @@ def _release_next(
 ) -> Release:
     """Release the next version of a release; `kept` and `removed` are what is new, if anything is.
 
-    Nothing is asked of a model twice where there is a cache, so that an interrupted run goes on. With the secret of the
-    previous release what two versions share stands in the same order, so that their difference tells nothing.
+    With the secret of the previous release what two versions share stands in the same order, so that their difference
+    tells nothing.
     """
     previous, given = evolving.previous, extras.secret
     assert previous is not None
@@ -123,27 +123,7 @@ def _release_next(
         extras = replace(extras, notes=(*extras.notes, BEFORE_SECRETS.format(version=manifest.get("version"))))
     secret = release_secret(extras.hidden or hidden_folder(out), given)
     evolving = replace(evolving, version=settings.version, secret=Draws(secret))
-    pool = pool_of(previous, offered, gone, hidden=evolving.previous_hidden, bring_back=evolving.bring_back)
-    if not len(pool.asked):
-        raise BadInput(f"{previous}: neither dev nor test, and nothing new offered: there is nothing to filter")
-
-    def answers(names: Sequence[str]) -> list[EvolveAnswers]:
-        each = (answers_of(pool.asked, name, scoring=evolving.scoring, **asking) for name in names)
-        models = [model for several in each for model in several]
-        twice = sorted(name for name, count in Counter(model.model for model in models).items() if count > 1)
-        if twice:
-            raise BadInput(f"{twice[0]} is named twice; two answers of one model are not two models")
-        return models
-
-    specs = [name.removeprefix(AFLITE) for name in evolving.against if name.startswith(AFLITE)]
-    evolution = evolve(
-        pool,
-        answers([name for name in evolving.against if not name.startswith(AFLITE)]),
-        evolving,
-        embeddings=[embedded(pool.asked, spec, **asking) for spec in specs],
-        watched=answers(evolving.watch),
-        previous=previous,
-    )
+    evolution = evolved(offered, evolving, removed=gone, **asking)
     released = write_release(
         evolution.kept,
         out,
@@ -155,3 +135,34 @@ def _release_next(
     )
     page = write_evolution(evolution, released.folder, released.hidden)
     return replace(released, page=page, notes=(*evolution.notes, *evolution.findings, *released.notes))
+
+
+def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | None = None, **asking: Any) -> Evolution:
+    """Make the next version of a release: `offered` are the problems to enter it, `removed` those for training alone.
+
+    Nothing is asked of a model twice where there is a cache, so that an interrupted run goes on. `asking` takes `cache`
+    and `progress`.
+    """
+    previous = settings.previous
+    assert previous is not None
+    pool = pool_of(previous, offered, removed, hidden=settings.previous_hidden, bring_back=settings.bring_back)
+    if not len(pool.asked):
+        raise BadInput(f"{previous}: neither dev nor test, and nothing new offered: there is nothing to filter")
+
+    def answers(names: Sequence[str]) -> list[EvolveAnswers]:
+        each = (answers_of(pool.asked, name, scoring=settings.scoring, **asking) for name in names)
+        models = [model for several in each for model in several]
+        twice = sorted(name for name, count in Counter(model.model for model in models).items() if count > 1)
+        if twice:
+            raise BadInput(f"{twice[0]} is named twice; two answers of one model are not two models")
+        return models
+
+    specs = [name.removeprefix(AFLITE) for name in settings.against if name.startswith(AFLITE)]
+    return evolve(
+        pool,
+        answers([name for name in settings.against if not name.startswith(AFLITE)]),
+        settings,
+        embeddings=[embedded(pool.asked, spec, **asking) for spec in specs],
+        watched=answers(settings.watch),
+        previous=previous,
+    )

@@ -31,19 +31,9 @@ from winokit.methods.metrics.compare import holm, p_paired, paired_interval
 from winokit.methods.metrics.groups import all_right, complete_groups
 from winokit.progress import tell
 from winokit.results import Brief
+from winokit.stages.grade import record
 from winokit.stages.grade.ladder import LadderRules, rounded
-from winokit.stages.grade.record import (
-    ACCURACY,
-    AUC,
-    GROUP_ACCURACY,
-    Graded,
-    GradeScore,
-    Gradings,
-    gradings,
-    kept_outcome,
-    owner_record,
-    read_graded,
-)
+from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings
 from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden
@@ -132,7 +122,7 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
     if labels is None:
         notes.append("no paired tests: the hidden labels are not at hand")
     elif owner:
-        entries = [owner_record(entry, labels.folder) for entry in entries]
+        entries = [record.owner_record(entry, labels.folder) for entry in entries]
     having = {kind: sum(_main(entry, kind) is not None for entry in entries) for kind in (AUC, ACCURACY)}
     metric = AUC if having[AUC] >= max(1, having[ACCURACY]) else ACCURACY
     places = list(_ranked(entries, metric))
@@ -144,7 +134,7 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
         metric=metric,
         places=tuple(tested),
         tests=tests,
-        asked=gradings(labels.folder) if labels is not None else None,
+        asked=record.gradings(labels.folder) if labels is not None else None,
         rules=entries[-1].rules,
         is_owners=owner,
         notes=tuple(notes),
@@ -169,7 +159,7 @@ def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
     entries: list[Graded] = []
     notes: list[str] = []
     for path in sorted(folder.glob("*.json")):
-        entry = read_graded(path)
+        entry = record.read_graded(path)
         if entry.release.get(MANIFEST_HASH) != own:
             notes.append(f"passed over {path.name}, which was graded on another release")
         elif entry.statement is None:
@@ -217,7 +207,7 @@ def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner
 
 def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, FloatArray]:
     """What an entry is worth on each problem, and on each group; nothing where its outcome is not at hand."""
-    outcome = kept_outcome(labels.folder, place.entry.submission) if place.rank is not None else None
+    outcome = record.kept_outcome(labels.folder, place.entry.submission) if place.rank is not None else None
     if outcome is None or not outcome.keys() >= {place.largest, *place.entry.sizes}:
         return {}
     if any(len(flags) != len(labels) for flags in outcome.values()):

@@ -30,22 +30,9 @@ from winokit.methods.metrics.luck import p_best_of, p_chance
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, refuse_unused, verb
+from winokit.stages.grade import record
 from winokit.stages.grade.ladder import GUESSED, LadderRules, luck_corrected, rounded, rules_of, to_step
-from winokit.stages.grade.record import (
-    ACCURACY,
-    AUC,
-    GROUP_ACCURACY,
-    Graded,
-    GradeScore,
-    Gradings,
-    Statement,
-    best_shown,
-    check_budget,
-    keep_outcome,
-    locked,
-    log_grading,
-    write_graded,
-)
+from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings, Statement
 from winokit.stages.grade.submissions import ONE, SubmittedFile, read_submission
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, read_hidden
 from winokit.stages.release.manifest import SIZES, manifest_hash, problems_path, read_manifest
@@ -143,7 +130,7 @@ def grade(
         grade_submission(release, files, statement, hidden=hidden, budget=budget), is_owners=owner, out=out
     )
     if out is not None:
-        write_graded(grading.public, out)
+        record.write_graded(grading.public, out)
     tell(grading.notes)
     return grading
 
@@ -198,10 +185,12 @@ def grade_submission(
         rules=rules,
         notes=(f"no area under the learning curve: {why_not}",) if why_not else (),
     )
-    with locked(labels.folder) as notes:
-        check_budget(labels.folder, submission.sha256, name, rules)
+    with record.locked(labels.folder) as notes:
+        record.check_budget(labels.folder, submission.sha256, name, rules)
         coarse = _coarse(owner, labels, submission, units)
-        why_hidden = _why_hidden(coarse, rules, best_shown(labels.folder, name, coarse.metric, submission.sha256))
+        why_hidden = _why_hidden(
+            coarse, rules, record.best_shown(labels.folder, name, coarse.metric, submission.sha256)
+        )
         row = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "submission": submission.sha256,
@@ -211,9 +200,9 @@ def grade_submission(
             "scores": [asdict(score) for score in owner.scores],
             "p_luck": owner.p_luck,
         }  # the owner's record, and what was shown of it
-        owner = replace(owner, gradings=log_grading(labels.folder, row), notes=(*owner.notes, *notes))
+        owner = replace(owner, gradings=record.log_grading(labels.folder, row), notes=(*owner.notes, *notes))
         if statement is not None:
-            keep_outcome(labels.folder, submission.sha256, submission.columns, right)
+            record.keep_outcome(labels.folder, submission.sha256, submission.columns, right)
     if why_hidden:
         return Grading(replace(owner, scores=(), p_luck=None, notes=(*owner.notes, why_hidden)), owner)
     return Grading(replace(owner, scores=(coarse,), p_luck=None), owner)
