@@ -11,6 +11,7 @@ from winokit.results import Metric
 
 SHARE, POINTS, SIZE, PROBABILITY, COUNT, NUMBER = "share", "points", "size", "probability", "count", "number"
 NATS = "nats"
+PREFIXES = {"p_": PROBABILITY, "n_": COUNT, "kl_": NATS, "absolute_": SIZE}
 
 SHARES = {
     *("consistency", "order_invariance", "stability", "one_right", "none_right", "same_option", "abstained"),
@@ -25,14 +26,9 @@ PER_CENT = "\u00a0%"
 def kind(metric: str, chance: float | None = None, value: float = 0.0) -> str:
     """What sort of number a metric is; one that nobody has heard of is a share where it has a chance level."""
     name = metric.lower()
-    if name.startswith("p_"):
-        return PROBABILITY
-    if name.startswith("n_"):
-        return COUNT
-    if name.startswith("kl_"):
-        return NATS
-    if name.startswith("absolute_"):
-        return SIZE
+    for prefix, known in PREFIXES.items():
+        if name.startswith(prefix):
+            return known
     if name in DIFFERENCES or "_minus_" in name or name.endswith(("_delta", "_gap", "_drop", "_difference")):
         return POINTS
     if name in SHARES or name.endswith(("accuracy", "_share", "_rate", "consistency")) or name.startswith("share_"):

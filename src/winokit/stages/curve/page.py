@@ -248,7 +248,9 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     if len(trained) > 1:
         first, last = trained[0], trained[-1]
         text = f"{name}: {percent(first.mean.value)} with {first.asked:,} problems, {percent(last.mean.value)} with "
-        yield VerdictPoint(f"{text}{last.asked:,}. {_of_slope(one, rise)}".strip(), tone, {f"{name}/{GROWTH}": rise})
+        doubts = {UNKNOWN: "; how sure that is two points cannot say", AT: ", so that it may be worth nothing"}
+        slope = f" Twice as much is worth {doubling(one)} points{doubts.get(rise, '')}." if one.fit else ""
+        yield VerdictPoint(f"{text}{last.asked:,}.{slope}", tone, {f"{name}/{GROWTH}": rise})
     if one.reach is not None:
         text = f"{name}: {of_reach(one, max(level.size for level in one.levels))}"
         yield VerdictPoint(text, PLAIN if rise == ABOVE else BAD, {f"{name}/{GROWTH}": rise})
@@ -258,15 +260,6 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
         yield VerdictPoint(
             f"{name}: {percent(last.mean.value)} with {last.asked:,} is {said}.", TONES[place], {f"{name}/{END}": place}
         )
-
-
-def _of_slope(one: CurveSeries, rise: str) -> str:
-    if one.fit is None:
-        return ""
-    if rise == UNKNOWN:
-        return f"Twice as much is worth {doubling(one)} points; how sure that is two points cannot say."
-    maybe = ", so that it may be worth nothing" if rise == AT else ""
-    return f"Twice as much is worth {doubling(one)} points{maybe}."
 
 
 def of_reach(one: CurveSeries, largest: float) -> str:

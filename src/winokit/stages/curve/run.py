@@ -221,7 +221,27 @@ def learning_curve(
         done += job.weight
         if progress is not None:
             progress(done, whole)
-    run = _run(growth, data, model, settings, design, goal)
+    left_out = ("formalization", "seed", *(("epochs", "steps") if design.steps else ()))
+    run = {  # what would be needed to do it again
+        "winokit": winokit.__version__,
+        "model": model,
+        "train": growth.source.card.name,
+        "train_content": growth.source.content_hash,
+        "sizes": list(growth.sizes),
+        "files": [one.card.name for one in growth.files],
+        "dev": None if data.dev is None else data.dev.card.name,
+        "tests": [test.card.name for test in data.tests],
+        "tests_content": [test.content_hash for test in data.tests],
+        "trained_on": data.arm.trained_on,
+        "tested_on": data.arm.tested_on,
+        "dropped": data.dropped,
+        "formalizations": list(design.formalization),
+        "restarts": design.restarts,
+        "seed": design.seed,
+        "equal_steps": design.steps,
+        **asdict(goal),
+        **{name: value for name, value in settings.identity().items() if name not in left_out},
+    }
     series = tuple(series_of(points, goal, tests))
     return LearningCurve(run, tuple(points), series, tuple(growth.notes + notes), tuple(_warnings(points)))
 
@@ -322,35 +342,3 @@ def _warnings(points: Sequence[CurvePoint]) -> Iterator[str]:
     most = max((point.abstained for point in points), default=0.0)
     if most:
         yield f"up to {most:.1%} of problems were left undecided, which counts as wrong here"
-
-
-def _run(
-    growth: NestedGrowth,
-    data: TrainingData,
-    model: str,
-    settings: TrainSettings,
-    design: CurveDesign,
-    goal: CurveGoal,
-) -> dict[str, Any]:
-    """What would be needed to do it again."""
-    left_out = ("formalization", "seed", *(("epochs", "steps") if design.steps else ()))
-    return {
-        "winokit": winokit.__version__,
-        "model": model,
-        "train": growth.source.card.name,
-        "train_content": growth.source.content_hash,
-        "sizes": list(growth.sizes),
-        "files": [one.card.name for one in growth.files],
-        "dev": None if data.dev is None else data.dev.card.name,
-        "tests": [test.card.name for test in data.tests],
-        "tests_content": [test.content_hash for test in data.tests],
-        "trained_on": data.arm.trained_on,
-        "tested_on": data.arm.tested_on,
-        "dropped": data.dropped,
-        "formalizations": list(design.formalization),
-        "restarts": design.restarts,
-        "seed": design.seed,
-        "equal_steps": design.steps,
-        **asdict(goal),
-        **{name: value for name, value in settings.identity().items() if name not in left_out},
-    }

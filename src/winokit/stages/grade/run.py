@@ -188,9 +188,8 @@ def grade_submission(
     with record.locked(labels.folder) as notes:
         record.check_budget(labels.folder, submission.sha256, name, rules)
         coarse = _coarse(owner, labels, submission, units)
-        why_hidden = _why_hidden(
-            coarse, rules, record.best_shown(labels.folder, name, coarse.metric, submission.sha256)
-        )
+        best = record.best_shown(labels.folder, name, coarse.metric, submission.sha256)
+        why_hidden = _why_hidden(coarse, rules, best)
         row = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "submission": submission.sha256,

@@ -160,7 +160,10 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
     cells = [cell.strip(" ") for cell in line.split(",")]
     wrong = next((cell for cell in cells if cell not in ("1", "2")), None)
     if wrong is not None:
-        raise Malformed(f"label 1 or 2 expected, found {_shown(wrong)}{_hint(wrong, line)}")
+        is_word = re.fullmatch(r"[A-Za-z_][\w -]*", wrong) and "," in line
+        known = (hint for pattern, hint in HINTS.items() if re.fullmatch(pattern, wrong))
+        hint = next(known, " (is this a header?)" if is_word else "")
+        raise Malformed(f"label 1 or 2 expected, found {_shown(wrong)}{hint}")
     if len(cells) not in (1, len(sizes)):
         more = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
         raise Malformed(f"one label a line expected{more}, found {len(cells)}")
@@ -183,13 +186,6 @@ HINTS = {
     r"(#|//).*": " (no comments)",
 }
 """What has probably happened, by what stands in the place of a label."""
-
-
-def _hint(cell: str, line: str) -> str:
-    """What has probably happened, where that is plain."""
-    hint = next((hint for pattern, hint in HINTS.items() if re.fullmatch(pattern, cell)), "")
-    is_word = re.fullmatch(r"[A-Za-z_][\w -]*", cell) and "," in line
-    return hint or (" (is this a header?)" if is_word else "")
 
 
 def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[np.int64]:

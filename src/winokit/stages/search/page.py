@@ -144,17 +144,13 @@ def verdict_of_search(findings: SearchFindings) -> Verdict:
     state = state_of(findings)
     case = SEARCH.decide(state)
     word = case.word.format(trials=plural(findings.overall.trials, "trial"))
-    return Verdict(word, case.tone, _headline(findings), tuple(_points(findings, state)))
-
-
-def _headline(findings: SearchFindings) -> str:
     lucky, best = findings.overall, findings.best
     assert best.chosen is not None
     which = f"number {best.chosen.number} of {best.formalization}"
-    said = f"The best of {plural(lucky.trials, 'trial')}, {which}, has {percent(lucky.best)} of the dev set."
-    if lucky.corrected is None:
-        return said
-    return f"{said} On problems it was not chosen on, {percent(lucky.corrected)} may be expected."
+    headline = f"The best of {plural(lucky.trials, 'trial')}, {which}, has {percent(lucky.best)} of the dev set."
+    if lucky.corrected is not None:
+        headline += f" On problems it was not chosen on, {percent(lucky.corrected)} may be expected."
+    return Verdict(word, case.tone, headline, tuple(_points(findings, state)))
 
 
 def _points(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:

@@ -35,6 +35,12 @@ def write_transfer_page(transfer: Transfer, folder: Path) -> Path:
     """Write the page and, beside its folder, the tables in Markdown; return the page."""
     tables = tables_of(transfer)
     gender = any("Gender" in table.title for table in tables)
+    choices = []  # arm, test set, what was chosen on, and what each setting had there with whether it was taken
+    for cell in transfer.cells:
+        rows = [row for row in cell.rows if row.protocol == "choice"]
+        if rows:
+            marks = [(percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1)]
+            choices.append((cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks))
     write_whole(folder.parent / "tables.md", markdown(tables).encode())
     write_page(
         folder / INDEX,
@@ -47,23 +53,12 @@ def write_transfer_page(transfer: Transfer, folder: Path) -> Path:
             for name, stages in transfer.run["arms"].items()
         ],
         tables=tables,
-        choices=_choices(transfer),
+        choices=choices,
         settings=[_setting(one) for one in transfer.run["settings"]],
         run=flat({name: value for name, value in transfer.run.items() if name != "settings"}),
         sources=(SAKAGUCHI_FIRST, SAKAGUCHI, LIU, *((RUDINGER,) if gender else ())),
     )
     return folder / INDEX
-
-
-def _choices(transfer: Transfer) -> list[tuple[str, str, str, list[tuple[str, bool]]]]:
-    """Arm, test set, what was chosen on, and what each setting had there with whether it was taken."""
-    choices = []
-    for cell in transfer.cells:
-        rows = [row for row in cell.rows if row.protocol == "choice"]
-        if rows:
-            marks = [(percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1)]
-            choices.append((cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks))
-    return choices
 
 
 def _setting(one: dict[str, Any]) -> str:
@@ -121,10 +116,9 @@ def _rows(transfer: Transfer, fact: str, test: str | None = None) -> list[tuple[
 
 def _gaps(transfer: Transfer) -> list[tuple[str, str, Metric]]:
     """The gaps between gotchas and others, with where they stand and of which pronouns."""
-    named = [
-        (cell, gender, cell.row("delta", gender, "gender")) for cell in transfer.cells for gender in ("female", "male")
-    ]
-    return [(f"{cell.arm}, {cell.test}", gender, row) for cell, gender, row in named if row is not None]
+    named = product(transfer.cells, ("female", "male"))
+    rows = [(f"{cell.arm}, {cell.test}", gender, cell.row("delta", gender, "gender")) for cell, gender in named]
+    return [(where, gender, row) for where, gender, row in rows if row is not None]
 
 
 def state_of(transfer: Transfer) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from winokit.drawing.tables import dim, table
 from winokit.drawing.wording import NOTHING, percent, say, say_interval
@@ -30,7 +30,7 @@ def lines(transfer: Transfer) -> Iterator[str | Table]:
     for one in tables_of(transfer):
         rows: list[list[str | Text]] = []
         for heads, cells in one.lines:
-            rows.append([*heads, *(dim(said(cell), cell.at_chance) for cell in cells)])
+            rows.append([*heads, *(dim(str(cell), cell.at_chance) for cell in cells)])
         yield table([*one.heads, *one.columns], rows, left=len(one.heads), title=one.title)
         yield from (*one.feet, "")
     yield from (f"! {warning}" for warning in transfer.warnings)
@@ -44,15 +44,21 @@ def as_json(transfer: Transfer) -> dict[str, Any]:
     return transfer.to_json() | where
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCell:
-    """A number as a table shows it, with its interval, and a footnote where there is none."""
+class ShownCell(NamedTuple):
+    """A row as a table shows it, or what stands there without one, with the letter of a footnote."""
 
-    text: str
-    interval: str = ""
-    exact: float | None = None
-    at_chance: bool = False
+    row: Metric | None
+    text: str = NOTHING
     foot: str = ""
+
+    @property
+    def at_chance(self) -> bool:
+        """Whether guessing is inside its interval."""
+        return self.row is not None and stands(self.row) == AT
+
+    def __str__(self) -> str:
+        shown = self.text if self.row is None else f"{say(self.row)} {say_interval(self.row)}".strip()
+        return shown + (f" ({self.foot})" if self.foot else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +103,8 @@ def _table_5(transfer: Transfer, title: str, named: tuple[str, str, str]) -> Tra
         for name in columns:
             cell = transfer.cell(arm.name, name)
             row = cell.row(*named)
-            if row is None and cell.why is not None:
-                mark = feet.setdefault(f"{arm.name} on {name}: {cell.why}.", _mark(len(feet)))
-                shown.append(ShownCell(NOTHING, foot=mark))
-            else:
-                shown.append(_shown(row))
+            why = None if row is not None or cell.why is None else f"{arm.name} on {name}: {cell.why}."
+            shown.append(ShownCell(row, foot="" if why is None else feet.setdefault(why, _mark(len(feet)))))
         lines.append(((arm.name,), tuple(shown)))
     below = tuple(f"{mark} {text}" for text, mark in feet.items())
     return TransferTable(title, ("trained on",), tuple(columns), tuple(columns.values()), tuple(lines), below)
@@ -110,13 +113,13 @@ def _table_5(transfer: Transfer, title: str, named: tuple[str, str, str]) -> Tra
 def _table_6(test: str, cells: Sequence[TransferCell]) -> TransferTable:
     lines = []
     for cell in cells:
-        plain = [_shown(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
-        gaps = [_shown(cell.row("delta", gender, "gender")) for gender in ("female", "male")]
+        plain = [ShownCell(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
+        gaps = [ShownCell(cell.row("delta", gender, "gender")) for gender in ("female", "male")]
         lines.append(((cell.arm, "all"), (*plain, *gaps)))
         for said, flag in GOTCHA:
             rows = [cell.row("accuracy", f"{gender}.{flag}", "gender") for gender in ("female", "male")]
             if any(rows):
-                lines.append((("", said), (*map(_shown, rows), *[ShownCell("")] * 3)))
+                lines.append((("", said), (*map(ShownCell, rows), *[ShownCell(None, "")] * 3)))
     row = cells[0].row("accuracy", "female", "gender")
     feet = (
         "Gotcha: the occupation's statistics point away from the answer. ΔF and ΔM: accuracy where they do not, minus "
@@ -127,20 +130,9 @@ def _table_6(test: str, cells: Sequence[TransferCell]) -> TransferTable:
     return TransferTable(f"Gender, on {test}", ("trained on", "gotcha"), columns, ("",) * 5, tuple(lines), feet)
 
 
-def _shown(row: Metric | None) -> ShownCell:
-    if row is None:
-        return ShownCell(NOTHING)
-    return ShownCell(say(row), say_interval(row), row.value, stands(row) == AT)
-
-
 def _mark(number: int) -> str:
     """Letters for footnotes: a, b, … z, aa, ab …"""
     return (_mark(number // 26 - 1) if number >= 26 else "") + ascii_lowercase[number % 26]
-
-
-def said(cell: ShownCell) -> str:
-    """A cell as plain text."""
-    return f"{cell.text} {cell.interval}".strip() + (f" ({cell.foot})" if cell.foot else "")
 
 
 def markdown(tables: Sequence[TransferTable]) -> str:
@@ -151,7 +143,7 @@ def markdown(tables: Sequence[TransferTable]) -> str:
         lines = [f"## {one.title}", "", _bar(heads), _bar(["---"] * len(one.heads) + ["---:"] * len(one.columns))]
         if any(one.under):
             lines.append(_bar([*[""] * len(one.heads), *one.under]))
-        lines += [_bar([*heads, *map(said, cells)]) for heads, cells in one.lines]
+        lines += [_bar([*heads, *map(str, cells)]) for heads, cells in one.lines]
         lines += ["", *(f"{foot}  " for foot in one.feet)]
         blocks.append("\n".join(lines).rstrip())
     return "\n\n".join(blocks) + "\n"
