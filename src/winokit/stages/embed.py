@@ -23,7 +23,6 @@ from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.settings import Help, Without, verb
 
-FINETUNED = ".finetuned"
 AS_IT_IS = TrainSettings("mc-sent?style=winogrande")
 UNUSED = (
     "an option of --finetune N; a model that is embedded as it is takes its device after a question mark, "
@@ -119,7 +118,7 @@ def embed(
                 "--cache keeps answers of a model that stays the same, which one that is fine-tuned does not"
             )
         parts = SentenceParts.of(dataset, finetune, seed)
-        folder = (file or Path("X.npy")).with_suffix(FINETUNED)
+        folder = (file or Path("X.npy")).with_suffix(".finetuned")
         rows, outcome = finetuned_features(
             parts, folder, spec, settings, device=device, progress=progress, features=features, pooling=pooling
         )

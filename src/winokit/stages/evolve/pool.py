@@ -29,8 +29,6 @@ from winokit.stages.release.manifest import (
 )
 from winokit.stages.release.splits import blocks_of
 
-UNNAMED_VERSION = "1.0"
-
 
 @dataclass(frozen=True)
 class EvolvePool:
@@ -73,7 +71,7 @@ def pool_of(
 
     What was retired before stays out; with `bring_back` it returns for training, since its answers are known.
     """
-    version = str(read_manifest(previous).get("version") or UNNAMED_VERSION)
+    version = str(read_manifest(previous).get("version") or "1.0")
     lineage = {row["id"]: row for row in read_lineage(previous / LINEAGE)} if (previous / LINEAGE).exists() else {}
     given = {problem.id: problem for problem in (*offered, *(removed or ()))}
     old, where, gone = _previous(previous, given, hidden)

@@ -73,19 +73,16 @@ def parquet_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
         from pyarrow import parquet
     except ImportError:
         raise MissingExtra("a release in Parquet", "release") from None
-    cells = [_cells(row) for row in rows]
-    columns = {name: [row[name] for row in cells] for name in COLUMNS}
+    columns: dict[str, list[str | None]] = {name: [] for name in COLUMNS}
+    for row in rows:
+        labels = json.dumps(row["labels"], ensure_ascii=False, sort_keys=True) if row.get("labels") else None
+        more = {"answer": row.get("answer", ""), "group": str(row["qID"]).rpartition("-")[0] or None, "labels": labels}
+        for name, cells in columns.items():
+            cells.append(more[name] if name in more else row.get(name))
     table = pyarrow.table(columns, pyarrow.schema([(name, pyarrow.string()) for name in COLUMNS]))
     out = io.BytesIO()
     parquet.write_table(table, out, compression="zstd")
     return out.getvalue()
-
-
-def _cells(row: Mapping[str, Any]) -> dict[str, str | None]:
-    group = str(row["qID"]).rpartition("-")[0] or None
-    labels = json.dumps(row["labels"], ensure_ascii=False, sort_keys=True) if row.get("labels") else None
-    more = {"answer": row.get("answer", ""), "group": group, "labels": labels}
-    return {name: more[name] if name in more else row.get(name) for name in COLUMNS}
 
 
 def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, licence: str, description: str) -> bytes:

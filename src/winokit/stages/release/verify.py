@@ -5,7 +5,6 @@ Files are held to the manifest. Then, whatever the manifest says: splits apart, 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb
-from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, read_hidden
+from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, json_lines, read_hidden
 from winokit.stages.release.manifest import (
     DEV,
     LINEAGE,
@@ -235,23 +234,17 @@ def _answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
 
 def _answered(path: Path) -> Iterator[str]:
     """The ids of the rows of a file, JSON or Parquet, that have an answer."""
-    rows = _json_rows(path) if path.suffix in (".jsonl", ".json") else ()
-    for row in _table_rows(path) if path.suffix == ".parquet" else rows:
+    rows = _table_rows(path) if path.suffix == ".parquet" else []
+    if path.suffix in (".jsonl", ".json") and path.is_file():
+        text = path.read_text("utf-8", "replace")
+        for value in json_lines(text if path.suffix == ".jsonl" else text.replace("\n", " ")):
+            rows += value if isinstance(value, list) else [value]
+    for row in rows:
         if isinstance(row, dict) and any(row.get(key) not in (None, "", -1) for key in ANSWERS):
             yield from (str(row[key]).rpartition("-")[2] for key in ("id", "qID") if row.get(key))
 
 
-def _json_rows(path: Path) -> Iterator[Any]:
-    text = path.read_text("utf-8", "replace") if path.is_file() else ""
-    for line in text.split("\n") if path.suffix == ".jsonl" else (text,):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        yield from value if isinstance(value, list) else (value,)
-
-
-def _table_rows(path: Path) -> list[dict[str, Any]]:
+def _table_rows(path: Path) -> list[Any]:
     from pyarrow import ArrowException, parquet
 
     try:

@@ -30,7 +30,6 @@ from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import DIVERGED, DONE, FAILED, Trial
 
 CHOSEN, ENSEMBLE, ANY = "chosen", "ensemble", "any"
-NOTED = "chosen on this set"
 TRIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 TOP = 5
 NO = 0
@@ -222,7 +221,7 @@ def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model
         single = sets.predictions(best[0], name)
         votes[name] = voted(dataset, [sets.predictions(trial, name) for trial in top], named)
         for protocol, predictions in ((CHOSEN, single), (ENSEMBLE, votes[name])):
-            note = NOTED if name == DEV else None
+            note = "chosen on this set" if name == DEV else None
             measured = rows(dataset, predictions, name)
             metrics += [replace(metric, model=model, protocol=protocol, note=note) for metric in measured]
     return SearchFinding(formalization, tuple(trials), scores, lucky, tuple(top), tuple(metrics), votes)

@@ -40,7 +40,6 @@ Moving: TypeAlias = Callable[[SearchTask, float], None]
 """Told what share of a trial is done."""
 Answers: TypeAlias = Iterator[tuple[SearchTask, EndedTrial]]
 Engine: TypeAlias = "Callable[[SearchJob, Asking, TrialCrew, Moving], Answers]"
-LOGS = "workers"
 WORKER = ("-m", "winokit.stages.search.workers")
 OFTEN = 0.5
 """Seconds between two words of a worker about how far a trial has come."""
@@ -129,7 +128,7 @@ class _TrialWorker:
         self, place: int, job: SearchJob, crew: TrialCrew, said: SimpleQueue[tuple[_TrialWorker, str, Any]]
     ) -> None:
         self.place, self._said = place, said
-        self.log = job.out / LOGS / f"{place}.log"
+        self.log = job.out / "workers" / f"{place}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(

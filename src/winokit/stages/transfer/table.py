@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SINGLE, GROUPS = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete", "groups")
 """Metric, subset and protocol of the rows in Table 5."""
-GOTCHA = (("no", "not_gotcha"), ("yes", "gotcha"))
 
 
 def lines(transfer: Transfer) -> Iterator[str | Table]:
@@ -116,7 +115,7 @@ def _table_6(test: str, cells: Sequence[TransferCell]) -> TransferTable:
         plain = [ShownCell(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
         gaps = [ShownCell(cell.row("delta", gender, "gender")) for gender in ("female", "male")]
         lines.append(((cell.arm, "all"), (*plain, *gaps)))
-        for said, flag in GOTCHA:
+        for said, flag in (("no", "not_gotcha"), ("yes", "gotcha")):
             rows = [cell.row("accuracy", f"{gender}.{flag}", "gender") for gender in ("female", "male")]
             if any(rows):
                 lines.append((("", said), (*map(ShownCell, rows), *[ShownCell(None, "")] * 3)))
