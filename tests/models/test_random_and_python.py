@@ -253,3 +253,10 @@ def test_fake_models_with_other_answers_have_other_fingerprints():
     request = Continuation("The jug", " fell.")
     one, other = FakeModel({request: (Piece(0, 6, -1.0),)}), FakeModel({request: (Piece(0, 6, -2.0),)})
     assert one.fingerprint == FakeModel(one.answers).fingerprint != other.fingerprint
+
+
+def test_a_name_is_shown_and_is_no_part_of_what_answers_are_kept_under():
+    for spec in ("random?seed=3", "builtin", "python:math:hypot", "python:math:dist", "ensemble:random+random?seed=2"):
+        plain = load_model(spec)
+        named = load_model(f"{spec}{'&' if '?' in spec else '?'}name=My%20model")
+        assert (named.spec, named.fingerprint) == ("My model", plain.fingerprint)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, TypeAlias
 
 from winokit.models.server import Body, Complaint, ModelServer
@@ -130,6 +131,8 @@ def read_completion(payload: Any) -> Completion:
 
 def _token(entry: Mapping[str, Any]) -> ChatToken:
     listed = {item["token"]: float(item["logprob"]) for item in entry.get("top_logprobs") or ()}
+    if any(isnan(value) for value in (float(entry["logprob"]), *listed.values())):
+        raise ValueError("a log-probability that is no number")
     return ChatToken(entry["token"], tuple({entry["token"]: float(entry["logprob"]), **listed}.items()))
 
 

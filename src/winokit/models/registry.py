@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
@@ -145,11 +145,16 @@ the hunter comes by entry point, as those of other packages do."""
 
 
 def load_model(spec: str | Spec | Model) -> Model:
-    """Load a model by its SPEC; a model is taken as it is."""
+    """Load a model by its SPEC, under the `name` it is given there; a model is taken as it is."""
     if not isinstance(spec, (str, Spec)):
         return spec
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-    return _loader(parsed)(parsed)
+    # A name is no part of what a model is: who makes a fingerprint of the SPEC must not see it.
+    nameless = replace(parsed, options={key: value for key, value in parsed.options.items() if key != "name"})
+    model = _loader(parsed)(nameless)
+    if "name" in parsed.options:
+        model.spec = str(parsed)  # type: ignore[misc]
+    return model
 
 
 def check_model(spec: str | Model) -> None:

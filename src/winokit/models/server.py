@@ -359,7 +359,7 @@ def _complaint(response: httpx.Response) -> str:
             content = content.get(name, content) if isinstance(content, dict) else content
     except ValueError:
         content = response.text
-    line = " ".join(str(content).split()) or response.reason_phrase
+    line = " ".join(str(content).split()) or (response.reason_phrase if response.is_error else "nothing at all")
     line = line if len(line) <= 300 else f"{line[:297]}…"
     quota = "insufficient_quota" in response.text and "insufficient_quota" not in line
     return f"{line} (insufficient_quota)" if quota else line

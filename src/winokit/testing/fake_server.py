@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -70,9 +71,7 @@ class FakeServer:
 
     def __enter__(self) -> Self:
         handler = type("Handler", (_Handler,), {"owner": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", self._wanted_port), handler)
-        self._http.daemon_threads = True
-        self._http.block_on_close = False
+        self._http = _QuietServer(("127.0.0.1", self._wanted_port), handler)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
         return self
@@ -104,6 +103,16 @@ class FakeServer:
         if response.dies:
             self.die()
         return response
+
+
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients may hang up when they like."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

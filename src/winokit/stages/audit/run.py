@@ -133,7 +133,8 @@ def audit(
         raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by; `winokit score` does without")
     if not models and (scoring is not None or plan != ScoringPlan(seed=plan.seed)):
         raise BadInput(
-            "--scoring, --shots, --prompt and --substitution say how a model is asked; predictions are taken as is"
+            "--scoring, --shots, --prompt and --substitution say how a model is asked; "
+            "predictions are taken as they are"
         )
     _check_names(models)
     _check_once("scoring", scorings)
@@ -249,12 +250,12 @@ def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
 
 def _check_names(models: Sequence[str | Model]) -> None:
     """Refuse two models that rows could not tell apart."""
+    _check_once("model", [each if isinstance(each, str) else each.spec for each in models])
     named: dict[str, str | Model] = {}
     for each in models:
         name = str(Spec.parse(each)) if isinstance(each, str) else each.spec
         if named.setdefault(name, each) != each:
             raise BadInput(f"two models are called {name!r}: give one of them another name, with ?name=")
-    _check_once("model", [each if isinstance(each, str) else each.spec for each in models])
 
 
 def _check_once(what: str, names: Sequence[str | None]) -> None:
