@@ -16,6 +16,7 @@ from winokit.collect.study.ledger import balances
 from winokit.collect.study.moderation import forget_if_paid
 from winokit.collect.study.schema import SCREENED_OUT, Identity, Payment, Worker
 from winokit.collect.study.study import Study
+from winokit.collect.study.workers import by_code
 
 UNCERTAIN = "uncertain: look at the platform"
 
@@ -46,7 +47,7 @@ def settle(study: Study, actor: str, codes: Sequence[str] | None = None) -> list
 def _pay_worker(study: Study, platform: Platform, code: str, actor: str) -> WorkerPayout | None:
     """Approve a worker's visit and pay what is open; None where nothing is."""
     with study.store.read() as session:
-        worker = session.scalars(select(Worker).where(Worker.code == code)).one()
+        worker = by_code(session, code)
         identity = session.get(Identity, worker.id)
     visitor = visitor_of(identity)
     if visitor is None and not platform.by_hand:
@@ -55,29 +56,30 @@ def _pay_worker(study: Study, platform: Platform, code: str, actor: str) -> Work
         _approve(study, platform, worker, identity)
     lines, cents = _mark(study, worker.id)
     if cents <= 0:
-        _unmark(study, lines)
         return None
+    marked, doubt = update(Payment).where(Payment.id.in_(lines)), None
     try:
         receipt = platform.bonus(visitor or Visitor(code), cents, study.config.title, f"{code}-{max(lines)}")
     except Uncertain as error:
-        _write(study, lines, UNCERTAIN, code, cents, actor)
-        return WorkerPayout(code, cents, None, str(error))
+        receipt, doubt = UNCERTAIN, str(error)
     except Exception:
-        _unmark(study, lines)
+        with study.store.write() as session:
+            session.execute(marked.values(settled_at=None))
         raise
-    _write(study, lines, receipt, code, cents, actor)
-    return WorkerPayout(code, cents, receipt)
+    with study.store.write() as session:
+        session.execute(marked.values(settlement=receipt))
+        study.log(session, actor, "settle", code, cents=cents, receipt=receipt)
+        if doubt is None:
+            forget_if_paid(session, by_code(session, code))
+    return WorkerPayout(code, cents, receipt if doubt is None else None, doubt)
 
 
 def _approve(study: Study, platform: Platform, worker: Worker, identity: Identity) -> None:
     """Approve a visit, once; what the platform pays for it by itself is taken off what we owe."""
     visitor = Visitor(identity.external_id, identity.study_id, identity.session_id)
-    base = int(study.config.platform.base_reward * 100)
-    if worker.state == SCREENED_OUT:
-        platform.screen_out(visitor)
-        base = 0
-    else:
-        platform.approve(visitor)
+    screened_out = worker.state == SCREENED_OUT
+    (platform.screen_out if screened_out else platform.approve)(visitor)
+    base = 0 if screened_out else int(study.config.platform.base_reward * 100)
     with study.store.write() as session:
         session.get_one(Identity, worker.id).approved_session = identity.session_id
         if base:
@@ -86,23 +88,14 @@ def _approve(study: Study, platform: Platform, worker: Worker, identity: Identit
 
 
 def _mark(study: Study, worker_id: int) -> tuple[list[int], int]:
-    """Mark a worker's open lines as settled, so that nobody else pays them; the lines and their sum."""
+    """Mark a worker's open lines as settled, where something is owed, so that nobody else pays them.
+
+    Returns the lines and their sum.
+    """
     with study.store.write() as session:
         query = select(Payment).where(Payment.worker_id == worker_id, Payment.settled_at.is_(None))
         lines = session.scalars(query.order_by(Payment.id).with_for_update()).all()
-        for line in lines:
+        cents = sum(line.cents for line in lines)
+        for line in lines if cents > 0 else ():
             line.settled_at = study.now()
-        return [line.id for line in lines], sum(line.cents for line in lines)
-
-
-def _unmark(study: Study, lines: Sequence[int]) -> None:
-    with study.store.write() as session:
-        session.execute(update(Payment).where(Payment.id.in_(lines)).values(settled_at=None))
-
-
-def _write(study: Study, lines: Sequence[int], receipt: str, code: str, cents: int, actor: str) -> None:
-    with study.store.write() as session:
-        session.execute(update(Payment).where(Payment.id.in_(lines)).values(settlement=receipt))
-        study.log(session, actor, "settle", code, cents=cents, receipt=receipt)
-        if receipt != UNCERTAIN:
-            forget_if_paid(session, session.scalars(select(Worker).where(Worker.code == code)).one())
+        return [line.id for line in lines], cents

@@ -11,7 +11,7 @@ import json
 import tomllib
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -22,6 +22,7 @@ from winokit.errors import BadInput, Malformed
 from winokit.files import read_text
 
 FILE = "study.toml"
+M = TypeVar("M", bound=BaseModel)
 Kind = Literal["write", "validate", "switchable", "associative", "evaluate"]
 Variant = Literal["original", "switched", "no-cands", "part-sent", "local-context"]
 Money = Annotated[Decimal, Field(ge=0, le=1000, max_digits=6, decimal_places=2)]
@@ -219,15 +220,20 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def parse_config(settings: dict[str, Any], file: str = FILE) -> StudyConfig:
     """A config from what a file says."""
+    return validated(StudyConfig, settings, file)
+
+
+def validated(model: type[M], settings: Any, file: str) -> M:
+    """What a file says, as a model takes it; the first thing that is wrong is Malformed."""
     try:
-        return StudyConfig.model_validate(settings)
+        return model.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise Malformed("no such setting", field=key, file=file) from None
         why = str(first["msg"]).removeprefix("Value error, ")
-        if not key:
+        if not key and ": " in why:
             key, _, why = why.partition(": ")
         value = "" if isinstance(first["input"], dict | BaseModel) else f", found {first['input']!r}"
         raise Malformed(f"{why[:1].lower()}{why[1:]}{value}", field=key, file=file) from None

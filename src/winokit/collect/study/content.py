@@ -3,44 +3,51 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from winokit.collect.study.config import read_toml
-from winokit.collect.study.schema import KINDS
+from pydantic import BaseModel, Field, StringConstraints, ValidationInfo, field_validator
+
+from winokit.collect.study.config import Kind, read_toml, validated
 from winokit.data.loading import load
 from winokit.errors import BadInput, Malformed
 from winokit.files import read_text
 from winokit.problem import Dataset
 
 DOMAINS = ("social", "physical")
-EITHER = "either"
+NotBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-@dataclass(frozen=True)
-class Topic:
+class Topic(BaseModel):
     """Something to write about: an everyday matter and words one of which becomes the anchor."""
 
-    topic: str
-    domain: str
-    words: tuple[str, ...]
+    topic: NotBlank
+    domain: Literal["social", "physical", "either"] = "either"
+    words: Annotated[list[NotBlank], Field(min_length=1)]
 
     def fits(self, domain: str) -> bool:
         """Whether twins of a domain can be about it."""
-        return self.domain in (domain, EITHER)
+        return self.domain in (domain, "either")
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(BaseModel):
     """One question of the quiz; `answer` is the place of the right option, `kind` what it prepares for, if anything."""
 
     text: str
-    options: tuple[str, ...]
+    options: Annotated[list[str], Field(min_length=2)]
     answer: int
-    explanation: str
-    kind: str = ""
+    explanation: str = ""
+    kind: Literal["", Kind] = ""
+
+    @field_validator("answer", mode="before")
+    @classmethod
+    def _place_of(cls, answer: Any, info: ValidationInfo) -> int:
+        options = info.data.get("options", [])
+        place = options.index(answer) if answer in options else answer
+        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(options):
+            raise ValueError(f"an option or its place, 0 to {len(options) - 1}, expected")
+        return place
 
 
 def bundled(name: str) -> Path:
@@ -59,7 +66,7 @@ def read_topics(path: Path) -> list[Topic]:
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if line.strip():
             try:
-                topics.append(_topic(json.loads(line)))
+                topics.append(validated(Topic, json.loads(line), str(path)))
             except ValueError as error:
                 malformed = error if isinstance(error, Malformed) else Malformed("a JSON object expected")
                 raise malformed.at(str(path), number) from None
@@ -68,42 +75,18 @@ def read_topics(path: Path) -> list[Topic]:
     return topics
 
 
-def _topic(row: Any) -> Topic:
-    if not isinstance(row, dict) or not isinstance(row.get("topic"), str) or not row["topic"].strip():
-        raise Malformed("a text expected", field="topic")
-    domain, words = row.get("domain", EITHER), row.get("words")
-    if domain not in (*DOMAINS, EITHER):
-        raise Malformed(f"social, physical or either expected, found {domain!r}", field="domain")
-    if not isinstance(words, list) or not words or not all(isinstance(word, str) and word.strip() for word in words):
-        raise Malformed("a list of words expected", field="words")
-    return Topic(row["topic"], domain, tuple(words))
-
-
 def read_quiz(path: Path) -> list[Question]:
     """The quiz: a list of [[question]] with text, options, answer (a place from 0, or the option) and explanation."""
-    questions = read_toml(path).get("question")
-    if not isinstance(questions, list) or not questions:
+    rows = read_toml(path).get("question")
+    if not isinstance(rows, list) or not rows:
         raise BadInput(f"{path}: no [[question]] in it")
-    return [_question(row, number, str(path)) for number, row in enumerate(questions, 1)]
-
-
-def _question(row: Any, number: int, file: str) -> Question:
-    def wrong(field: str, expected: str) -> Malformed:
-        return Malformed(f"question {number}: {expected}", field=field, file=file)
-
-    text, options = row.get("text"), row.get("options")
-    if not isinstance(text, str):
-        raise wrong("text", "a text expected")
-    if not isinstance(options, list) or len(options) < 2 or not all(isinstance(option, str) for option in options):
-        raise wrong("options", "two or more texts expected")
-    answer = row.get("answer")
-    place = options.index(answer) if answer in options else answer
-    if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(options):
-        raise wrong("answer", f"an option or its place, 0 to {len(options) - 1}, expected, found {answer!r}")
-    kind = row.get("kind", "")
-    if kind not in ("", *KINDS):
-        raise wrong("kind", f"one of {', '.join(KINDS)} expected, found {kind!r}")
-    return Question(text, tuple(options), place, str(row.get("explanation", "")), kind)
+    questions = []
+    for number, row in enumerate(rows, 1):
+        try:
+            questions.append(validated(Question, row, str(path)))
+        except Malformed as error:
+            raise Malformed(f"question {number}: {error.expected}", field=error.field, file=error.file) from None
+    return questions
 
 
 def read_gold(path: Path) -> Dataset:

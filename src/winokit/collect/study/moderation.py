@@ -64,10 +64,8 @@ class Withdrawal:
 def after_gold(study: Study, session: Session, worker_id: int) -> None:
     """Block a worker who fails too many gold questions, if the study does so by itself."""
     asked = study.config.quality
-    query = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(
-        Vote.worker_id == worker_id, Vote.gold
-    )
-    seen, right = session.execute(query).one()
+    counts = select(func.count(), func.count().filter(Vote.is_right.is_(True)))
+    seen, right = session.execute(counts.where(Vote.worker_id == worker_id, Vote.gold)).one()
     if asked.block_by_gold and seen >= asked.gold_least_seen and right < asked.gold_least_accuracy * seen:
         worker = session.get_one(Worker, worker_id)
         if worker.state == ACTIVE:

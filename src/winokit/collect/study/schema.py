@@ -22,7 +22,6 @@ from winokit.problem import Problem
 WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE = "write", "validate", "switchable", "associative", "evaluate"
 JUDGEMENTS = (VALIDATE, SWITCHABLE, ASSOCIATIVE)
 VOTES = (*JUDGEMENTS, EVALUATE)
-KINDS = (WRITE, *VOTES)
 LIVE, SUBMITTED, EXPIRED, RELEASED = "live", "submitted", "expired", "released"
 ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", "withdrawn"
 WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
