@@ -13,9 +13,7 @@ from winokit.collect.study.schema import LATE, PAYMENTS, Payment, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.workers import by_code
 
-BONUS, CORRECTION = "bonus", "correction"
 MOST_CENTS = 100_000
-_LINE = insert(PAYMENTS)  # made once: it is written with every submission
 
 
 def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
@@ -25,7 +23,7 @@ def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission
     cents = study.config.pay.cents(kind) if earns else 0
     if cents:
         line = {"worker_id": submitted["worker_id"], "submission_id": submission_id, "reason": kind, "cents": cents}
-        session.execute(_LINE, {**line, "at": study.now()})
+        session.execute(insert(PAYMENTS), {**line, "at": study.now()})
     return cents
 
 
@@ -35,7 +33,7 @@ def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
         raise Incomplete({"cents": f"an amount up to {MOST_CENTS / 100:,.2f} expected"})
     with study.store.write() as session:
         worker = by_code(session, code)
-        reason = BONUS if cents > 0 else CORRECTION
+        reason = "bonus" if cents > 0 else "correction"
         session.add(Payment(worker_id=worker.id, reason=reason, cents=cents, note=note[:500], at=study.now()))
         study.log(session, actor, reason, code, cents=cents)
 

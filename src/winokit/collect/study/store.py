@@ -98,7 +98,10 @@ class Store:
                 self.write(alone=True) as session,
                 EnvironmentContext(Config(), scripts, fn=steps) as environment,
             ):
-                self._refuse_others(session.connection())
+                names = inspect(session.connection()).get_table_names() if self.is_sqlite else []
+                if names and REVISION not in names:  # something else keeps its tables here
+                    place = self.url.render_as_string()
+                    raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
                 environment.configure(
                     connection=session.connection(), target_metadata=Base.metadata, render_as_batch=True
                 )
@@ -109,12 +112,6 @@ class Store:
         except CommandError as error:  # a revision that no migration of ours has
             place = self.url.render_as_string()
             raise BadInput(f"{place}: written by a newer winokit, or not a study's ({error})") from None
-
-    def _refuse_others(self, connection: Connection) -> None:
-        """Refuse a file in which something else keeps its tables: ours would be put beside them."""
-        names = inspect(connection).get_table_names() if self.is_sqlite else []
-        if names and REVISION not in names:
-            raise BadInput(f"{self.url.render_as_string()}: not a study's database (it has the table {names[0]!r})")
 
 
 def without_password(url: str) -> str:

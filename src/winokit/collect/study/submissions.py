@@ -44,7 +44,6 @@ from winokit.collect.study.writing import Twins, refuse_broken, special_words
 
 # Made once: making a query takes longer than running it.
 _SUBMISSION = insert(SUBMISSIONS).returning(SUBMISSIONS.c.id)
-_VOTE = insert(VOTE_ROWS)
 _TAKE_FREE = (
     update(TASKS)
     .where(TASKS.c.id == bindparam("wanted"), IS_FREE)
@@ -161,7 +160,7 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
     if held.gold:
         vote["is_right"] = vote["choice"] == gold_answer(to_problem(held), held.kind)
-    session.execute(_VOTE, vote)
+    session.execute(insert(VOTE_ROWS), vote)
     if held.gold:
         moderation.after_gold(study, session, held.worker_id)
     elif is_last and held.kind == VALIDATE:  # nothing is decided before

@@ -76,7 +76,6 @@ _COUNT = (
     .values(held=TASKS.c.held + bindparam("more_held"), accepted=TASKS.c.accepted + bindparam("more_accepted"))
     .returning(TASKS.c.accepted, TASKS.c.asked)
 )
-_GIVE = insert(LEASES)
 _GIVE_AGAIN = (
     update(LEASES)
     .where(LEASES.c.token == bindparam("earlier"))
@@ -234,5 +233,5 @@ def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: in
         return earlier
     token = secrets.token_urlsafe(18)
     new = {"token": token, "task_id": task_id, "worker_id": worker_id, "kind": kind}
-    session.execute(_GIVE, {**new, "state": LIVE, "leased_at": now, "expires_at": until})
+    session.execute(insert(LEASES), {**new, "state": LIVE, "leased_at": now, "expires_at": until})
     return token

@@ -12,11 +12,11 @@ from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import arrive, platform_of, visitor_from
 from winokit.collect.study import invites, workers
 from winokit.collect.study.schema import Worker
+from winokit.collect.study.voting import YES_NO
 from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, is_number, plain
 from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy
 
 door, router = Pages(VISITOR), Pages(WORKER)
-YES_NO = {"yes": True, "no": False}
 
 
 @door.get("/")

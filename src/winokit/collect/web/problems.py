@@ -13,6 +13,7 @@ from winokit.collect.study.content import DOMAINS
 from winokit.collect.study.listings import STATUSES, ProblemFilter
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
+from winokit.collect.study.voting import YES_NO
 from winokit.collect.web.forms import REQUESTER, Fields, Pages, is_number, plain, reason
 from winokit.collect.web.visit import ARequester
 
@@ -21,7 +22,6 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 Wanted = Annotated[str, Query(max_length=200)]
 DECISIONS = {"valid": True, "invalid": False, "votes": None}
-COUNTED = {"yes": True, "no": False}
 
 
 @router.get("/requester/problems")
@@ -67,7 +67,7 @@ def submissions(
 ) -> Response:
     """Submissions, newest first."""
     worker, kind = plain(worker), plain(kind)
-    listing = listings.submissions(visit.study, worker=worker, kind=kind, counted=COUNTED.get(counted), page=page)
+    listing = listings.submissions(visit.study, worker=worker, kind=kind, counted=YES_NO.get(counted), page=page)
     asked = {"worker": worker, "kind": kind, "counted": counted}
     return visit.page("requester_submissions", listing=listing, asked=asked)
 
