@@ -27,13 +27,13 @@ def test_a_worker_gets_the_task_they_have_under_way_again(study, crew):
 
 
 def test_two_workers_get_different_topics(study, crew):
-    topics = {tasks.lease(study, crew.newcomer(study).id, "write").topic for _ in range(4)}
+    topics = {tasks.lease(study, crew.newcomer(study).id, "write").topic["topic"] for _ in range(4)}
     assert len(topics) == 4
 
 
 def test_writing_is_balanced_between_people_and_things(make_study, crew):
     study = make_study(tasks={"twins": 10, "social_share": 0.3})
-    domains = [tasks.lease(study, crew.newcomer(study).id, "write").domain for _ in range(10)]
+    domains = [tasks.lease(study, crew.newcomer(study).id, "write").task_domain for _ in range(10)]
     assert domains.count("social") == 3
     assert "social" in domains[:4]
 

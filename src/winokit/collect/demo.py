@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
+from sqlalchemy import Row
 
 from winokit.collect import need_extra
 from winokit.collect.study import invites, moderation, requesters, submissions, tasks, workers
@@ -27,7 +28,6 @@ from winokit.collect.study.refusals import Incomplete, NotNow
 from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE, Worker
 from winokit.collect.study.study import Study, utc_now
 from winokit.collect.study.voting import VoteTask, clause
-from winokit.collect.study.writing import WriteTask
 from winokit.collect.verbs import listen, run_app
 from winokit.data.loading import load
 from winokit.files import write_whole
@@ -96,9 +96,9 @@ class DemoCast:
             task = tasks.lease(self.study, worker.id, WRITE)
         except NotNow:
             return
-        assert isinstance(task, WriteTask)
+        assert isinstance(task, Row)
         self.wait(self.random.uniform(90, 420))
-        pairs = self.stock[task.topic, task.domain]
+        pairs = self.stock[task.topic["topic"], task.task_domain]
         try:
             submissions.submit(self.study, worker.id, task.token, _form(*pairs.pop()) if pairs else {})
         except Incomplete:  # nothing to say on the topic, or too like an earlier pair: somebody else's turn

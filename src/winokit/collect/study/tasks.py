@@ -40,7 +40,7 @@ from winokit.collect.study.schema import (
 from winokit.collect.study.study import Study
 from winokit.collect.study.voting import VoteTask, vote_task
 from winokit.collect.study.workers import working
-from winokit.collect.study.writing import WriteTask, draft_fields, write_task
+from winokit.collect.study.writing import draft_fields
 
 LONGEST = 4
 """A lease that is renewed by saving drafts lasts at most so many times its minutes."""
@@ -123,14 +123,14 @@ def take(study: Study, worker_id: int, kind: str) -> str:
         return _give(study, session, worker_id, kind, task_id, earlier)
 
 
-def look(study: Study, worker_id: int, token: str) -> WriteTask | VoteTask:
-    """A task that the worker has, or had and may still hand in."""
+def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
+    """A task that the worker has, or had and may still hand in; one to write as a row of `held_by`."""
     with study.store.read() as session:
         held = held_by(session, worker_id, token)
-    return write_task(held) if held.problem_id is None else vote_task(study.config, held)
+    return held if held.problem_id is None else vote_task(study.config, held)
 
 
-def lease(study: Study, worker_id: int, kind: str) -> WriteTask | VoteTask:
+def lease(study: Study, worker_id: int, kind: str) -> Row[Any] | VoteTask:
     """Take a task and look at it."""
     return look(study, worker_id, take(study, worker_id, kind))
 

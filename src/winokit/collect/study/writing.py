@@ -17,7 +17,7 @@ from typing import Any
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
-from sqlalchemy import Row, bindparam, select
+from sqlalchemy import bindparam, select
 
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import PROBLEMS, WRITTEN
@@ -40,32 +40,6 @@ MOST_MISSING = 500
 _TEXTS = select(PROBLEMS.c.id, PROBLEMS.c.origin, PROBLEMS.c.before, PROBLEMS.c.after).order_by(PROBLEMS.c.id)
 _NEW = _TEXTS.where(PROBLEMS.c.id > bindparam("last"))
 _MISSING = _TEXTS.where(PROBLEMS.c.id.in_(bindparam("missing", expanding=True)))
-
-
-@dataclass(frozen=True)
-class WriteTask:
-    """A topic to write a pair of twins about."""
-
-    kind: str
-    token: str
-    """Names the task in web addresses and forms; it is this worker's alone."""
-    expires_at: datetime
-    topic: str
-    words: tuple[str, ...]
-    """Words of the topic; one of them, or another that the topic brings to mind, becomes the anchor."""
-    domain: str
-    """`social` (two people of one gender) or `physical` (two things)."""
-    draft: dict[str, Any]
-    """The form's fields as last saved; empty at first."""
-    done: int
-    """How many the worker has handed in."""
-
-
-def write_task(held: Row[Any]) -> WriteTask:
-    """What the holder of a task to write is shown; `held` is a row of `tasks.held_by`."""
-    topic = held.topic or {}
-    about = (topic.get("topic", ""), tuple(topic.get("words", ())), held.task_domain or "")
-    return WriteTask(held.kind, held.token, held.expires_at, *about, held.draft or {}, held.done)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Path, Response
@@ -12,15 +12,12 @@ from winokit.collect.platforms.base import leave
 from winokit.collect.study import submissions, tasks, workers
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
 from winokit.collect.study.schema import WRITE
-from winokit.collect.study.voting import VoteTask
-from winokit.collect.study.writing import WriteTask
 from winokit.collect.web.forms import WORKER, Fields, Pages
 from winokit.collect.web.rendering import money, sentence
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, policy
 
 router = Pages(WORKER)
 Token = Annotated[str, Path(max_length=64)]
-T = TypeVar("T", WriteTask, VoteTask)
 
 
 @router.get("/begin")
@@ -48,7 +45,7 @@ def skip(visit: AtWork, token: Token) -> Response:
 @router.get("/task/{token}/vote")
 def ballot(visit: AtWork, token: Token) -> Response:
     """What is to be judged."""
-    return visit.page("vote", task=own_task(visit, token, VoteTask), answers={})
+    return visit.page("vote", task=own_task(visit, token), answers={})
 
 
 @router.form("/task/{token}/vote", "choice", "equally_plausible", "local_decides")
@@ -57,7 +54,7 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
-        task = own_task(visit, token, VoteTask)
+        task = own_task(visit, token)
         return visit.page("vote", status=422, task=task, answers=fields, problems=error.problems)
     earned = f" {money(receipt.cents, visit.study.config.pay.currency)} earned." if receipt.cents else ""
     try:
@@ -103,10 +100,10 @@ def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
     return visit.go(f"/task/{token}/{'write' if kind == WRITE else 'vote'}", notice)
 
 
-def own_task(visit: WorkerVisit, token: str, kind: type[T]) -> T:
+def own_task(visit: WorkerVisit, token: str, *, to_write: bool = False) -> Any:
     """The task of a page's address, if it is the worker's own and one that the page is for."""
     task = tasks.look(visit.study, visit.worker.id, token)
-    if not isinstance(task, kind):
+    if to_write != (task.kind == WRITE):
         raise NotFound("no such task of yours")
     return task
 

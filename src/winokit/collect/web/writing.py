@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Response
+from sqlalchemy import Row
 
 from winokit.collect.study import adversary, submissions, tasks
 from winokit.collect.study.refusals import Incomplete, TooMany
 from winokit.collect.study.study import Study
-from winokit.collect.study.writing import TWIN_FIELDS, WriteTask, WritingCheck, WritingFeedback
+from winokit.collect.study.writing import TWIN_FIELDS, WritingCheck, WritingFeedback
 from winokit.collect.web.forms import WORKER, Fields, Pages
 from winokit.collect.web.home import Token, own_task
 from winokit.collect.web.rendering import money
@@ -30,8 +31,8 @@ WHERE = {
 @router.get("/task/{token}/write")
 def form(visit: AtWork, token: Token) -> Response:
     """The form, with what was saved of it."""
-    task = own_task(visit, token, WriteTask)
-    return _form_page(visit, task, task.draft)
+    task = own_task(visit, token, to_write=True)
+    return _form_page(visit, task, task.draft or {})
 
 
 @router.form("/task/{token}/write", *TWIN_FIELDS)
@@ -40,7 +41,7 @@ def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
-        task = own_task(visit, token, WriteTask)
+        task = own_task(visit, token, to_write=True)
         tasks.save_draft(visit.study, visit.worker.id, token, fields)
         return _form_page(visit, task, fields, status=422, problems=error.problems)
     earned = f" You have earned {money(receipt.cents, visit.study.config.pay.currency)}." if receipt.cents else ""
@@ -50,7 +51,7 @@ def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
 @router.form("/task/{token}/feedback", *TWIN_FIELDS)
 def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
     """What to tell the writer now."""
-    task = own_task(visit, token, WriteTask)
+    task = own_task(visit, token, to_write=True)
     return visit.piece("writing_feedback", task=task, shown=ShownFeedback(visit.study, task, fields))
 
 
@@ -68,14 +69,14 @@ async def ask_adversary(visit: AWorker, token: Token, fields: Fields) -> Respons
 
 
 def _ask(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
-    own_task(visit, token, WriteTask)
+    own_task(visit, token, to_write=True)
     wait = visit.request.app.state.adversary_limit.count(visit.worker.id)
     if wait:
         raise TooMany(f"the model was asked too often; please wait {wait} seconds", wait)
     return visit.piece("adversary", verdict=adversary.ask(visit.study, fields))
 
 
-def _form_page(visit: WorkerVisit, task: WriteTask, fields: Mapping[str, Any], **context: Any) -> Response:
+def _form_page(visit: WorkerVisit, task: Row[Any], fields: Mapping[str, Any], **context: Any) -> Response:
     typed = {name: str(fields.get(name, "")) for name in TWIN_FIELDS}
     return visit.page("write", task=task, typed=typed, shown=ShownFeedback(visit.study, task, typed), **context)
 
@@ -86,11 +87,11 @@ class ShownFeedback:
     Where a field is longer than anything could be, there is no `feedback`, and `notes` says which.
     """
 
-    def __init__(self, study: Study, task: WriteTask, fields: Mapping[str, Any]) -> None:
+    def __init__(self, study: Study, task: Row[Any], fields: Mapping[str, Any]) -> None:
         self.feedback: WritingFeedback | None = None
         self.kept = 0
         try:
-            self.feedback = now = WritingFeedback(study, fields, task.domain)
+            self.feedback = now = WritingFeedback(study, fields, task.task_domain)
         except Incomplete as error:
             broken = list(error.problems.items())
         else:
