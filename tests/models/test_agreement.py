@@ -9,8 +9,11 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import transformers
 
 from winokit.models.base import Continuation
+from winokit.models.boundary import Boundary
+from winokit.models.chat_template import ChatTemplate
 from winokit.models.registry import Spec, load_model
 
 
@@ -46,6 +49,22 @@ def test_every_logged_prediction_and_log_probability_is_the_same(real_file):
     assert max(abs(a - b) for a, b in zip(found, logged, strict=True)) < 1e-3
     assert predictions(found) == predictions(logged)
     assert model.plan == "prefix tree"
+
+
+def test_its_chat_template_is_written_as_its_tokenizer_writes_it_and_as_its_readers_expect():
+    tokenizer = transformers.AutoTokenizer.from_pretrained(GGUF.parent, gguf_file=GGUF.name)
+    template = ChatTemplate.of("auto", tokenizer, str(GGUF))
+    prompt = "Text: The cup fell.\nQuestion: What fell?\nAnswer:"
+    messages = [{"role": "user", "content": prompt}]
+    written = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    assert template.opened(prompt) == (written, "")
+    system = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+    turns = f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
+    assert written == turns
+    boundary = Boundary(tokenizer, bos=False, verbatim=True)
+    (encoded,) = boundary.split([Continuation(written, "The cup")])
+    ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+    assert list(encoded.scored.tokens[: len(ids)]) == ids
 
 
 def predictions(logprobs: list[float]) -> list[bool]:

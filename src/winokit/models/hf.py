@@ -466,6 +466,10 @@ def _max_memory(given: str | None) -> dict[int | str, int] | None:
             raise BadInput(f"hf: max_memory: 20GiB, or 0:20GiB,cpu:60GiB, expected, found {given!r}")
         value = int(float(number[1]) * (1024 if number[3] else 1000) ** ("KMGT".index(number[2].upper()) + 1))
         limits[int(device) if device.isdigit() else device] = value
+        if device.isdigit() and int(device) >= torch.cuda.device_count():
+            raise BadInput(
+                f"hf: max_memory: GPU {device} is not on this machine, which has {torch.cuda.device_count()}"
+            )
     if "" not in limits:
         return limits
     if not torch.cuda.device_count():
