@@ -368,18 +368,13 @@ def _repeated(
         chosen = replace(chosen, keep=keep, settings={**chosen.settings, "majority_of_seeds": len(seeds)})
     if method.null_runs:
         watched = work.progress
-
-        def done(runs: int) -> None:
-            if watched:
-                watched(runs, method.null_runs)
-
         with work.timed("null"):
             null = null_runs(
                 *(method, rows.x, rows.y, rows.groups),
                 others=others,
                 runs=method.null_runs,
                 seed=method.seed,
-                progress=done,
+                progress=None if watched is None else lambda runs: watched(runs, method.null_runs),
             )
     return chosen, seeds, null
 

@@ -143,11 +143,10 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
 
 def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
     """The entries by the score that ranks, those for which none is shown last."""
-    mains = [(entry, _main(entry, metric)) for entry in entries]
-    names = {id(entry): entry.statement.name for entry in entries if entry.statement}
-    mains.sort(key=lambda pair: (-pair[1].value if pair[1] else 1.0, names[id(pair[0])], pair[0].submission))
-    values = [main.value for _, main in mains if main is not None]
-    for entry, main in mains:
+    mains = [(entry, _main(entry, metric), entry.statement.name if entry.statement else "") for entry in entries]
+    mains.sort(key=lambda one: (-one[1].value if one[1] else 1.0, one[2], one[0].submission))
+    values = [main.value for _, main, _ in mains if main is not None]
+    for entry, main, _ in mains:
         yield BoardPlace(None if main is None else 1 + values.index(main.value), entry, main)
 
 

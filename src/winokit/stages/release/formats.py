@@ -91,6 +91,19 @@ def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, lice
         import mlcroissant as mlc
     except ImportError:
         raise MissingExtra("a release's Croissant metadata", "release") from None
+
+    def fields_of(name: str) -> list[Any]:
+        return [
+            mlc.Field(
+                id=f"{name}/{column}",
+                name=f"{name}/{column}",
+                description=about,
+                data_types=[mlc.DataType.TEXT],
+                source=mlc.Source(file_object=f"{name}.parquet", extract=mlc.Extract(column=column)),
+            )
+            for column, about in COLUMNS.items()
+        ]
+
     log = logging.getLogger("absl")
     level = log.level
     log.setLevel(logging.ERROR)  # without remarks on what is merely recommended (a date, a citation)
@@ -101,40 +114,24 @@ def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, lice
             version=settings.version,
             license=[LICENCES.get(hub_licence(licence), licence)],
             date_published=settings.date,
-            distribution=[_file(mlc, name, data) for name, data in tables.items()],
-            record_sets=[_records(mlc, name) for name in tables],
+            distribution=[
+                mlc.FileObject(
+                    id=f"{name}.parquet",
+                    name=f"{name}.parquet",
+                    content_url=str(parquet_path(name)),
+                    encoding_formats=["application/x-parquet"],
+                    sha256=hashlib.sha256(data).hexdigest(),
+                )
+                for name, data in tables.items()
+            ],
+            record_sets=[
+                mlc.RecordSet(id=name, name=name, description=f"The problems of {name}.", fields=fields_of(name))
+                for name in tables
+            ],
         )
         return json_bytes(metadata.to_json(), default=str)
     finally:
         log.setLevel(level)
-
-
-def _file(mlc: Any, name: str, data: bytes) -> Any:
-    return mlc.FileObject(
-        id=f"{name}.parquet",
-        name=f"{name}.parquet",
-        content_url=str(parquet_path(name)),
-        encoding_formats=["application/x-parquet"],
-        sha256=hashlib.sha256(data).hexdigest(),
-    )
-
-
-def _records(mlc: Any, name: str) -> Any:
-    return mlc.RecordSet(
-        id=name,
-        name=name,
-        description=f"The problems of {name}.",
-        fields=[
-            mlc.Field(
-                id=f"{name}/{column}",
-                name=f"{name}/{column}",
-                description=about,
-                data_types=[mlc.DataType.TEXT],
-                source=mlc.Source(file_object=f"{name}.parquet", extract=mlc.Extract(column=column)),
-            )
-            for column, about in COLUMNS.items()
-        ],
-    )
 
 
 def rendered(template: str, **content: Any) -> bytes:

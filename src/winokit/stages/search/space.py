@@ -98,20 +98,14 @@ class SearchSpace(Settings):
         """
         rng = np.random.default_rng([seed, number])
         drawn: dict[str, Any] = {name: some.at(rng.random()) for name, some in self.parts.items()}
-        if self.sampler == "grid":
-            drawn = self._of_grid(seed, number)
+        if self.sampler == "grid":  # in random order, again in another once it is through
+            size = self.size or 1
+            turn, place = divmod(number, size)
+            index = int(np.random.default_rng([seed, turn, size]).permutation(size)[place])
+            for name, some in self.parts.items():
+                index, at = divmod(index, len(some.values))
+                drawn[name] = some.values[at]
         return {**drawn, "seed": int(rng.integers(SEEDS))}
-
-    def _of_grid(self, seed: int, number: int) -> dict[str, Any]:
-        """The grid in random order, again in another once it is through."""
-        size = self.size or 1
-        turn, place = divmod(number, size)
-        index = int(np.random.default_rng([seed, turn, size]).permutation(size)[place])
-        drawn = {}
-        for name, some in self.parts.items():
-            index, at = divmod(index, len(some.values))
-            drawn[name] = some.values[at]
-        return drawn
 
     def told(self) -> dict[str, str]:
         """The space as a user would write it."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from winokit.stages.search.findings import SearchFinding, SearchFindings
-    from winokit.stages.search.trials import Trial
 
 RESULTS, TRIALS, ENSEMBLES = "results.json", "trials.csv", "ensembles"
 ENDED = ("state", "accuracy", "group_accuracy", "steps", "kept_step", "stopped_early", "seconds")
@@ -82,7 +81,18 @@ def save(findings: SearchFindings) -> None:
 
     One line of trials.csv per trial. Test scores are not in it: no trial can be chosen by them.
     """
-    rows = [_row(trial) for trial in findings.trials]
+    rows = [
+        {
+            "formalization": trial.formalization,
+            "trial": trial.number,
+            **trial.drawn,
+            **{name: getattr(trial.ended, name) for name in ENDED},
+            "degenerate": trial.degenerate,
+            "warnings": "; ".join(trial.ended.warnings),
+            "why": trial.ended.why or "",
+        }
+        for trial in findings.trials
+    ]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -94,15 +104,3 @@ def save(findings: SearchFindings) -> None:
             write_predictions(predictions, findings.folder / ENSEMBLES / name / f"{which}.jsonl")
     results = {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}
     write_whole(findings.folder / RESULTS, json_bytes(results))
-
-
-def _row(trial: Trial) -> dict[str, Any]:
-    return {
-        "formalization": trial.formalization,
-        "trial": trial.number,
-        **trial.drawn,
-        **{name: getattr(trial.ended, name) for name in ENDED},
-        "degenerate": trial.degenerate,
-        "warnings": "; ".join(trial.ended.warnings),
-        "why": trial.ended.why or "",
-    }
