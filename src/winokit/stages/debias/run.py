@@ -389,12 +389,8 @@ def _arms(chosen: DebiasArm, method: DebiasMethod, compare: Sequence[str], work:
             shared = {each: getattr(method, each) for each in kind.shared if hasattr(method, each)}
             arms[name] = work.arm(kind(**shared, **({"size": size} if _sized(kind) else {})), size)
     order = dict.fromkeys((*names, chosen.name))
-    return (_everything(work.rows), *(arms[name] for name in order if name in arms))
-
-
-def _everything(rows: DebiasRows, name: str = ALL) -> DebiasArm:
-    """The arm that removes nothing."""
-    return DebiasArm(name, np.ones(len(rows), np.bool_))
+    everything = DebiasArm(ALL, np.ones(len(work.rows), np.bool_))
+    return (everything, *(arms[name] for name in order if name in arms))
 
 
 def _assessed(
@@ -410,7 +406,7 @@ def _assessed(
     assert rows.x is not None
     assert how.bins is not None
     seeds = [(arm, replace(how, seed=arm.settings["seed"])) for arm in others]
-    before = [(_everything(rows, of_seed(ALL, its.seed)), its) for _, its in seeds]
+    before = [(replace(arms[0], name=of_seed(ALL, its.seed)), its) for _, its in seeds]
     with work.timed("probe"):
         probed = (*((arm, how) for arm in arms), *before, *seeds)
         probes = {arm.name: measures.probe(arm, its) for arm, its in probed}

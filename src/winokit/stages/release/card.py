@@ -119,14 +119,18 @@ def card_facts(
     if test is not None:
         sides[TEST] = test.with_problems(problem.replace(answer=None) for problem in test)
     ids = {name: frozenset(problem.id for problem in data) for name, data in sides.items()}
+
+    def leaks_of(data: Dataset) -> list[Leak]:
+        return [leak for leak in find_leaks(data) if leak.found]
+
     return CardFacts(
         settings=settings,
         licence=settings.licence or card.licence or NOT_STATED,
         title=title or str(settings.name),
         source=", ".join(part for part in (card.title or card.name, card.version, card.source) if part),
         crossings=_crossings(sides),
-        leaks={name: _found_leaks(contents.files[name]) for name in (DEBIASED, DEV)},
-        test_leaks=_found_leaks(test) if test is not None else (),
+        leaks={name: leaks_of(contents.files[name]) for name in (DEBIASED, DEV)},
+        test_leaks=leaks_of(test) if test is not None else (),
         collection=[*(_study_facts(collection) if collection else ()), *_problem_facts(inputs.problems.problems)],
         debiasing=list(_debias_facts(inputs.debias)) if inputs.debias else (),
         audits=[audit for run in extras.audit for audit in _audited(Run.load(run), ids)],
@@ -246,11 +250,6 @@ def _crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:
         )
         for (one, other), kinds in repeated.items()
     ]
-
-
-def _found_leaks(data: Dataset) -> list[Leak]:
-    """What predicts the answers of a file without reading it."""
-    return [leak for leak in find_leaks(data) if leak.found]
 
 
 def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
