@@ -11,7 +11,7 @@ from collections import Counter
 from common import Options, Outcome, row, run, table
 from papers import TRICHELAIR_ASSOCIATIVE
 
-from winokit.data.checks.statistics import structure
+from winokit.data.checks.statistics import Structure
 from winokit.problem import Dataset
 
 
@@ -19,7 +19,7 @@ def experiment(options: Options) -> Outcome:
     """Shares of associative and switchable problems, of final special words, and of connectives."""
     wsc = options.wsc273()
     counts = Counter({name: sum(p.labels[name] for p in wsc) for name in ("associative", "switchable")})
-    built = structure(wsc)
+    built = Structure(wsc)
     associative, others = TRICHELAIR_ASSOCIATIVE
     lines = [
         ("associative", associative, share(counts["associative"], len(wsc))),

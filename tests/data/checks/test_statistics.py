@@ -1,6 +1,6 @@
 import pytest
 
-from winokit.data.checks.statistics import blank_position, clauses, connective, special_words, statistics, structure
+from winokit.data.checks.statistics import Structure, blank_position, clauses, connective, special_words, statistics
 from winokit.data.formats import read
 from winokit.data.loading import load
 from winokit.errors import UnknownName
@@ -53,7 +53,7 @@ def test_an_unknown_way_to_count_lists_the_known_ones(twins):
 
 
 def test_the_special_word_is_last_in_62_of_wscs_136_groups(real_file):
-    seen = structure(load(f"wsc273:{real_file('wsc/WSCollection.xml')}"))
+    seen = Structure(load(f"wsc273:{real_file('wsc/WSCollection.xml')}"))
     assert (seen.special_last, seen.groups) == (62, 136)
 
 

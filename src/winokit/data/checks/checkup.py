@@ -12,7 +12,7 @@ from winokit.data.checks.groups import Grouping, find_groups, with_groups
 from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
 from winokit.data.checks.rules import RULES, Limits, Violation, broken_rules
-from winokit.data.checks.statistics import structure
+from winokit.data.checks.statistics import Structure
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.search import Corpus
 from winokit.methods.overlap import NEAR, Match, find_matches
@@ -168,7 +168,7 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
 
 
 def _structure(dataset: Dataset) -> Finding:
-    seen = structure(dataset)
+    seen = Structure(dataset)
     connectives = ", ".join(f"{word} {count / len(dataset):.0%}" for word, count in seen.connective.most_common(4))
     places = ", ".join(f"{place} {count / len(dataset):.0%}" for place, count in seen.blank_position.most_common())
     messages = [f"before the blank: {connectives}", f"the blank stands in the {places}"]

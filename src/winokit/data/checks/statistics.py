@@ -85,29 +85,17 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
     )
 
 
-@dataclass(frozen=True)
 class Structure:
-    """Counts over a dataset; `special_last` and `special_words` are counted over groups."""
+    """How the texts of a dataset are built, counted; `special_last` and `special_words` over groups."""
 
-    special_last: int
-    groups: int
-    special_words: Counter[str]
-    connective: Counter[str]
-    clauses: Counter[int]
-    blank_position: Counter[str]
-
-
-def structure(dataset: Dataset) -> Structure:
-    """How the texts of a dataset are built."""
-    pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1]
-    return Structure(
-        special_last=sum(special_is_last(one, other) for one, other in pairs),
-        groups=len(pairs),
-        special_words=Counter(word for one, other in pairs for word in special_words(one.text, other.text)),
-        connective=Counter(connective(problem) for problem in dataset),
-        clauses=Counter(clauses(problem) for problem in dataset),
-        blank_position=Counter(blank_position(problem) for problem in dataset),
-    )
+    def __init__(self, dataset: Dataset) -> None:
+        pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1]
+        self.special_last = sum(special_is_last(one, other) for one, other in pairs)
+        self.groups = len(pairs)
+        self.special_words = Counter(word for one, other in pairs for word in special_words(one.text, other.text))
+        self.connective = Counter(map(connective, dataset))
+        self.clauses = Counter(map(clauses, dataset))
+        self.blank_position = Counter(map(blank_position, dataset))
 
 
 def tokens(text: str) -> list[str]:

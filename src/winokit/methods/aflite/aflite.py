@@ -44,7 +44,7 @@ from winokit.methods.aflite.inputs import (
 )
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Twins
-from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, Votes, chosen, hold, keys, salts
+from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, chosen, hold, keys, salts
 from winokit.progress import Progress
 from winokit.settings import Help
 
@@ -186,17 +186,17 @@ class AFLite(DebiasMethod):
         started, number, count = time.perf_counter(), len(run.history) + 1, rows.count
         rows.draw(number)
         fit = ensemble.fit()
-        votes = rows.votes()
-        enough = votes.made >= self.min_predictions
-        scores = np.where(enough, votes.right / np.maximum(votes.made, 1), np.nan)
-        accuracy = float(votes.right.sum() / votes.made.sum())
-        leaving = self._slice(number, votes, units[votes.numbers])
+        right, made = rows.votes()
+        enough = made >= self.min_predictions
+        scores = np.where(enough, right / np.maximum(made, 1), np.nan)
+        accuracy = float(right.sum() / made.sum())
+        leaving = self._slice(number, right, made, units[rows.numbers])
         if self.stop_below is not None and accuracy < self.stop_below:
             leaving = leaving[:0]
-        run.scores[votes.numbers] = scores
+        run.scores[rows.numbers] = scores
         if number == 1:
             run.first_scores = run.scores.copy()
-        run.phase[votes.numbers[leaving]] = number
+        run.phase[rows.numbers[leaving]] = number
         run.over = len(leaving) < self.settings_["cutoff"]
         ensemble.drop(leaving)
         phase = Phase(
@@ -213,11 +213,11 @@ class AFLite(DebiasMethod):
         run.history.append(asdict(phase))
         return phase
 
-    def _slice(self, phase: int, votes: Votes, units: Ints) -> Ints:
+    def _slice(self, phase: int, right: Ints, made: Ints, units: Ints) -> Ints:
         """Positions of the rows that leave: the best-predicted `cutoff`, whole units, at or over the threshold."""
         kinds, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
-        made = np.bincount(unit_of, votes.made)
-        score = np.bincount(unit_of, votes.right) / np.maximum(made, 1)
+        made = np.bincount(unit_of, made)
+        score = np.bincount(unit_of, right) / np.maximum(made, 1)
         able = np.flatnonzero((made >= self.min_predictions * sizes) & (score >= self.threshold))
         luck = kinds if self.ties == "order" else keys(kinds.astype(np.uint32), salts(self.seed, phase, [-1]))[:, 0]
         best = able[np.lexsort((luck[able], -score[able]))]

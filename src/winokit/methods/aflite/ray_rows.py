@@ -16,7 +16,7 @@ import numpy as np
 
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.aflite.inputs import Floats, Ints, precision
-from winokit.methods.aflite.rows import FeatureRows, FitPlan, NumpyRows, Votes, filling, train_sizes
+from winokit.methods.aflite.rows import FeatureRows, FitPlan, NumpyRows, filling, train_sizes
 
 
 class RayRows(FeatureRows):
@@ -79,9 +79,9 @@ class RayRows(FeatureRows):
     def gram(self, theta: Floats) -> Floats:
         return reduce(np.add, self._all("gram", theta))
 
-    def votes(self) -> Votes:
+    def votes(self) -> tuple[Ints, Ints]:
         right, made = (np.concatenate(parts) for parts in zip(*self._all("counted_votes"), strict=True))
-        return Votes(self.numbers, right.astype(np.int64), made.astype(np.int64))
+        return right.astype(np.int64), made.astype(np.int64)
 
     def drop(self, positions: Ints) -> Floats:
         gone = np.zeros(self.count, dtype=bool)
@@ -116,8 +116,8 @@ class _RowWorker(NumpyRows):
         self.weights = weights.copy()
 
     def counted_votes(self) -> tuple[Ints, Ints]:
-        votes = self.votes()
-        return votes.right.astype(np.uint16), votes.made.astype(np.uint16)
+        right, made = self.votes()
+        return right.astype(np.uint16), made.astype(np.uint16)
 
 
 def shares(numbers: Ints, units: Ints, workers: int) -> list[Ints]:

@@ -92,15 +92,6 @@ class FitPlan:
         return salts(self.seed, phase, range(self.classifiers))
 
 
-@dataclass(frozen=True)
-class Votes:
-    """Of each current row: its number, predictions that were right, and predictions made while it was held out."""
-
-    numbers: Ints
-    right: Ints
-    made: Ints
-
-
 class FeatureRows(Protocol):
     """Rows somewhere: in memory, on a GPU, on other machines. Arrays are of the kind the place works with."""
 
@@ -140,11 +131,11 @@ class FeatureRows(Protocol):
     def gram(self, theta: Any) -> Any:
         """Sum over rows of p(1 - p) x xᵀ at the single column `theta`, x with a 1 at its end; the weights are kept."""
 
-    def votes(self) -> Votes:
-        """Predictions at the last gradient for rows that did not train."""
+    def votes(self) -> tuple[Ints, Ints]:
+        """Of each row, predictions at the last gradient that were right, and those made while it was held out."""
 
     def drop(self, positions: Ints) -> Any:
-        """Let rows go, counted as `votes` has them; what they had added to the gram."""
+        """Let rows go, by their places in `numbers`; what they had added to the gram."""
 
 
 class NumpyRows(FeatureRows):
@@ -239,7 +230,7 @@ class NumpyRows(FeatureRows):
             total += weighted_gram(self._X[block], self.weights[block])
         return total
 
-    def votes(self) -> Votes:
+    def votes(self) -> tuple[Ints, Ints]:
         right = np.zeros(self.count, dtype=np.int64)
         made = np.zeros(self.count, dtype=np.int64)
 
@@ -251,7 +242,7 @@ class NumpyRows(FeatureRows):
                 right[block] = ((guess == answer) & held_out).sum(1)
 
         self._each(count)
-        return Votes(self.numbers, right, made)
+        return right, made
 
     def drop(self, positions: Ints) -> Floats:
         lost = weighted_gram(self._X[positions], self.weights[positions]).astype(np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from winokit.methods.aflite.inputs import Floats, Ints, precision
-from winokit.methods.aflite.rows import MIXERS, FeatureRows, FitPlan, Votes, train_sizes
+from winokit.methods.aflite.rows import MIXERS, FeatureRows, FitPlan, train_sizes
 
 LOW = 0xFFFFFFFF
 
@@ -76,10 +76,10 @@ class TorchRows(FeatureRows):
         self.weights = chances * (1 - chances)
         return self._weighted_gram(slice(None))
 
-    def votes(self) -> Votes:
+    def votes(self) -> tuple[Ints, Ints]:
         held_out = self._train == 0
         right = ((self._odds > 0) == (self._y[:, None] > 0)) & held_out
-        return Votes(self.numbers, right.sum(1).cpu().numpy(), held_out.sum(1).cpu().numpy())
+        return right.sum(1).cpu().numpy(), held_out.sum(1).cpu().numpy()
 
     def drop(self, positions: Ints) -> torch.Tensor:
         places = torch.as_tensor(positions, device=self.device)

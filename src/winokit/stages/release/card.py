@@ -19,7 +19,7 @@ from typing import Any
 from winokit.data.checks.checkup import find_duplicates
 from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
-from winokit.data.checks.statistics import statistics, structure
+from winokit.data.checks.statistics import Structure, statistics
 from winokit.data.predictions.documents import slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
@@ -274,7 +274,7 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         size_category=SIZE_CATEGORIES[category],
         configs=configs,
         rows=[(statistics(data), contents.count_kept(data)) for data in contents.shown.values()],
-        structure=structure(contents.training),
+        structure=Structure(contents.training),
         contents=contents,
         has_test=TEST in contents.files,
         has_removed=contents.count_kept(contents.training) < problems,
