@@ -48,12 +48,13 @@ class QuizResult:
 def join(study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None) -> Worker:
     """A new worker, or the one that a platform has sent before. Without a code they are given a random one."""
     with study.store.write() as session:
-        same = identity and (Identity.platform == platform, Identity.external_id == identity.external_id)
-        known = session.scalar(select(Identity).where(*same)) if same else None
-        if identity is None or known is None:
-            return add(study, session, platform, identity, code)
-        known.study_id, known.session_id = identity.study_id, identity.session_id
-        return session.get_one(Worker, known.worker_id)
+        if identity is not None:
+            same = (Identity.platform == platform, Identity.external_id == identity.external_id)
+            known = session.scalar(select(Identity).where(*same))
+            if known is not None:
+                known.study_id, known.session_id = identity.study_id, identity.session_id
+                return session.get_one(Worker, known.worker_id)
+        return add(study, session, platform, identity, code)
 
 
 def add(
