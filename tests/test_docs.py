@@ -33,3 +33,11 @@ def test_python_in_the_readme_runs(capsys):
     for number, block in enumerate(blocks):
         runner.run(doctest.DocTestParser().get_doctest(block, {}, f"README {number}", "README.md", 0))
     assert runner.summarize().failed == 0
+
+
+def test_python_in_the_page_on_models_runs(capsys, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    text = (ROOT / "docs" / "models.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(block, {})
+    assert capsys.readouterr().out == "20 predictions, True\n"
