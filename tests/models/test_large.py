@@ -148,6 +148,27 @@ def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_o
     assert quantised.plan == "prefix tree"
 
 
+@pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")
+def test_weights_that_are_stored_quantised_are_read_as_they_are(tmp_path):
+    place = tiny_llama(tmp_path / "whole", hidden_size=128, intermediate_size=256, initializer_range=0.1)
+    quantised = load_model(f"hf:{place}?load_in=8bit")
+    quantised.reader.network.save_pretrained(tmp_path / "stored")
+    tiny_tokenizer().save_pretrained(tmp_path / "stored")
+    stored = load_model(f"hf:{tmp_path / 'stored'}")
+    assert logprobs(stored) == pytest.approx(logprobs(quantised), abs=0.1)
+
+
+def test_memory_that_runs_out_while_a_model_is_loaded_is_said_in_a_line(place, monkeypatch):
+    def full(*_args: object, **_options: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
+
+    for step in ("transformers.LlamaForCausalLM.to", "transformers.LlamaForCausalLM.forward"):
+        with monkeypatch.context() as patch:
+            patch.setattr(step, full)
+            with pytest.raises(BadInput, match="out of memory while it was loaded: choose load_in=4bit"):
+                load_model(f"hf:{place}")
+
+
 CODE = """
 import transformers
 class OwnConfig(transformers.LlamaConfig):

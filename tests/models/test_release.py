@@ -32,6 +32,14 @@ def test_nothing_keeps_a_causal_model_that_was_let_go(causal):
         list(model.answer([Continuation("Nora", " left.")]))
 
 
+def test_nothing_keeps_a_model_that_was_spread(causal):
+    model = load_model(f"{causal}?device_map=auto&max_memory=cpu:1KiB")
+    list(model.answer([Continuation("Nora", " left.")]))
+    held = weights(model.reader.network)
+    release(model)
+    assert not any(part() is not None for part in held)
+
+
 def test_nothing_keeps_a_masked_model_that_was_let_go(tmp_path):
     model = load_model(f"hf:{tiny('bert', tmp_path)}")
     asked = [Fill("", "the book", " was small")]

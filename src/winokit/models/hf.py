@@ -135,7 +135,12 @@ def load(spec: Spec) -> Model:
     if settings.kind is None and is_trained(settings):
         return LOADERS["winokit"](spec)
     kind = settings.kind or kind_by_config(settings)
-    model: Model = import_module(f"winokit.models.hf_{kind}").load(spec, replace(settings, kind=kind))
+    try:
+        model: Model = import_module(f"winokit.models.hf_{kind}").load(spec, replace(settings, kind=kind))
+    except RuntimeError as error:
+        if not out_of_memory(error):
+            raise
+        raise BadInput(f"{settings.place}: out of memory while it was loaded: {WAYS_OUT}") from error
     return model
 
 
@@ -221,6 +226,8 @@ def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[A
     """The model as `load_weights` has it, and the names of the weights that were not there and are random now."""
     dtype = "auto" if settings.dtype == "auto" else getattr(torch, settings.dtype)
     placing = _placing(settings)
+    if not placing and getattr(load_config(settings), "quantization_config", None):
+        placing = {"device_map": {"": settings.device}}  # stored quantised: such weights cannot be moved
     model, report = _fetch(
         auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **placing, **options
     )
@@ -351,7 +358,7 @@ def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: A
                 f"{settings.place}: brings code of its own; read it, and let it run with ?trust_remote_code=true"
             ) from error
         if isinstance(error, RuntimeError) and out_of_memory(error):
-            raise BadInput(f"{settings.place}: out of memory while it was loaded: {WAYS_OUT}") from error
+            raise
         if settings.folder is None and isinstance(error, OSError):
             raise BadInput(
                 f"{settings.place}: no such model folder, and the hub could not be reached: {complaint}"

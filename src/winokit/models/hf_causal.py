@@ -61,7 +61,7 @@ ATTENTION = 1 / 1000
 """What one more token in a row costs each token of it, as a share of reading a token. Measured, and not critical."""
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 2e-1}
 """How far two log-probabilities of a token may lie apart for the ways they were computed to count as the same."""
-TOLERANCE_QUANTISED = {"4bit": 2e-1, "8bit": 5e-1}
+TOLERANCE_QUANTISED = 5e-1
 """The same where weights are quantised. LLM.int8 leaves columns of a batch unrounded: texts depend on others."""
 LARGEST_TREE = 2048
 """Tokens of a tree at most, since its mask is their square."""
@@ -146,13 +146,16 @@ class CausalReader:
     def __init__(self, network: Any, settings: HfSettings) -> None:
         self.network = network
         self.device = input_device(network)
-        self.tolerance = TOLERANCE_QUANTISED.get(settings.load_in or "", TOLERANCE.get(network.dtype, 1e-4))
+        quantised = getattr(network, "is_quantized", False)
+        self.tolerance = TOLERANCE_QUANTISED if quantised else TOLERANCE.get(network.dtype, 1e-4)
         config = network.config.get_text_config()
         self.most = next((size for name in CONTEXT_SIZES if (size := getattr(config, name, None))), sys.maxsize)
         windows = [size for name in WINDOWS if (size := getattr(config, name, None))]
         # Windows are counted in the row, or not at all under a mask of our own: within one, neither can be told.
         self.widest = min([LARGEST_TREE, *windows, self.most])
-        self.budget = budget_of(settings, CPU_BUDGET if settings.device == "cpu" else GPU_BUDGET, self.read_filler)
+        # Weights on disk are fetched for every batch, so that small ones do not pay.
+        small = settings.device == "cpu" and not any(weights.is_meta for weights in network.parameters())
+        self.budget = budget_of(settings, CPU_BUDGET if small else GPU_BUDGET, self.read_filler)
         self.head = network.get_output_embeddings()
         self.plan = "plain"
 

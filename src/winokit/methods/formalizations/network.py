@@ -100,6 +100,8 @@ def load_network(spec: str, formalization: Formalization, *, seed: int = 0, devi
         if parsed.prefix == "builtin":
             return _builtin(parsed, formalization)
         settings = replace(HfSettings.of(parsed), dtype="float32", kind="masked")
+        if settings.device_map is not None or settings.load_in is not None:
+            raise BadInput(f"{spec}: a model that is spread (device_map=) or quantised (load_in=) cannot be trained")
         network = _of_hub(settings, formalization)
     about = remembered(settings.folder)
     if about is not None:
