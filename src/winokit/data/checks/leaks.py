@@ -16,15 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import lcm
-from typing import TYPE_CHECKING, Any
 
 from winokit.methods.metrics.compare import holm
 from winokit.problem import Dataset, Problem, joined
 from winokit.text.words import bare, mention_places
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 ALPHA = 0.01
 MOSTLY = 0.9
@@ -213,18 +208,15 @@ def _independence(endings: Sequence[str], cases: Sequence[_Case]) -> float:
     import numpy as np
     from scipy.stats import chi2
 
-    x, y = (_centred(values) for values in (np.array(endings), np.array([case.answer for case in cases])))
+    centred = []
+    for values in (np.array(endings), np.array([case.answer for case in cases])):
+        known, which = np.unique(values, return_inverse=True)
+        # A column of zeros and ones for each value, less its mean.
+        centred.append(np.eye(len(known))[which] - np.bincount(which) / len(which))
+    x, y = centred
     _, unit = np.unique([case.unit for case in cases], return_inverse=True)
     scores = np.zeros((unit.max() + 1, x.shape[1] * y.shape[1]))
     np.add.at(scores, unit, (x[:, :, None] * y[:, None, :]).reshape(len(x), -1))
     total, variance = scores.sum(axis=0), scores.T @ scores
     rank = int(np.linalg.matrix_rank(variance, hermitian=True))
     return float(chi2.sf(total @ np.linalg.pinv(variance, hermitian=True) @ total, rank)) if rank else 1.0
-
-
-def _centred(values: NDArray[Any]) -> NDArray[np.float64]:
-    """A column of zeros and ones for each value, less its mean."""
-    import numpy as np
-
-    known, which = np.unique(values, return_inverse=True)
-    return np.eye(len(known))[which] - np.bincount(which) / len(which)

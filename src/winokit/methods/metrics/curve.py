@@ -14,7 +14,7 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.metrics.arrays import FloatArray
-from winokit.methods.metrics.intervals import ROUNDING, Interval, Share
+from winokit.methods.metrics.intervals import ROUNDING, Interval, Share, check_level
 
 SIZES = (160, 640, 2_558, 10_234, 40_398)
 """WinoGrande's training sizes, xs to xl, as its leaderboard counts them."""
@@ -94,8 +94,7 @@ class LogFit:
         """Half the width of an interval of something with this variance."""
         from scipy import stats
 
-        if not 0 < level < 1:
-            raise BadInput(f"a level between 0 and 1 expected, found {level}")
+        check_level(level)
         if self.degrees <= 0 or not math.isfinite(variance):
             return math.inf
         return float(stats.t.ppf((1 + level) / 2, self.degrees)) * math.sqrt(max(0.0, variance))

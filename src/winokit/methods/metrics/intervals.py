@@ -79,7 +79,7 @@ class Share:
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the share plausibly lies."""
-        _check_level(level)
+        check_level(level)
         if self.exact:
             low, high = _blaker(round(self.value * self.n), self.n, level)
             return Interval(low, high, level, "Blaker's exact")
@@ -150,7 +150,7 @@ def share_interval(credits: Values, groups: Groups, level: float = LEVEL) -> Int
 def mean_interval(values: Values, groups: Groups, level: float = LEVEL) -> Interval:
     """Interval of any mean over problems: Student's, with the variance between groups; without end for one group."""
     same_length(values=values, groups=groups)
-    _check_level(level)
+    check_level(level)
     numbers, found = clusters(groups), as_values(values)
     sizes, mean = np.bincount(numbers).astype(np.float64), float(found.mean())
     many = float((sizes**2).sum() ** 2 / (sizes**4).sum())
@@ -173,7 +173,7 @@ class Gap:
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the difference plausibly lies."""
-        _check_level(level)
+        check_level(level)
         return Interval(*self._limits(level), level, "Newcombe's")
 
     def p(self, expected: float = 0.0) -> float:
@@ -243,7 +243,8 @@ def _quantile(level: float, groups: float) -> float:
     return float(special.stdtrit(groups - 1, (1 + level) / 2)) if groups > 1 + ROUNDING else math.inf
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Refuse a level of confidence that is none."""
     if not 0 < level < 1:
         raise BadInput(f"a level between 0 and 1 expected, found {level}")
 
@@ -259,7 +260,7 @@ def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
 
     if n < 1 or not 0 <= right <= n:
         raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
-    _check_level(level)
+    check_level(level)
     found = stats.binomtest(int(right), int(n)).proportion_ci(level, method="wilson")
     return Interval(float(found.low), float(found.high), level, "wilson")
 
