@@ -1,34 +1,12 @@
 import json
 
 import pytest
+from support.harness import partial, sample, winogrande_doc, wsc273_row
 
 from winokit import load
 from winokit.data.predictions.read import read_predictions
 from winokit.errors import Malformed
 from winokit.problem import Dataset
-
-
-def winogrande_doc(problem, order=(0, 1)) -> dict:
-    first, second = (problem.candidates[place] for place in order)
-    answer = str(order.index(problem.answer) + 1)
-    return {"sentence": problem.text, "option1": first, "option2": second, "answer": answer}
-
-
-def sample(doc: dict, requests: list[tuple[str, str]], scores: list, **more) -> dict:
-    arguments = {f"gen_args_{i}": {"arg_0": context, "arg_1": rest} for i, (context, rest) in enumerate(requests)}
-    responses = [[str(value), "False"] for value in scores]
-    return {"doc_id": 0, "doc": doc, "target": requests[0][1] if requests else "", "filter": "none"} | {
-        "arguments": arguments,
-        "resps": [[response] for response in responses],
-        "filtered_resps": responses,
-        **more,
-    }
-
-
-def partial(problem, scores, order=(0, 1), asked=None, **more) -> dict:
-    """A row of the winogrande task, its options (and, if asked, its requests) in some order."""
-    requests = [(problem.before + problem.candidates[place], problem.after) for place in asked or order]
-    return sample(winogrande_doc(problem, order), requests, scores, **more)
 
 
 @pytest.fixture
@@ -159,19 +137,6 @@ def test_wsc273_as_the_harness_logs_it_is_joined_to_the_collection(real_file, wr
     (read,) = read_predictions(written(*rows), wsc)
     assert (len(read.predictions), read.unmatched, read.missing, read.notes) == (273, [], 12, [])
     assert all(made.prediction == made.answer for made in read.predictions)
-
-
-def wsc273_row(problem, turned: bool) -> dict:
-    """A row whose scores favour the right option; like the task, it moves the text and leaves the pronoun's place."""
-    options = problem.candidates[::-1] if turned else problem.candidates
-    possessive = problem.pronoun.lower() in ("my", "his", "her", "our", "their")
-    options = [option.replace("The ", "the ") + ("'s" if possessive else "") for option in options]
-    before = problem.before.replace(" ", "  ", 1)
-    text = f"{before}{problem.pronoun}{problem.after}".replace("  ", " ")
-    label = 1 - problem.answer if turned else problem.answer
-    doc = {"text": text, "pronoun": problem.pronoun, "pronoun_loc": len(before), "options": options, "label": label}
-    requests = [(problem.before + option, " " + problem.after) for option in options]
-    return sample(doc, requests, [-1.0 if place == label else -2.0 for place in (0, 1)], acc=1.0)
 
 
 def test_documents_of_no_known_dialect_are_found_by_their_sentence(real_file, written):

@@ -1,13 +1,11 @@
 """The tasks of a release: their files, their functions, and the real harnesses where they are installed."""
 
-import importlib.util
 import json
 import math
-import os
 import subprocess
 
 import pytest
-import yaml
+from support.harness import harness_python, module_at, read_yaml, run_lm_eval
 
 from winokit.data.loading import load
 from winokit.data.predictions.documents import documents
@@ -29,27 +27,13 @@ def made(tmp_path_factory):
     )
 
 
-def module_at(path):
-    spec = importlib.util.spec_from_file_location("task_under_test", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def utils(made):
     return module_at(made.folder / "lm_eval" / "utils.py")
 
 
-class Reader(yaml.SafeLoader):
-    """Reads `!function utils.name` as that name."""
-
-
-Reader.add_constructor("!function", lambda loader, node: f"function {node.value}")
-
-
 def test_every_function_that_the_task_names_is_there(made, utils):
-    task = yaml.load((made.folder / "lm_eval" / "open_wino.yaml").read_text(), Reader)
+    task = read_yaml(made.folder / "lm_eval" / "open_wino.yaml")
     assert task["task"] == "open_wino"
     assert task["metadata"] == {
         "version": "2.5",
@@ -113,48 +97,12 @@ def test_the_inspect_task_compiles_and_reads_the_dev_set(made):
     assert "def open_wino():" in source
 
 
-def harness_python(variable, module):
-    """An interpreter named by the environment that has a harness installed; the test skips where there is none."""
-    python = os.environ.get(variable)
-    if not python or subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
-        pytest.skip(f"set {variable} to a Python that has {module}")
-    return python
-
-
-TINY = """
-import sys
-from tokenizers import Tokenizer, models, pre_tokenizers, decoders
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-import torch
-torch.manual_seed(0)
-alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-vocabulary = {letter: place for place, letter in enumerate([*alphabet, "<end>"])}
-tokenizer = Tokenizer(models.BPE(vocabulary, []))
-tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-tokenizer.decoder = decoders.ByteLevel()
-PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>", bos_token="<end>").save_pretrained(sys.argv[1])
-config = GPT2Config(vocab_size=len(vocabulary), n_positions=512, n_embd=32, n_layer=2, n_head=2)
-GPT2LMHeadModel(config).save_pretrained(sys.argv[1])
-"""
-OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
-
-
 @pytest.mark.slow
 def test_the_real_harness_runs_the_task_and_its_group_score_is_ours(made, tmp_path):
     python = harness_python("WINOKIT_HARNESS_PYTHON", "lm_eval")
     moved = made.folder.rename(tmp_path / "somewhere else")
     try:
-        environment = {**os.environ, **OFFLINE, "HF_HOME": str(tmp_path / "home")}
-        subprocess.run([python, "-c", TINY, str(tmp_path / "tiny")], check=True, env=environment, capture_output=True)
-        arguments = ["--include_path", str(moved / "lm_eval"), "--tasks", "open_wino", "--model", "hf", "--model_args"]
-        arguments += [f"pretrained={tmp_path / 'tiny'},dtype=float32", "--device", "cpu", "--log_samples"]
-        ran = subprocess.run(
-            [python, "-m", "lm_eval", *arguments, "--output_path", str(tmp_path / "log")],
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert ran.returncode == 0, ran.stderr[-3000:]
+        run_lm_eval(python, moved / "lm_eval", "open_wino", tmp_path / "tiny", tmp_path / "log")
         (results,) = (tmp_path / "log").rglob("results_*.json")
         (samples,) = (tmp_path / "log").rglob("samples_*.jsonl")
         theirs = json.loads(results.read_text())["results"]["open_wino"]

@@ -36,8 +36,16 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
 
 
-def documents(problems: Dataset, variant: str = ORIGINAL, *, labels: bool = True) -> list[dict[str, Any]]:
-    """Each problem that has an answer, all with the same fields; what partial scoring cannot score has no contexts."""
+def documents(
+    problems: Dataset, variant: str = ORIGINAL, *, name: str = "", labels: bool = True
+) -> list[dict[str, Any]]:
+    """Each problem that has an answer, all with the same fields; what partial scoring cannot score has no contexts.
+
+    Parameters
+    ----------
+    name
+        What the dataset is called where its log is all that is known of it.
+    """
     sizes = Counter(problem.group for problem in problems)
     rows = []
     for problem in problems:
@@ -46,6 +54,7 @@ def documents(problems: Dataset, variant: str = ORIGINAL, *, labels: bool = True
             known = row.pop("labels", None)
             size = sizes[problem.group] if problem.group else 1
             row |= {"variant": variant, "of": original_id(problem), "group_size": size, **_asked(problem)}
+            row |= {"dataset": name} if name else {}
             row |= {"labels": json.dumps(known, ensure_ascii=False, sort_keys=True)} if known and labels else {}
             rows.append(row)
     fields_of_all = dict.fromkeys(("id", "group", *(key for row in rows for key in row)))
@@ -79,6 +88,8 @@ class LoggedDocument:
     """None where a solved text was scored."""
     contexts: tuple[str, ...] = ()
     solved: str = ""
+    dataset: str = ""
+    """What its dataset is called, where it says so."""
 
 
 def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
@@ -96,4 +107,5 @@ def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
     contexts = row.get("contexts", [])
     if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
         raise Malformed(f"a list of strings expected, found {fields.shown(contexts)}", field="contexts")
-    return LoggedDocument(variant, of, jsonl.parse({**row, "labels": labels}), tuple(contexts))
+    problem = jsonl.parse({**row, "labels": labels})
+    return LoggedDocument(variant, of, problem, tuple(contexts), dataset=fields.optional(row, "dataset") or "")

@@ -30,6 +30,7 @@ from winokit.errors import BadInput, Malformed
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Problem
 
+DATED = re.compile(r"\d{4}-\d\d-\d\dT[\d+-]+_(?P<task>.+)_[0-9A-Za-z]+\.(?:eval|json)")
 ZSTD = 93
 HEADERS = ("header.json", "_journal/start.json")
 """Where the header stands; a run that was cut short has only the second."""

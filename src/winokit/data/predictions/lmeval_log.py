@@ -57,9 +57,10 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
         except Malformed as error:
             source.reject(error, line)
             continue
-        if is_own and not asked:
+        if is_own and results:
             _check_uncached(source.path, results)
-        if is_own and made.variant != SOLVED:
+            results = {}
+        if is_own and made.hits and made.variant != SOLVED:
             asked[made.model, made.scoring, made.variant].update(made.hits)
         yield made
     for named, places in asked.items():

@@ -16,11 +16,11 @@ from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
 from winokit.data.loading import load
 from winokit.data.predictions import inspect_log, lmeval_log, table, winokit_rows
-from winokit.data.predictions.documents import LoggedDocument, slug
+from winokit.data.predictions.documents import LoggedDocument
 from winokit.data.predictions.read import PredictionFile, recognise
 from winokit.errors import BadInput, Malformed
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED
-from winokit.problem import Dataset, Problem
+from winokit.problem import Card, Dataset, Problem
 from winokit.progress import tell
 
 HOLDING: dict[object, Callable[[Source], Iterator[LoggedDocument]]] = {
@@ -68,24 +68,27 @@ class LoggedProblems:
     files: list[Path] = field(default_factory=list)
     problems: dict[str, Problem] = field(default_factory=dict)
     versions: dict[str, Problem] = field(default_factory=dict)
+    name: str = ""
+    """What they are called, where a log says so."""
 
     def add(self, other: LoggedProblems) -> None:
         """Take in what another log of the same problems has."""
         self.files += other.files
         self.problems = other.problems | self.problems
         self.versions = other.versions | self.versions
+        self.name = self.name or other.name
 
     def dataset(self) -> Dataset:
         """The problems as a dataset, with the card that their content deserves, and twins found."""
         problems, _ = numbers_dropped(list(lone_groups_dropped(self.problems.values())))
-        return with_groups(with_true_card(Dataset(problems), _task(self.files[0])))
+        own = Card(self.name) if self.name else None
+        return with_groups(with_true_card(Dataset(problems), _task(self.files[0]), own))
 
 
 def _task(path: Path) -> str:
     """What the problems of a log are called where their content is not known."""
-    dated = lmeval_log.DATED.fullmatch(path.name)
-    name = dated["task"] if dated else path.name.split(".")[0]
-    return name.removeprefix("winokit_").removesuffix(f"_{slug(ORIGINAL)}")
+    dated = lmeval_log.DATED.fullmatch(path.name) or inspect_log.DATED.fullmatch(path.name)
+    return dated["task"] if dated else path.name.split(".")[0]
 
 
 def logged_data(files: Sequence[PredictionFile]) -> tuple[Dataset, list[Dataset]] | None:
@@ -112,8 +115,8 @@ def logged_data(files: Sequence[PredictionFile]) -> tuple[Dataset, list[Dataset]
                 found.add(part)
             parts = [part for part in parts if part not in same] + [found]
     if holding and not parts:
-        why = strange[0] if strange else f"{holding[0].path}: its problems are not in it"
-        raise BadInput(f"{why}; name the dataset before --predictions")
+        none = f"{holding[0].path}: its problems are not in it; name the dataset before --predictions"
+        raise strange[0] if strange else BadInput(none)
     tell(f"passed over: {error}" for error in strange)
     if len(parts) > 1:
         names = "; ".join(f"{part.dataset().card.name} ({part.files[-1].name})" for part in parts)
@@ -135,7 +138,7 @@ def _held(path: Path) -> LoggedProblems:
     try:
         found += HOLDING[reader](source)
     except Malformed as error:
-        raise BadInput(f"{error}: no problem that could be audited") from None
+        raise BadInput(f"{path}: no problems to audit in it ({error}); name the dataset before --predictions") from None
     problems = [each.problem for each in found if each.variant == ORIGINAL and each.problem is not None]
     perturbed = [each.problem for each in found if each.variant.startswith(PERTURBED) and each.problem is not None]
     # Repetitions are numbered as in any dataset.
@@ -143,4 +146,5 @@ def _held(path: Path) -> LoggedProblems:
         [path],
         {problem.id: problem for problem in Dataset(problems)},
         {problem.id: problem for problem in Dataset(perturbed)},
+        next((each.dataset for each in found if each.dataset), ""),
     )

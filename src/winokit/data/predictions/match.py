@@ -182,7 +182,7 @@ class Matcher:
     def anywhere(self, find: Callable[[Matcher], tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
         """The first variant in which something is found, and the places of the problems that it was made of."""
         refused: Unmatched | None = None
-        for variant in (ORIGINAL, *self.versions, *TRANSFORMS):
+        for variant in self._names:
             try:
                 at = self.of(variant)
                 hits = find(at)
@@ -191,6 +191,11 @@ class Matcher:
             else:
                 return variant, tuple(self.by_id[original_id(at.dataset[hit])] for hit in hits)
         raise refused or Unmatched("there are no problems")
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """Every variant that there may be; listing the transforms asks all packages that are installed."""
+        return (ORIGINAL, *self.versions, *TRANSFORMS)
 
     @cached_property
     def by_origin(self) -> dict[str, int]:

@@ -17,7 +17,6 @@ from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL, Variant
 from winokit.problem import Dataset
-from winokit.progress import tell
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
@@ -74,8 +73,8 @@ def read_predictions(
 
 def read_files(
     files: Iterable[PredictionFile], dataset: Dataset, versions: Mapping[str, Variant] | None = None
-) -> dict[Path, list[ReadPredictions]]:
-    """Read several files of predictions; one of a folder that is about other problems is passed over, and told."""
+) -> tuple[dict[Path, list[ReadPredictions]], list[str]]:
+    """Read several files of predictions, and say which of a folder are about other problems and were passed over."""
     matcher, reads, strange = Matcher(dataset, versions), {}, []
     for file in files:
         try:
@@ -86,8 +85,7 @@ def read_files(
             strange.append(error)
     if strange and not reads:
         raise strange[0]
-    tell(f"passed over: {error}" for error in strange)
-    return reads
+    return reads, [f"passed over: {error}" for error in strange]
 
 
 class NothingMatches(BadInput):

@@ -138,7 +138,7 @@ def audit(
         )
     _check_names(models)
     _check_once("scoring", scorings)
-    reads = read_files(files, whole, perturbed_variants(whole, whole, perturbed_data))
+    reads, passed_over = read_files(files, whole, perturbed_variants(whole, whole, perturbed_data))
     # Without a model only those variants are made that somebody has predictions for.
     read = [one for some in reads.values() for one in some]
     needed = wanted if models else wanted & {one.variant for one in read}
@@ -175,6 +175,7 @@ def audit(
     run.settings["asked"] = known.ledger.spent()
     run.settings["notes"] = [
         *dataset.notes,
+        *passed_over,
         *(f"{one.model}: {note}" for one in read for note in one.notes),
         *answers.notes,
         *reply_notes(answers.transcripts),

@@ -85,7 +85,8 @@ def tasks(
 
 def _documents(dataset: Dataset, variants: Mapping[str, Variant], to: Harness) -> dict[str, list[dict[str, Any]]]:
     """The documents of each task, by variant; no task without one that the harness can score."""
-    rows = {ORIGINAL: documents(dataset)} | {key: documents(each.problems, key) for key, each in variants.items()}
+    problems = {ORIGINAL: dataset} | {key: variant.problems for key, variant in variants.items()}
+    rows = {key: documents(some, key, name=dataset.card.name) for key, some in problems.items()}
     if to == "inspect":
         return {key: some for key, some in rows.items() if some}
     rows = {key: some for key, some in rows.items() if any(row["contexts"] for row in some)}

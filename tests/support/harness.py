@@ -1,0 +1,163 @@
+"""Twins with every label, tasks run as lm_eval runs them, and the real harnesses where they are installed."""
+
+import importlib.util
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from winokit.methods.scoring.base import total
+from winokit.models.base import Continuation, Model
+from winokit.problem import Card, Dataset, Problem
+
+DATE = "2026-01-02T03-04-05.678901"
+OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+TINY = """
+import sys
+from tokenizers import Tokenizer, models, pre_tokenizers, decoders, processors
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+import torch
+torch.manual_seed(0)
+alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+vocabulary = {letter: place for place, letter in enumerate([*alphabet, "<end>"])}
+tokenizer = Tokenizer(models.BPE(vocabulary, []))
+tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+tokenizer.decoder = decoders.ByteLevel()
+end = len(vocabulary) - 1
+tokenizer.post_processor = processors.TemplateProcessing(single="<end> $A", special_tokens=[("<end>", end)])
+PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>", bos_token="<end>").save_pretrained(sys.argv[1])
+sizes = {"n_positions": 512, "n_embd": 32, "n_layer": 2, "n_head": 2, "bos_token_id": end, "eos_token_id": end}
+GPT2LMHeadModel(GPT2Config(vocab_size=len(vocabulary), **sizes)).save_pretrained(sys.argv[1])
+"""
+"""Writes a small causal model that begins texts with BOS, as the harness always does, into the folder it is given."""
+
+
+def harness_python(variable: str, module: str) -> str:
+    """An interpreter named by the environment that has a harness installed; the test skips where there is none."""
+    python = os.environ.get(variable)
+    if not python or subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
+        pytest.skip(f"set {variable} to a Python that has {module}")
+    return python
+
+
+def run_lm_eval(python: str, tasks: Path, name: str, model: Path, out: Path, more: str = "") -> Path:
+    """Let the real harness run a task or a group of a folder; made is the model where there is none."""
+    environment = {**os.environ, **OFFLINE, "HF_HOME": str(out.parent / "home")}
+    if not model.exists():
+        subprocess.run([python, "-c", TINY, str(model)], check=True, env=environment, capture_output=True)
+    arguments = ["--include_path", str(tasks), "--tasks", name, "--model", "hf", "--model_args"]
+    arguments += [f"pretrained={model},dtype=float32{more}", "--device", "cpu", "--log_samples"]
+    ran = subprocess.run(
+        [python, "-m", "lm_eval", *arguments, "--output_path", str(out)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return out
+
+
+def module_at(path: Path):
+    spec = importlib.util.spec_from_file_location("task_under_test", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class TaskYaml(yaml.SafeLoader):
+    """Reads `!function utils.name` as that name."""
+
+
+TaskYaml.add_constructor("!function", lambda loader, node: f"function {node.value}")
+
+
+def read_yaml(path: Path) -> dict:
+    return yaml.load(path.read_text("utf-8"), TaskYaml)
+
+
+def labelled_twins() -> Dataset:
+    """Eight pairs with all the labels that any protocol wants."""
+    problems = []
+    endings = {"thanked": (" had been helped.", " had been helpful."), "called": (" was ill.", " was a doctor.")}
+    for number, pair in enumerate((("Nora", "Ines"), ("Emma", "Lucy"), ("Ruth", "Mary"), ("Anna", "Jane"))):
+        labels = {"switchable": True, "associative": number == 0, "stereotype": ("pro", "anti")[number % 2]}
+        labels |= {"gender": ("female", "male")[number % 2], "bls_pct_female": 60.0}
+        for verb, twins in endings.items():
+            more = {"pronoun": "she", "group": f"{verb}{number}", "labels": labels}
+            before = f"{pair[0]} {verb} {pair[1]} because "
+            problems += [Problem(before, after, pair, answer, **more) for answer, after in enumerate(twins)]
+    return Dataset(problems, Card("labelled twins"))
+
+
+def later(problems: Dataset) -> Dataset:
+    """A perturbed version of each problem."""
+    return Dataset(
+        problem.replace(before=f"Later, {problem.before}", labels={"original": problem.id, "perturbation": "later"})
+        for problem in problems
+    )
+
+
+def run_tasks(folder: Path, name: str, out: Path, model: Model, *, model_args: str = "logits_cache=False") -> Path:
+    """Write the logs that lm_eval 0.4.13 would: a stand-in for tests that have no harness."""
+    utils, logs = module_at(folder / "utils.py"), out / "org__small"
+    logs.mkdir(parents=True)
+    tasks = read_yaml(folder / f"{name}.yaml")["task"]
+    for task in tasks:
+        rows = []
+        for number, doc in enumerate(utils.rows(read_yaml(folder / f"{task}.yaml")["dataset_kwargs"]["validation"])):
+            pairs = [(context, doc["continuation"]) for context in doc.get("contexts", ())] or [("", doc["solved"])]
+            answers = dict(model.answer([Continuation(*pair) for pair in pairs]))
+            responses = [[str(total(answers[place])), "False"] for place in range(len(pairs))]
+            arguments = {f"gen_args_{place}": {"arg_0": a, "arg_1": b} for place, (a, b) in enumerate(pairs)}
+            row = {"doc_id": number, "doc": doc, "target": pairs[0][1], "arguments": arguments, "filter": "none"}
+            rows.append({**row, "resps": [[one] for one in responses], "filtered_resps": responses})
+        (logs / f"samples_{task}_{DATE}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    config = {"model": "hf", "model_args": {"pretrained": "org/small", "more": model_args}}
+    results = {
+        "results": {},
+        "configs": {},
+        "model_name": "org/small",
+        "config": config,
+        "n-samples": dict.fromkeys(tasks),
+    }
+    (logs / f"results_{DATE}.json").write_text(json.dumps(results))
+    return out
+
+
+def winogrande_doc(problem, order=(0, 1)) -> dict:
+    first, second = (problem.candidates[place] for place in order)
+    answer = str(order.index(problem.answer) + 1)
+    return {"sentence": problem.text, "option1": first, "option2": second, "answer": answer}
+
+
+def sample(doc: dict, requests: list[tuple[str, str]], scores: list, **more) -> dict:
+    arguments = {f"gen_args_{i}": {"arg_0": context, "arg_1": rest} for i, (context, rest) in enumerate(requests)}
+    responses = [[str(value), "False"] for value in scores]
+    return {"doc_id": 0, "doc": doc, "target": requests[0][1] if requests else "", "filter": "none"} | {
+        "arguments": arguments,
+        "resps": [[response] for response in responses],
+        "filtered_resps": responses,
+        **more,
+    }
+
+
+def partial(problem, scores, order=(0, 1), asked=None, **more) -> dict:
+    """A row of the winogrande task, its options (and, if asked, its requests) in some order."""
+    requests = [(problem.before + problem.candidates[place], problem.after) for place in asked or order]
+    return sample(winogrande_doc(problem, order), requests, scores, **more)
+
+
+def wsc273_row(problem, turned: bool) -> dict:
+    """A row whose scores favour the right option; like the task, it moves the text and leaves the pronoun's place."""
+    options = problem.candidates[::-1] if turned else problem.candidates
+    possessive = problem.pronoun.lower() in ("my", "his", "her", "our", "their")
+    options = [option.replace("The ", "the ") + ("'s" if possessive else "") for option in options]
+    before = problem.before.replace(" ", "  ", 1)
+    text = f"{before}{problem.pronoun}{problem.after}".replace("  ", " ")
+    label = 1 - problem.answer if turned else problem.answer
+    doc = {"text": text, "pronoun": problem.pronoun, "pronoun_loc": len(before), "options": options, "label": label}
+    requests = [(problem.before + option, " " + problem.after) for option in options]
+    return sample(doc, requests, [-1.0 if place == label else -2.0 for place in (0, 1)], acc=1.0)
