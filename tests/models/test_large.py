@@ -61,6 +61,7 @@ def test_a_model_that_is_spread_says_what_it_says_in_one_place(place, tmp_path, 
     plain, spread = load_model(f"hf:{place}"), load_model(f"hf:{place}?{options.format(file=file)}")
     if "device_map=auto" not in options:
         assert "meta" in {weights.device.type for weights in spread.reader.network.parameters()}, "some are on disk"
+        assert any("are fetched for every batch" in note for note in spread.notes)
     assert spread.plan == "prefix tree"
     assert logprobs(spread) == pytest.approx(logprobs(plain), abs=1e-4)
     assert spread.fingerprint == plain.fingerprint

@@ -371,7 +371,7 @@ def quiet() -> Iterator[None]:
     """Keep transformers and the hub from writing between our own lines."""
     bars: Any = transformers.utils.logging
     shown = bars.is_progress_bar_enabled()
-    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
+    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub", "accelerate")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

@@ -74,6 +74,8 @@ SAMPLE = (
 CONTEXT_SIZES = ("n_positions", "max_position_embeddings", "n_ctx")
 WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
 
+OFFLOADED = "weights that do not fit lie in memory of the CPU or on disk, and are fetched for every batch"
+
 Logprobs: TypeAlias = list[float]
 
 
@@ -153,8 +155,9 @@ class CausalReader:
         windows = [size for name in WINDOWS if (size := getattr(config, name, None))]
         # Windows are counted in the row, or not at all under a mask of our own: within one, neither can be told.
         self.widest = min([LARGEST_TREE, *windows, self.most])
-        # Weights on disk are fetched for every batch, so that small ones do not pay.
-        small = settings.device == "cpu" and not any(weights.is_meta for weights in network.parameters())
+        # Weights elsewhere are fetched for every batch, so that small ones do not pay.
+        self.offloaded = any(weights.is_meta for weights in network.parameters())
+        small = settings.device == "cpu" and not self.offloaded
         self.budget = budget_of(settings, CPU_BUDGET if small else GPU_BUDGET, self.read_filler)
         self.head = network.get_output_embeddings()
         self.plan = "plain"
@@ -285,7 +288,7 @@ class CausalModel:
     @property
     def notes(self) -> tuple[str, ...]:
         """That texts begin without BOS, where nobody decided so; what a template writes; that memory ran out."""
-        notes = [*self.reader.budget.notes]
+        notes = [*self.reader.budget.notes, *([OFFLOADED] if self.reader.offloaded else [])]
         bos = self.boundary.tokenizer.bos_token
         if self.template is not None:
             notes += self.template.notes
