@@ -29,7 +29,6 @@ from winokit.models.base import (
     Refusal,
     Request,
     Scores,
-    notes_of,
 )
 from winokit.models.registry import Spec, load_model, release
 
@@ -55,7 +54,13 @@ class EnsembleModel:
     @property
     def notes(self) -> tuple[str, ...]:
         """Those of the members."""
-        return tuple(note for member in self.members for note in notes_of(member))
+        return tuple(note for member in self.members for note in getattr(member, "notes", ()))
+
+    @property
+    def plan(self) -> str:
+        """Those of the members that have one."""
+        plans = ((member.spec, getattr(member, "plan", "")) for member in self.members)
+        return "; ".join(f"{spec}: {plan}" for spec, plan in plans if plan)
 
     @property
     def fingerprint(self) -> str:
