@@ -135,6 +135,9 @@ def test_what_cannot_be_judged_or_scored_is_refused_in_one_line(data, tmp_path):
     hidden = data.with_problems(problem.replace(answer=None) for problem in data)
     with pytest.raises(BadInput, match="labelled twins: no problem has an answer"):
         tasks(hidden, to="inspect", out=tmp_path)
+    asked = data.with_problems(problem.replace(query="Nora", candidates=("no", "yes")) for problem in data)
+    with pytest.raises(BadInput, match="yes/no judgements have no candidates for the blank; try --as choice"):
+        tasks(asked, to="inspect", out=tmp_path)
     ends = data.with_problems(problem.replace(after="") for problem in data)
     with pytest.raises(BadInput, match="no problem has an answer and a text after the blank to be scored"):
         tasks(ends, to="lmeval", out=tmp_path)

@@ -28,6 +28,8 @@ HOLDING: dict[object, Callable[[Source], Iterator[LoggedDocument]]] = {
     inspect_log.read: inspect_log.problems,
 }
 """The readers of files that hold problems, and what finds these."""
+LOGS = frozenset({".jsonl", ".json", ".eval"})
+"""Endings of logs: a folder may have gigabytes of other things, which are not looked into."""
 IN_FOLDERS = (*HOLDING, winokit_rows.read)
 
 
@@ -56,7 +58,7 @@ def _inside(folder: Path) -> list[PredictionFile]:
 
 def _is_log(path: Path) -> bool:
     try:
-        return recognise(path) in IN_FOLDERS
+        return not LOGS.isdisjoint(path.suffixes) and recognise(path) in IN_FOLDERS
     except BadInput:
         return False
 

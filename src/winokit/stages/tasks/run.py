@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, Literal
 
 import winokit
@@ -37,9 +38,9 @@ class WrittenTasks:
     def commands(self) -> tuple[str, str]:
         """What to type: to run them all, and to audit the log."""
         if self.harness == "inspect":
-            return f"inspect eval {self.folder / self.name}.py --model … --log-dir LOGS", AUDIT
+            return f"inspect eval {quote(f'{self.folder / self.name}.py')} --model … --log-dir LOGS", AUDIT
         how = "--model hf --model_args pretrained=…,logits_cache=False --log_samples --output_path LOGS"
-        return f"lm_eval --include_path {self.folder} --tasks {self.name} {how}", AUDIT
+        return f"lm_eval --include_path {quote(str(self.folder))} --tasks {self.name} {how}", AUDIT
 
 
 AUDIT = "winokit audit --predictions LOGS"
@@ -65,7 +66,9 @@ def tasks(
     with a candidate). Those of Inspect ask multiple-choice questions.
     """
     whole = load_one(data, as_=as_, labels=labels)
-    dataset, folder, name = whole[:limit], Path(out), f"winokit_{slug(whole.card.name)}"
+    dataset, folder, name = whole[:limit], Path(out), f"winokit_{slug(whole.card.name) or 'data'}"
+    if any(problem.query is not None for problem in dataset):
+        raise BadInput(f"{dataset.card.name}: yes/no judgements have no candidates for the blank; try --as choice")
     made = {**make_variants(dataset), **perturbed_variants(whole, dataset, [load(each) for each in perturbed])}
     rows = _documents(dataset, made, to)
     if ORIGINAL not in rows:
