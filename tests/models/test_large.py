@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
+from peft import LoraConfig, get_peft_model
 from support.scoring import score
 from support.tiny import tiny
 from support.tiny_causal import TWINS, tiny_llama, tiny_tokenizer
@@ -111,6 +113,11 @@ def test_what_cannot_be_is_said_in_one_line(place, options, said):
     assert "\n" not in str(refusal.value)
 
 
+def test_an_adapter_needs_all_weights_in_memory(place, tmp_path):
+    with pytest.raises(BadInput, match="adapter= needs all weights in memory: raise max_memory="):
+        load_model(f"hf:{place}?device_map=auto&max_memory=cpu:1KiB&adapter={tmp_path}")
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_one_size_for_every_gpu_needs_a_gpu(place):
     with pytest.raises(BadInput, match="that of every GPU, and there is none; max_memory=cpu:20GiB"):
@@ -150,6 +157,19 @@ def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_o
 
 
 @pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")
+def test_an_adapter_stands_beside_quantised_weights(tmp_path):
+    place = tiny_llama(tmp_path / "model", hidden_size=128, intermediate_size=256, initializer_range=0.1)
+    torch.manual_seed(7)
+    lora = LoraConfig(r=2, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    get_peft_model(transformers.AutoModelForCausalLM.from_pretrained(place), lora).save_pretrained(tmp_path / "lora")
+    whole, quantised = (
+        logprobs(load_model(f"hf:{place}?adapter={tmp_path / 'lora'}{q}")) for q in ("", "&load_in=8bit")
+    )
+    assert quantised == pytest.approx(whole, abs=0.5)
+    assert logprobs(load_model(f"hf:{place}")) != pytest.approx(whole, abs=0.5)
+
+
+@pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")
 def test_weights_that_are_stored_quantised_are_read_as_they_are(tmp_path):
     place = tiny_llama(tmp_path / "whole", hidden_size=128, intermediate_size=256, initializer_range=0.1)
     quantised = load_model(f"hf:{place}?load_in=8bit")
@@ -172,6 +192,7 @@ def test_memory_that_runs_out_while_a_model_is_loaded_is_said_in_a_line(place, m
 
 CODE = """
 import transformers
+from peft import LoraConfig, get_peft_model
 class OwnConfig(transformers.LlamaConfig):
     model_type = "own-llama"
 class OwnForCausalLM(transformers.LlamaForCausalLM):

@@ -232,6 +232,10 @@ def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[A
         auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **placing, **options
     )
     if settings.adapter is not None:
+        if any(weights.is_meta for weights in model.parameters()):  # peft would drop its own weights there
+            raise BadInput(
+                f"{settings.place}: adapter= needs all weights in memory: raise max_memory=, or merge it first"
+            )
         model = _with_adapter(model, settings.adapter, merge=settings.load_in is None)
     if not placing:
         model = model.to(settings.device)
