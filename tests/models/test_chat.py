@@ -520,7 +520,7 @@ def test_replies_kept_before_thoughts_were_told_from_answers_are_read_anew():
         for request, answer in kept.items():
             cache.keep(key_of(model.earlier, request), answer)
         answers = answer_all(model, kept, cache)
-    assert [(answer.logprobs, answer.choice, answer.why) for answer in answers.values()] == [
+    assert [(answer.logprobs, answer.choice, answer.why) for answer in map(answers.get, kept)] == [
         ((-1.0, -2.0), 0, None),
         (None, 1, None),
         (None, None, UNFINISHED),

@@ -38,7 +38,9 @@ LONGEST_REQUESTED_PAUSE = 600.0
 """A server that asks for more seconds than this is not waited for."""
 PATIENCE = 600.0
 """Seconds of nothing but refusals after which a server with too many requests is given up."""
+ELSEWHERE = "the server is at another address: check the URL, and whether it begins with https"
 WAYS_OUT = {
+    **dict.fromkeys((301, 302, 303, 307, 308), ELSEWHERE),
     401: "check the API key",
     403: "check the API key and what it may use",
     404: "check the model's name and the URL, which usually ends in /v1",
@@ -312,6 +314,8 @@ class _Exchange:
                 response = await (http.get(url) if body is None else http.post(url, json=body))
         except TimeoutError:
             raise _Failed(f"no reply within {self._manners.timeout:g} s") from None
+        except UnicodeEncodeError as error:
+            raise server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _Failed(f"{type(error).__name__} {error}".strip()) from None
         status, said = response.status_code, _complaint(response)
@@ -332,7 +336,7 @@ class _Exchange:
             return answer
         except WinokitError:
             raise
-        except (ValueError, TypeError, LookupError, AttributeError):
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             raise _Failed(f"not an answer of such a server: {said}", status) from None
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
@@ -357,7 +361,7 @@ def _complaint(response: httpx.Response) -> str:
         content = response.json()
         for name in ("error", "message", "detail"):
             content = content.get(name, content) if isinstance(content, dict) else content
-    except ValueError:
+    except (ValueError, RecursionError):
         content = response.text
     line = " ".join(str(content).split()) or (response.reason_phrase if response.is_error else "nothing at all")
     line = line if len(line) <= 300 else f"{line[:297]}…"
