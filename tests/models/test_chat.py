@@ -503,6 +503,8 @@ def test_a_thought_that_does_not_finish_is_an_abstention_of_its_own(style):
         ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>", 1),
         ("B<|im_end|>", 1),
         ("B</think>", None),
+        ("◁think▷A◁/think▷<answer>B</answer>", 1),
+        ("<think>Not <think> again: A</think> or A</think>B", 1),
     ],
 )
 def test_what_is_said_after_a_thought_is_the_answer(text, choice):
@@ -536,7 +538,13 @@ def test_other_marks_of_thoughts_can_be_named():
         load_model("chat:tiny@http://host/v1?thoughts=plan")
 
 
-@pytest.mark.parametrize(("text", "choice"), [("B. Since it", 1), ("B", 1), ("Well. The answer is A? Or", None)])
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        *(("B. Since it", 1), ("B", 1), ("The correct answer is B", 1), ("**Answer:** (B), since", 1)),
+        *(("Well. The answer is A? Or", None), ("The answer is A? Wait", None), ("I think of A. It is (A)", None)),
+    ],
+)
 def test_a_reply_that_is_cut_off_has_answered_only_if_it_began_with_the_answer(text, choice):
     with ChatServer(in_turn(says(text, finish="length"))) as server:
         ((_, reply),) = chat(server).answer(asks(1))

@@ -30,7 +30,8 @@ READING = 2
 """Part of the fingerprint: to be raised whenever the same reply is read differently."""
 
 REFUSED = "a refusal"
-ORNAMENTS = re.compile(r"\\(?:boxed|text)\{|[*`$}]|<\|\w+\|>")
+ORNAMENTS = re.compile(r"\\(?:boxed|text)\{|[*`$}]|<\|\w+\|>|</?(?:answer|final|response)>", re.IGNORECASE)
+SPECIAL_TOKEN = re.compile(r"<\|\w+\|>")
 AROUND = " \t\n.,:;!?()[]\"'“”‘’"
 PROSE = {"yes", "no", "true", "false"}
 """Options that a sentence may hold without meaning them."""
@@ -152,7 +153,7 @@ def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (
         return Reply(None, None, text, UNFINISHED if completion.cut or answer is None else None)
     tokens: Sequence[ChatToken] = completion.tokens or ()
     if answer is not None and answer != text:
-        tokens = _tokens_of(tokens, answer.strip())
+        tokens = _tokens_of(tokens, SPECIAL_TOKEN.sub("", answer).strip())
     return Reply(option_logprobs(tokens, ask.options, choice), choice, text)
 
 
@@ -186,7 +187,7 @@ def choice_in(
     if exact is not None or not names.owners:
         return exact
     if only_leading:
-        chosen = names.leading(plain)
+        chosen = names.declared(plain, at_once=True) or names.leading(plain)
         return chosen.pop() if len(chosen) == 1 else None
     for chosen in (names.declared(plain), names.leading(plain), names.bracketed(plain), names.closing(plain)):
         if chosen:
@@ -216,10 +217,11 @@ class _Names:
         longest_first = sorted((name for name in written if name.lower() in self.owners), key=len, reverse=True)
         self._any = "|".join(re.escape(name) if len(name) == 1 else f"(?i:{re.escape(name)})" for name in longest_first)
 
-    def declared(self, text: str) -> set[int]:
-        """Options after "the answer is", "Choice:" and the like."""
+    def declared(self, text: str, *, at_once: bool = False) -> set[int]:
+        """Options after "the answer is", "Choice:" and the like; with `at_once` only where a text begins so."""
         lead = r"(?i:\b(?:answer|option|choice)(?:\s+is|\s+would\s+be|\s*[:=])[\s:]*(?:option\s+|choice\s+)?)"
-        return self._found(rf"{lead}[(\[\"'“‘]*({self._any})(?!\w)", text)
+        start, stop = (r"\A(?:\w+\s+){0,3}", r"(?![\w?])") if at_once else ("", r"(?!\w)")
+        return self._found(rf"{start}{lead}[(\[\"'“‘]*({self._any}){stop}", text)
 
     def leading(self, text: str) -> set[int]:
         """The option before the first punctuation, and any other that is said right after it or listed below it.

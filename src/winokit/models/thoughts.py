@@ -19,6 +19,8 @@ MARKS = (
     ("[THINK]", "[/THINK]"),
     ("<reasoning>", "</reasoning>"),
     ("<seed:think>", "</seed:think>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("◁think▷", "◁/think▷"),
     HARMONY,
 )
 """What stands around a thought in the text of a reply."""
