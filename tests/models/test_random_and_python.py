@@ -260,3 +260,5 @@ def test_a_name_is_shown_and_is_no_part_of_what_answers_are_kept_under():
         plain = load_model(spec)
         named = load_model(f"{spec}{'&' if '?' in spec else '?'}name=My%20model")
         assert (named.spec, named.fingerprint) == ("My model", plain.fingerprint)
+    with pytest.raises(BadInput, match="a name that can be printed expected"):
+        load_model("random?name=%1b[31m")

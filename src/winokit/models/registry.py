@@ -149,6 +149,8 @@ def load_model(spec: str | Spec | Model) -> Model:
     if not isinstance(spec, (str, Spec)):
         return spec
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
+    if not parsed.options.get("name", "").isprintable():
+        raise BadInput(f"{parsed.prefix}: option name: a name that can be printed expected, found {str(parsed)!r}")
     # A name is no part of what a model is: who makes a fingerprint of the SPEC must not see it.
     nameless = replace(parsed, options={key: value for key, value in parsed.options.items() if key != "name"})
     model = _loader(parsed)(nameless)

@@ -109,6 +109,9 @@ def embed(
         tell(notes)
         with open_cache(cache) as known:
             rows = plain.embed(dataset, loaded, features=features, pooling=pooling, cache=known, progress=progress)
+        later = [note for note in notes_of(loaded) if note not in notes]
+        tell(later)
+        notes += later
     else:
         need_training("embed --finetune")
         from winokit.methods.training.embedding import SentenceParts, finetuned_features

@@ -52,7 +52,9 @@ def test_prompt_and_reply_are_kept_whether_asked_now_or_before(tmp_path):
 def test_a_run_without_transcripts_loads_and_leaves_none_behind(tmp_path):
     with CoinServer() as server:
         audited(f"chat:coin@{server.url}", tmp_path / "run")
+    assert (tmp_path / "run" / "report" / "transcripts" / "0.js").exists()
     audited("random", tmp_path / "run")
+    assert not list((tmp_path / "run" / "report").glob("transcripts/*"))
     assert not (tmp_path / "run" / "transcripts.jsonl.gz").exists()
     assert Run.load(tmp_path / "run").transcripts == []
 

@@ -142,6 +142,8 @@ def write_report(run: Run, folder: Path) -> Path:
     for script, text in problem_scripts(run, page.scorers):
         write_whole(folder / script.file, text.encode("ascii"))
         scripts.append(script)
+    for path in (folder / "transcripts").glob("*.js"):  # the run that was here had it
+        path.unlink(missing_ok=True)
     for file, text in transcript_scripts(run, page.scorers):
         write_whole(folder / file, text.encode("ascii"))
     figures = write_figures(page.figures, folder / "figures")
