@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from winokit.data.loading import As, Data, Lenient, Limit, load_one, load_shots
 from winokit.drawing.tables import plan_lines
+from winokit.methods.scoring import scorer
 from winokit.methods.scoring.base import default_scoring
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
-from winokit.methods.scoring.scorer import (
-    Prediction,
-    ScoringPlan,
-    check_replaceable,
-    close_calls,
-    score_variants,
-    write_predictions,
-)
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
@@ -36,13 +29,13 @@ if TYPE_CHECKING:
 class Scored(Brief):
     """One prediction per problem, and where they were written."""
 
-    predictions: list[Prediction]
+    predictions: list[scorer.Prediction]
     out: Path | None
     notes: tuple[str, ...] = ()
     plan: Mapping[str, Any] | None = None
     """Of a dry run: what would be asked."""
 
-    def __iter__(self) -> Iterator[Prediction]:
+    def __iter__(self) -> Iterator[scorer.Prediction]:
         return iter(self.predictions)
 
 
@@ -51,7 +44,7 @@ def score(
     data: Data,
     model: ModelSpec = "builtin",
     *,
-    plan: ScoringPlan = ScoringPlan(),
+    plan: scorer.ScoringPlan = scorer.ScoringPlan(),
     spending: Spending = Spending(),
     out: Annotated[
         str | Path | None, Help("Where to write the predictions.", typed=Path, otherwise=Path("predictions.jsonl"))
@@ -68,19 +61,19 @@ def score(
     """
     file = None if out is None else Path(out)
     if file is not None:
-        check_replaceable(file)
+        scorer.check_replaceable(file)
     dataset, loaded = load_one(data, as_=as_, lenient=lenient, limit=limit), load_model(model)
     early, said = notes_of(loaded), list[Transcript]()
     tell(early)
     plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded)
     with open_cache(cache, spending) as known, known.ledger.under(loaded.spec, asked, ORIGINAL):
-        predictions = score_variants(
+        predictions = scorer.score_variants(
             {ORIGINAL: dataset}, loaded, plan, cache=known, progress=progress, transcripts=said
         )
     if spending.dry_run:
         return Scored([], None, dataset.notes, known.ledger.planned({}))
     if file is not None:
-        write_predictions(predictions, file)
+        scorer.write_predictions(predictions, file)
     notes = (*dataset.notes, *notes_of(loaded), *reply_notes(said), *known.ledger.notes)
     tell(note for note in notes if note not in early)
     return Scored(predictions, file, notes)
@@ -99,7 +92,7 @@ def as_json(result: Scored) -> dict[str, Any]:
         "answered": sum(row.prediction is not None for row in result.predictions),
         "right": sum(row.prediction == row.answer for row in labelled),
         "labelled": len(labelled),
-        "close_calls": close_calls(result.predictions),
+        "close_calls": scorer.close_calls(result.predictions),
     }
 
 

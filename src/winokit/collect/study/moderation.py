@@ -13,25 +13,8 @@ from typing import Any
 from sqlalchemy import Select, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from winokit.collect.study import schema
 from winokit.collect.study.refusals import NotNow, found
-from winokit.collect.study.schema import (
-    ACTIVE,
-    BLOCKED,
-    RELEASED,
-    WITHDRAWN,
-    Adjudication,
-    Draft,
-    Event,
-    Identity,
-    Lease,
-    Payment,
-    ProblemRow,
-    QuizAttempt,
-    Submission,
-    Task,
-    Vote,
-    Worker,
-)
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import count_places, end_leases
 from winokit.collect.study.validity import settle_problem
@@ -64,11 +47,11 @@ class Withdrawal:
 def after_gold(study: Study, session: Session, worker_id: int) -> None:
     """Block a worker who fails too many gold questions, if the study does so by itself."""
     asked = study.config.quality
-    counts = select(func.count(), func.count().filter(Vote.is_right.is_(True)))
-    seen, right = session.execute(counts.where(Vote.worker_id == worker_id, Vote.gold)).one()
+    counts = select(func.count(), func.count().filter(schema.Vote.is_right.is_(True)))
+    seen, right = session.execute(counts.where(schema.Vote.worker_id == worker_id, schema.Vote.gold)).one()
     if asked.block_by_gold and seen >= asked.gold_least_seen and right < asked.gold_least_accuracy * seen:
-        worker = session.get_one(Worker, worker_id)
-        if worker.state == ACTIVE:
+        worker = session.get_one(schema.Worker, worker_id)
+        if worker.state == schema.ACTIVE:
             _block(study, session, worker, f"{right} of {seen} gold questions right", "system")
 
 
@@ -85,14 +68,14 @@ def unblock(study: Study, code: str, actor: str) -> None:
     """Let a worker work again."""
     with study.store.write() as session:
         worker = _present_worker(session, code)
-        worker.state, worker.state_why = ACTIVE, None
+        worker.state, worker.state_why = schema.ACTIVE, None
         study.log(session, actor, "unblock", code)
 
 
 def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
     """Take a submission out: it stays stored and paid, no longer counts, and its place is asked for again."""
     with study.store.write() as session:
-        row = session.get(Submission, submission_id, with_for_update=True)
+        row = session.get(schema.Submission, submission_id, with_for_update=True)
         submission = found(row, f"no submission {submission_id}")
         if submission.counted:
             _take_out(study, session, submission, why, actor)
@@ -101,48 +84,50 @@ def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
 def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
     """Decide over the votes on a problem, or take such a decision back."""
     with study.store.write() as session:
-        row = found(session.get(ProblemRow, problem_id), f"no problem {problem_id}")
+        row = found(session.get(schema.ProblemRow, problem_id), f"no problem {problem_id}")
         session.add(
-            Adjudication(problem_id=problem_id, requester=requester, valid=valid, note=note[:1000], at=study.now())
+            schema.Adjudication(
+                problem_id=problem_id, requester=requester, valid=valid, note=note[:1000], at=study.now()
+            )
         )
         session.flush()
         settle_problem(session, study.config, row)
         study.log(session, f"requester:{requester}", "adjudicate", row.public_id, valid=valid)
 
 
-def _block(study: Study, session: Session, worker: Worker, why: str, actor: str) -> None:
-    worker.state, worker.state_why = BLOCKED, why[:500]
-    end_leases(session, RELEASED, Lease.worker_id == worker.id)
+def _block(study: Study, session: Session, worker: schema.Worker, why: str, actor: str) -> None:
+    worker.state, worker.state_why = schema.BLOCKED, why[:500]
+    end_leases(session, schema.RELEASED, schema.Lease.worker_id == worker.id)
     study.log(session, actor, "block", worker.code, why=why[:500])
 
 
-def _take_out(study: Study, session: Session, submission: Submission, why: str, actor: str) -> None:
+def _take_out(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
     """Let a submission count no more, with what hangs on it: its place is free, and what was written is withdrawn."""
     submission.counted, submission.why_not = False, f"discarded: {why}"[:500]
     count_places(session, submission.task_id, accepted=-1)
-    vote = session.scalar(select(Vote).where(Vote.submission_id == submission.id))
+    vote = session.scalar(select(schema.Vote).where(schema.Vote.submission_id == submission.id))
     if vote is not None:
         vote.counted = False
         session.flush()
         if not vote.gold:
-            settle_problem(session, study.config, session.get_one(ProblemRow, vote.problem_id))
-    for row in session.scalars(select(ProblemRow).where(ProblemRow.submission_id == submission.id)).all():
+            settle_problem(session, study.config, session.get_one(schema.ProblemRow, vote.problem_id))
+    for row in session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission.id)).all():
         row.withdrawn = True
-        for task in session.scalars(select(Task).where(Task.problem_id == row.id).with_for_update()):
+        for task in session.scalars(select(schema.Task).where(schema.Task.problem_id == row.id).with_for_update()):
             task.asked = task.accepted + task.held  # nobody new is asked about it
     study.log(session, actor, "discard", str(submission.id), why=why[:500])
 
 
 def _take_out_all(study: Study, session: Session, worker_id: int, why: str, actor: str) -> None:
-    query = select(Submission).where(Submission.worker_id == worker_id, Submission.counted)
-    for submission in session.scalars(query.order_by(Submission.task_id)).all():
+    query = select(schema.Submission).where(schema.Submission.worker_id == worker_id, schema.Submission.counted)
+    for submission in session.scalars(query.order_by(schema.Submission.task_id)).all():
         _take_out(study, session, submission, why, actor)
 
 
-def _present_worker(session: Session, code: str) -> Worker:
+def _present_worker(session: Session, code: str) -> schema.Worker:
     """A worker who has not withdrawn, kept from other transactions."""
     worker = by_code(session, code, for_update=True)
-    if worker.state == WITHDRAWN:
+    if worker.state == schema.WITHDRAWN:
         raise NotNow(f"{code} has withdrawn")
     return worker
 
@@ -152,12 +137,12 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
     with study.store.write() as session:
         worker = _present_worker(session, code)
         # Leases before tasks, as when something is handed in, so that nobody waits in a circle.
-        asked = select(Task.id).join(ProblemRow, ProblemRow.id == Task.problem_id)
-        about_theirs = Lease.task_id.in_(asked.where(ProblemRow.author_id == worker.id))
-        end_leases(session, RELEASED, or_(Lease.worker_id == worker.id, about_theirs))
+        asked = select(schema.Task.id).join(schema.ProblemRow, schema.ProblemRow.id == schema.Task.problem_id)
+        about_theirs = schema.Lease.task_id.in_(asked.where(schema.ProblemRow.author_id == worker.id))
+        end_leases(session, schema.RELEASED, or_(schema.Lease.worker_id == worker.id, about_theirs))
         _take_out_all(study, session, worker.id, WITHDREW, actor)
         judgements, texts = _erase(session, worker.id)
-        worker.state, worker.state_why = WITHDRAWN, None
+        worker.state, worker.state_why = schema.WITHDRAWN, None
         worker.native_speaker = worker.has_seen_wsc = None
         worker.session_version += 1
         open_cents = session.scalar(_open(worker.id)) or 0
@@ -166,30 +151,34 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
     return Withdrawal(code, judgements, texts, int(open_cents), is_forgotten)
 
 
-def forget_if_paid(session: Session, worker: Worker) -> bool:
+def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
     """Delete who a worker is who has withdrawn, unless something is owed; whether nothing is known now."""
-    identity = session.get(Identity, worker.id)
+    identity = session.get(schema.Identity, worker.id)
     if identity is None:
         return True
-    if worker.state != WITHDRAWN or session.scalar(_open(worker.id)):
+    if worker.state != schema.WITHDRAWN or session.scalar(_open(worker.id)):
         return False
     session.delete(identity)
     return True
 
 
 def _open(worker_id: int) -> Select[int]:
-    return select(func.sum(Payment.cents)).where(Payment.worker_id == worker_id, Payment.settled_at.is_(None))
+    return select(func.sum(schema.Payment.cents)).where(
+        schema.Payment.worker_id == worker_id, schema.Payment.settled_at.is_(None)
+    )
 
 
 def _erase(session: Session, worker_id: int) -> tuple[int, int]:
     """Delete what a worker said and wrote; how many judgements and texts there were."""
-    erase = update(ProblemRow).where(ProblemRow.author_id == worker_id).values(ERASED)
-    texts = session.execute(erase.returning(ProblemRow.id)).all()
-    votes = session.execute(delete(Vote).where(Vote.worker_id == worker_id).returning(Vote.id)).all()
+    erase = update(schema.ProblemRow).where(schema.ProblemRow.author_id == worker_id).values(ERASED)
+    texts = session.execute(erase.returning(schema.ProblemRow.id)).all()
+    votes = session.execute(
+        delete(schema.Vote).where(schema.Vote.worker_id == worker_id).returning(schema.Vote.id)
+    ).all()
     blank: dict[str, Any] = {"fields": {}, "adversary": None, "why_not": WITHDREW}
-    session.execute(update(Submission).where(Submission.worker_id == worker_id).values(blank))
-    leases = select(Lease.id).where(Lease.worker_id == worker_id)
-    session.execute(delete(Draft).where(Draft.lease_id.in_(leases)))
-    for signals in (Event, QuizAttempt):
+    session.execute(update(schema.Submission).where(schema.Submission.worker_id == worker_id).values(blank))
+    leases = select(schema.Lease.id).where(schema.Lease.worker_id == worker_id)
+    session.execute(delete(schema.Draft).where(schema.Draft.lease_id.in_(leases)))
+    for signals in (schema.Event, schema.QuizAttempt):
         session.execute(delete(signals).where(signals.worker_id == worker_id))
     return len(votes), len(texts)

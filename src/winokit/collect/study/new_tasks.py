@@ -16,21 +16,9 @@ from pathlib import Path
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from winokit.collect.study import schema
 from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.content import DOMAINS, Topic, place_of, read_gold, read_topics
-from winokit.collect.study.schema import (
-    EVALUATE,
-    GOLD,
-    IMPORTED,
-    JUDGEMENTS,
-    VALIDATE,
-    VOTES,
-    WRITE,
-    Group,
-    ProblemRow,
-    Task,
-    to_row,
-)
 from winokit.collect.study.study import Study
 from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.loading import load
@@ -45,24 +33,24 @@ def prepare(study: Study) -> None:
     """Make the tasks that are missing."""
     kinds = study.config.tasks.kinds
     with study.store.read() as session:
-        wanted = study.config.tasks.twins if WRITE in kinds else 0
+        wanted = study.config.tasks.twins if schema.WRITE in kinds else 0
         lacks_topics = wanted > _count_written(session)
-        lacks_gold, lacks_data = not _has(session, GOLD), not _has(session, IMPORTED)
+        lacks_gold, lacks_data = not _has(session, schema.GOLD), not _has(session, schema.IMPORTED)
     if lacks_topics:
         _add_topics(study, wanted)
-    if study.config.quality.gold_share and lacks_gold and set(kinds) & set(VOTES):
+    if study.config.quality.gold_share and lacks_gold and set(kinds) & set(schema.VOTES):
         _add_gold(study)
-    if EVALUATE in kinds and lacks_data:
+    if schema.EVALUATE in kinds and lacks_data:
         _add_evaluation(study)
 
 
 # What is there is asked again under the lock: another process may have been faster.
 def _count_written(session: Session) -> int:
-    return session.scalar(select(func.count()).where(Task.kind == WRITE)) or 0
+    return session.scalar(select(func.count()).where(schema.Task.kind == schema.WRITE)) or 0
 
 
 def _has(session: Session, origin: str) -> bool:
-    return session.scalar(select(ProblemRow.id).where(ProblemRow.origin == origin).limit(1)) is not None
+    return session.scalar(select(schema.ProblemRow.id).where(schema.ProblemRow.origin == origin).limit(1)) is not None
 
 
 def _add_topics(study: Study, wanted: int) -> None:
@@ -74,7 +62,7 @@ def _add_topics(study: Study, wanted: int) -> None:
             place = social if domain == DOMAINS[0] else rank - social
             topic = topic_at(place, domain, topics, study.config.seed)
             shown = {"topic": topic.topic, "words": list(topic.words)}
-            session.add(Task(kind=WRITE, asked=1, rank=rank, domain=domain, topic=shown))
+            session.add(schema.Task(kind=schema.WRITE, asked=1, rank=rank, domain=domain, topic=shown))
 
 
 def domain_at(rank: int, social_share: float) -> str:
@@ -99,13 +87,13 @@ def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
 def _add_gold(study: Study) -> None:
     gold = read_gold(place_of(study.folder, study.config.gold, "gold.jsonl"))
     with study.store.write(alone=True) as session:
-        if _has(session, GOLD):
+        if _has(session, schema.GOLD):
             return
-        rows = [to_row(problem, GOLD, study.now()) for problem in gold]
+        rows = [schema.to_row(problem, schema.GOLD, study.now()) for problem in gold]
         session.add_all(rows)
         session.flush()
         session.add_all(
-            Task(kind=kind, asked=None, rank=row.id, gold=True, problem_id=row.id)
+            schema.Task(kind=kind, asked=None, rank=row.id, gold=True, problem_id=row.id)
             for problem, row in zip(gold, rows, strict=True)
             for kind in study.config.tasks.kinds
             if gold_answer(problem, kind) is not None
@@ -114,7 +102,7 @@ def _add_gold(study: Study) -> None:
 
 def gold_answer(problem: Problem, kind: str) -> int | None:
     """What a vote of a kind must be on a gold question, or None where that is not known or cannot be shown."""
-    if kind in (VALIDATE, EVALUATE):
+    if kind in (schema.VALIDATE, schema.EVALUATE):
         return problem.answer
     label = problem.labels.get(kind)
     if not isinstance(label, bool) or kind not in SHOWN_AS or SHOWN_AS[kind](problem) is None:
@@ -126,32 +114,32 @@ def _add_evaluation(study: Study) -> None:
     dataset = evaluation_dataset(study.folder, study.config)
     problems, _ = evaluation_problems(dataset, study.config.evaluate.variants)
     with study.store.write(alone=True) as session:
-        if _has(session, IMPORTED):
+        if _has(session, schema.IMPORTED):
             return
         names = dict.fromkeys(problem.group for _, problem in problems if problem.group is not None)
-        groups = {name: Group(name=name, origin=IMPORTED) for name in names}
+        groups = {name: schema.Group(name=name, origin=schema.IMPORTED) for name in names}
         session.add_all(groups.values())
         session.flush()
         rows = []
         for variant, problem in problems:
             group_id = None if problem.group is None else groups[problem.group].id
-            rows.append(to_row(problem, IMPORTED, study.now(), variant, group_id=group_id))
+            rows.append(schema.to_row(problem, schema.IMPORTED, study.now(), variant, group_id=group_id))
         session.add_all(rows)
         session.flush()
-        session.add_all(_judging_task(EVALUATE, row, study.config.tasks.votes) for row in rows)
+        session.add_all(_judging_task(schema.EVALUATE, row, study.config.tasks.votes) for row in rows)
 
 
-def add_judgements(session: Session, study: Study, row: ProblemRow, problem: Problem) -> None:
+def add_judgements(session: Session, study: Study, row: schema.ProblemRow, problem: Problem) -> None:
     """Ask about a new problem whatever the study asks; what cannot be shown is not asked."""
-    for kind in JUDGEMENTS:
-        if kind in study.config.tasks.kinds and (kind == VALIDATE or SHOWN_AS[kind](problem) is not None):
+    for kind in schema.JUDGEMENTS:
+        if kind in study.config.tasks.kinds and (kind == schema.VALIDATE or SHOWN_AS[kind](problem) is not None):
             session.add(_judging_task(kind, row, study.config.tasks.votes))
 
 
-def _judging_task(kind: str, row: ProblemRow, votes: int) -> Task:
+def _judging_task(kind: str, row: schema.ProblemRow, votes: int) -> schema.Task:
     """So many workers, asked about a problem."""
     about = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
-    return Task(kind=kind, asked=votes, rank=row.id, problem_id=row.id, **about)
+    return schema.Task(kind=kind, asked=votes, rank=row.id, problem_id=row.id, **about)
 
 
 def evaluation_dataset(folder: Path, config: StudyConfig) -> Dataset:

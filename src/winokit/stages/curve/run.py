@@ -25,18 +25,8 @@ from winokit.data.loading import DATA_HELP, As, Lenient, load_one
 from winokit.errors import BadInput
 from winokit.files import json_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
+from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, make_variant
-from winokit.methods.training.settings import (
-    FORMALIZATION_HELP,
-    ArmName,
-    Device,
-    DropOverlap,
-    Save,
-    Trainable,
-    TrainSettings,
-    VariantName,
-    need_training,
-)
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset
 from winokit.progress import Progress, part, tell
@@ -61,13 +51,13 @@ class CurveDesign(Settings):
     """What a curve is made of, beside the data and the settings of each run."""
 
     formalization: Annotated[
-        tuple[str, ...], Help(f"{FORMALIZATION_HELP}; repeatable. Default: mc-mlm.", "NAME", shown=False)
+        tuple[str, ...], Help(f"{training.FORMALIZATION_HELP}; repeatable. Default: mc-mlm.", "NAME", shown=False)
     ] = ("mc-mlm",)
     restarts: Annotated[int, Help("Independent restarts: other subsets, other seeds.", least=1)] = 3
     seed: Annotated[int, Help("Of all restarts: each has a seed of its own from it.", least=0)] = 0
     steps: Annotated[int | None, Help("The same number of steps at every size, in place of epochs.", least=1)] = None
 
-    def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:
+    def settings(self, settings: training.TrainSettings, formalization: str, seed: int) -> training.TrainSettings:
         """The settings of a run of this design."""
         settings = replace(settings, formalization=formalization, seed=seed)
         if self.steps is None:
@@ -113,7 +103,7 @@ def curve(
         ),
     ] = (),
     *,
-    model: Trainable = "builtin",
+    model: training.Trainable = "builtin",
     design: CurveDesign = CurveDesign(),
     dev: Annotated[
         Named | None, Help("Choose weights on this; without --test, score the last weights on it.", "DATA")
@@ -137,12 +127,12 @@ def curve(
             "FILE",
         ),
     ] = None,
-    settings: Annotated[TrainSettings, Without("formalization", "seed", "steps")] = TrainSettings(),
-    device: Device = None,
-    variant: VariantName = None,
-    arm: ArmName = None,
-    drop_overlap: DropOverlap = False,
-    save: Save = False,
+    settings: Annotated[training.TrainSettings, Without("formalization", "seed", "steps")] = training.TrainSettings(),
+    device: training.Device = None,
+    variant: training.VariantName = None,
+    arm: training.ArmName = None,
+    drop_overlap: training.DropOverlap = False,
+    save: training.Save = False,
     as_: As = None,
     lenient: Lenient = False,
     progress: Progress | None = None,
@@ -154,7 +144,7 @@ def curve(
     names = (data,) if isinstance(data, Named) else tuple(data)
     if bool(names) == (fit_only is not None):
         raise BadInput("either DATA to train on, or --fit-only FILE for points that are there already")
-    need_training("curve")
+    training.need_training("curve")
     if fit_only == "PUBLISHED":
         return LearningCurve(published(goal.human))
     if fit_only is not None:
@@ -181,7 +171,7 @@ def learning_curve(
     data: TrainingData,
     out: Path,
     model: str = "builtin",
-    settings: TrainSettings = TrainSettings(),
+    settings: training.TrainSettings = training.TrainSettings(),
     design: CurveDesign = CurveDesign(),
     goal: CurveGoal = CurveGoal(),
     *,
@@ -290,7 +280,9 @@ def restart_seed(seed: int, restart: int) -> int:
     return int(np.random.default_rng([seed, restart]).integers(2**31))
 
 
-def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSettings, out: Path) -> Iterator[CurveJob]:
+def planned_jobs(
+    growth: NestedGrowth, design: CurveDesign, settings: training.TrainSettings, out: Path
+) -> Iterator[CurveJob]:
     """Every point, the smallest sizes first, so that there is something to look at early."""
     specs = {name: Formalization.parse(name).spec for name in design.formalization}
     if len(set(specs.values())) < max(1, len(design.formalization)):

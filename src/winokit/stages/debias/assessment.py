@@ -15,16 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.divergence import (
-    NEIGHBOURS,
-    SMOOTHING,
-    Components,
-    by_chance,
-    divergence,
-    estimators,
-    principal_components,
-    standard_error,
-)
+from winokit.methods.aflite import divergence
 from winokit.methods.aflite.inputs import Bools, Doubles, numbered
 from winokit.methods.aflite.methods import DebiasArm, DebiasRows
 from winokit.methods.aflite.null import NullModel, rank
@@ -50,8 +41,8 @@ class Assessment(Settings):
     folds: Annotated[int, Help("Folds of the linear probe.", least=2)] = 5
     regularisation: float = 1.0
     bins: Annotated[int | None, Help("Bins of histograms. Default: fitted to the smallest arm.", least=2)] = None
-    smoothing: float = SMOOTHING
-    neighbours: Annotated[int, Help("Neighbours of the k-NN estimate of divergence.", least=1)] = NEIGHBOURS
+    smoothing: float = divergence.SMOOTHING
+    neighbours: Annotated[int, Help("Neighbours of the k-NN estimate of divergence.", least=1)] = divergence.NEIGHBOURS
     draws: int = 100
     """Resamples for the standard errors of divergences."""
     chance_draws: int = 10
@@ -113,8 +104,8 @@ class DebiasMeasures:
         pairs = list(combinations([arm.keep for arm in seeds], 2))
         note = f"Jaccard's index of two seeds: mean, least and most of {len(pairs)} pairs"
         for name, masks in (("kept", pairs), ("removed", [(~first, ~second) for first, second in pairs])):
-            shares, by_chance = zip(*(_jaccard(first, second) for first, second in masks), strict=True)
-            values = float(np.mean(shares)), len(chosen.keep), min(shares), max(shares), float(np.mean(by_chance))
+            shares, expected = zip(*(_jaccard(first, second) for first, second in masks), strict=True)
+            values = float(np.mean(shares)), len(chosen.keep), min(shares), max(shares), float(np.mean(expected))
             yield self.row(chosen.name, f"{name}_overlap", *values, note)
 
     def probe(self, arm: DebiasArm, how: Assessment) -> Metric:
@@ -152,7 +143,7 @@ class DebiasMeasures:
         yield self.row(arm.name, "random_probe_accuracy", *values, note)
         yield self.row(arm.name, "p_random_removal", among.p_value, among.draws)
 
-    def divergences(self, arm: DebiasArm, how: Assessment, fixed: Components) -> Iterator[Metric]:
+    def divergences(self, arm: DebiasArm, how: Assessment, fixed: divergence.Components) -> Iterator[Metric]:
         """Divergence along the first component by every estimator, both ways.
 
         Rows of the subset `pmi` use the components of all problems, those of `pmi.refit` components of what is kept.
@@ -164,18 +155,18 @@ class DebiasMeasures:
         if arm.keep.all():
             yield from (replace(estimate, subset=refit) for estimate in estimates)
         else:
-            values = principal_components(x, arm.keep, count=1).project(x, arm.keep)[:, 0]
+            values = divergence.principal_components(x, arm.keep, count=1).project(x, arm.keep)[:, 0]
             yield from self._estimates(refit, values, arm, how)
 
     def _estimates(self, subset: str, values: Doubles, arm: DebiasArm, how: Assessment) -> Iterator[Metric]:
         y, numbers = self.rows.y[arm.keep], np.unique(self.numbers[arm.keep], return_inverse=True)[1]
         assert how.bins is not None
-        for name, estimate in estimators(how.bins, how.smoothing, how.neighbours).items():
-            both_ways = divergence(values, y, estimate)
-            chance = by_chance(values, y, estimate, numbers, draws=how.chance_draws, seed=how.seed)
+        for name, estimate in divergence.estimators(how.bins, how.smoothing, how.neighbours).items():
+            both_ways = divergence.divergence(values, y, estimate)
+            chance = divergence.by_chance(values, y, estimate, numbers, draws=how.chance_draws, seed=how.seed)
             errors: Sequence[float | None] = (None, None)
             if name != "knn":
-                errors = standard_error(values, y, estimate, numbers, draws=how.draws, seed=how.seed)
+                errors = divergence.standard_error(values, y, estimate, numbers, draws=how.draws, seed=how.seed)
             for suffix, value, guess, error in zip(("", "_reverse"), both_ways, chance, errors, strict=True):
                 low = None if error is None else max(0.0, value - NORMAL * error)
                 high = None if error is None else value + NORMAL * error

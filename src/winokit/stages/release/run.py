@@ -20,6 +20,7 @@ from winokit.files import write_whole
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress
 from winokit.results import Brief
+from winokit.stages.release import manifest
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
 from winokit.stages.release.contents import ReleaseContents, fill
 from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, task_files
@@ -33,24 +34,9 @@ from winokit.stages.release.hidden import (
     write_hidden,
 )
 from winokit.stages.release.inputs import read_inputs
-from winokit.stages.release.manifest import (
-    ADDED,
-    LINEAGE,
-    MANIFEST,
-    TEST,
-    TRAIN,
-    Row,
-    hidden_row_of,
-    lineage_row,
-    problems_path,
-    read_manifest,
-    row_of,
-    write_lineage,
-    write_manifest,
-)
 from winokit.stages.release.settings import NAME, NOT_STATED, SCORING, ReleaseExtras, ReleaseSettings
 
-Lineage = Callable[[Mapping[str, str]], list[Row]]
+Lineage = Callable[[Mapping[str, str]], list[manifest.Row]]
 """From the split of each id to the rows of a lineage."""
 BELONGS = ("name", "version", "content_hash", COMMITMENT)
 """What hidden answers say about the release they belong to."""
@@ -119,7 +105,7 @@ def write_release(
     if not settings.name and not NAME.fullmatch(card.file_name):
         raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
     title, settings = settings.name or card.title, replace(settings, name=settings.name or card.file_name)
-    hides = bool(settings.test) or TEST in (fixed or {}).values()
+    hides = bool(settings.test) or manifest.TEST in (fixed or {}).values()
     secret = Draws(release_secret(hidden, extras.secret)) if hides else None
     step(1, STEPS)
     contents = fill(inputs, settings, fixed, secret)
@@ -128,7 +114,7 @@ def write_release(
     step(3, STEPS)
     files = _files(contents, facts)
     about = _about(contents, facts, files)
-    test = contents.files.get(TEST)
+    test = contents.files.get(manifest.TEST)
     if test is not None and secret is not None:
         labels = label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in test])
         about[COMMITMENT] = secret.commitment(labels)
@@ -137,18 +123,18 @@ def write_release(
     for name, data in files.items():
         write_whole(folder / name, data)
     where, why = contents.where, "in the first release"
-    added = (lineage_row(name, split, ADDED, why, settings.version) for name, split in where.items())
-    write_lineage(folder / LINEAGE, lineage(where) if lineage else added)
-    for name in stale - {*files, LINEAGE, MANIFEST}:
+    added = (manifest.lineage_row(name, split, manifest.ADDED, why, settings.version) for name, split in where.items())
+    manifest.write_lineage(folder / manifest.LINEAGE, lineage(where) if lineage else added)
+    for name in stale - {*files, manifest.LINEAGE, manifest.MANIFEST}:
         (folder / name).unlink(missing_ok=True)
     if test is not None and secret is not None:
         checks = {
             "leaks": [asdict(leak) for leak in facts.test_leaks],
             "first_candidate_is_the_answer": first_answers(test),
-            "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(TEST)],
+            "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(manifest.TEST)],
         }  # what the card may not say: everything that was found on the test with its answers
         write_hidden(hidden, belongs, labels, secret.key, checks)
-    write_manifest(folder, about)
+    manifest.write_manifest(folder, about)
     notes = (*inputs.problems.notes, *contents.notes)
     return Release(folder, hidden if test is not None else None, contents, facts, notes)
 
@@ -171,7 +157,7 @@ def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> N
     if not place.exists() or not any(place.iterdir()):
         return
     theirs = labels_of(place)
-    replaced = read_manifest(folder) if (folder / MANIFEST).is_file() else {}
+    replaced = manifest.read_manifest(folder) if (folder / manifest.MANIFEST).is_file() else {}
     if not any(all(theirs.get(key) == ours.get(key) for key in BELONGS) for ours in (belongs, replaced)):
         whose = f"{theirs.get('name')} {theirs.get('version')}"
         raise BadInput(f"{place}: has the answers of another release ({whose}); remove it, or choose another --hidden")
@@ -184,7 +170,7 @@ def _earlier_files(folder: Path) -> set[str]:
     if not folder.exists() or not any(folder.iterdir()):
         return set()
     try:
-        return set(read_manifest(folder)["files"])
+        return set(manifest.read_manifest(folder)["files"])
     except BadInput:
         raise BadInput(f"{folder}: not empty, and no release of winokit; choose another --out") from None
 
@@ -194,10 +180,12 @@ def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     tables: dict[str, bytes] = {}
     for name, data in contents.files.items():
-        statuses = [contents.status(problem) if name.startswith(TRAIN) else None for problem in data]
-        rows = list(map(hidden_row_of, data)) if name == TEST else list(map(row_of, data, statuses))
-        files[problems_path(name)] = json_rows(rows).encode()
-        if name != TEST:
+        statuses = [contents.status(problem) if name.startswith(manifest.TRAIN) else None for problem in data]
+        rows = list(map(manifest.row_of, data, statuses))
+        if name == manifest.TEST:
+            rows = list(map(manifest.hidden_row_of, data))
+        files[manifest.problems_path(name)] = json_rows(rows).encode()
+        if name != manifest.TEST:
             files[f"winogrande/{name}-labels.lst"] = "".join(f"{row['answer']}\n" for row in rows).encode()
         tables[name] = parquet_bytes({"status": contents.status(p), **row} for p, row in zip(data, rows, strict=True))
         files[str(parquet_path(name))] = tables[name]
@@ -215,7 +203,7 @@ def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, byte
     fit.
     """
     settings = facts.settings
-    hashes = {name: hashlib.sha256(files[problems_path(name)]).hexdigest() for name in contents.files}
+    hashes = {name: hashlib.sha256(files[manifest.problems_path(name)]).hexdigest() for name in contents.files}
     return {
         "name": settings.name,
         "version": settings.version,

@@ -21,23 +21,8 @@ from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb
+from winokit.stages.release import manifest
 from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, json_lines, read_hidden
-from winokit.stages.release.manifest import (
-    DEV,
-    LINEAGE,
-    MANIFEST,
-    RETIRED,
-    SPLITS,
-    TEST,
-    TRAIN,
-    TRAINS,
-    described,
-    file_names,
-    problem_of,
-    problems_path,
-    read_lineage,
-    read_manifest,
-)
 
 ANSWERS = frozenset({"answer", "answers", "label", "labels", "target", "gold", "right"})
 """Names under which a file may give an answer away."""
@@ -69,22 +54,24 @@ def verify(
     No twin crosses splits, sizes are nested, test answers are nowhere, ids are those of their texts, counts agree.
     Returns 1 if anything is wrong.
     """
-    manifest = read_manifest(release)
+    about = manifest.read_manifest(release)
     splits, unread = _read_splits(release)
-    trained = {_public_id(p): p for name, part in splits.items() if name.startswith(TRAIN) for p in part}
-    sides = {TRAIN: Dataset(trained.values())} | {name: splits[name] for name in (DEV, TEST) if name in splits}
+    trained = {_public_id(p): p for name, part in splits.items() if name.startswith(manifest.TRAIN) for p in part}
+    sides = {manifest.TRAIN: Dataset(trained.values())} | {
+        name: splits[name] for name in (manifest.DEV, manifest.TEST) if name in splits
+    }
     findings = (
-        *_changed_files(release, manifest["files"]),
+        *_changed_files(release, about["files"]),
         *unread,
         *_crossing(sides),
         *_nested(splits),
         *_ids(splits),
-        *_answers(release, splits.get(TEST, ())),
-        *_counts(release, splits, manifest.get("counts")),
-        *_lineage(release / LINEAGE, sides),
+        *_answers(release, splits.get(manifest.TEST, ())),
+        *_counts(release, splits, about.get("counts")),
+        *_lineage(release / manifest.LINEAGE, sides),
         *_hidden(release, hidden),
     )
-    return Verification(release, len(manifest["files"]), findings)
+    return Verification(release, len(about["files"]), findings)
 
 
 def lines(result: Verification) -> Iterator[Any]:
@@ -112,7 +99,7 @@ def _finding(where: str, check: str, message: str, examples: Sequence[str] = (),
 
 def _changed_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]:
     """Files that are missing, changed or not the manifest's."""
-    present = set(file_names(folder))
+    present = set(manifest.file_names(folder))
     for name in sorted(listed.keys() - present):
         yield _finding(name, "files", "missing: the manifest has it, the folder has not")
     for name in sorted(present - listed.keys()):
@@ -120,7 +107,7 @@ def _changed_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]
     for name in sorted(present & listed.keys()):
         if (folder / name).is_symlink():
             yield _finding(name, "files", "a link: a release holds its files itself")
-        elif (now := described(folder / name)) != (then := listed[name]):
+        elif (now := manifest.described(folder / name)) != (then := listed[name]):
             changed = "changed: as many bytes as the manifest has, and others"
             if not isinstance(then, dict) or not {"sha256", "bytes"} <= then.keys():
                 changed = "the manifest has no hash and size of it"
@@ -133,19 +120,20 @@ def _read_splits(folder: Path) -> tuple[Splits, list[Finding]]:
     """The problems of every file under winogrande/, by its name, and the files that cannot be read."""
     splits: Splits = {}
     unread = []
-    for path in sorted(folder.glob(problems_path("*"))):
+    for path in sorted(folder.glob(manifest.problems_path("*"))):
         try:
             source = Source(path)
             # The problem of a row, with the qID it stands under.
             problems = source.each(
-                source.json_lines(), lambda row: problem_of(row).replace(provenance={"qID": row.get("qID") or ""})
+                source.json_lines(),
+                lambda row: manifest.problem_of(row).replace(provenance={"qID": row.get("qID") or ""}),
             )
             splits[path.stem] = Dataset(problems)
         except BadInput as error:
-            unread.append(_finding(problems_path(path.stem), "files", f"cannot be read: {error}"))
-    counts = read_manifest(folder).get("counts")
-    if TEST not in splits and (not isinstance(counts, dict) or TEST in counts):
-        unread.append(Finding(problems_path(TEST), "files", True, "no test that can be read", 0))
+            unread.append(_finding(manifest.problems_path(path.stem), "files", f"cannot be read: {error}"))
+    counts = manifest.read_manifest(folder).get("counts")
+    if manifest.TEST not in splits and (not isinstance(counts, dict) or manifest.TEST in counts):
+        unread.append(Finding(manifest.problems_path(manifest.TEST), "files", True, "no test that can be read", 0))
     return splits, unread
 
 
@@ -184,8 +172,8 @@ def _crossing(sides: Splits) -> Iterator[Finding]:
 
 def _nested(splits: Splits) -> Iterator[Finding]:
     """Each size inside the next, and no group cut in two by a size."""
-    sizes = [name for name in TRAINS if name in splits]
-    missing = [name for name in TRAINS if name not in splits]
+    sizes = [name for name in manifest.TRAINS if name in splits]
+    missing = [name for name in manifest.TRAINS if name not in splits]
     if missing:
         yield Finding("winogrande", "sizes", False, f"no {', '.join(missing)}", len(missing))
     ids = {name: {_public_id(p) for p in splits[name]} for name in sizes}
@@ -217,10 +205,10 @@ def _ids(splits: Splits) -> Iterator[Finding]:
 def _answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
     """No file of the folder may give a test answer."""
     ids = {_public_id(p) for p in test}
-    labels = problems_path(TEST).replace(".jsonl", "-labels.lst")
+    labels = manifest.problems_path(manifest.TEST).replace(".jsonl", "-labels.lst")
     if (folder / labels).exists():
         yield Finding(labels, "answers", True, "the labels of the test are public", len(ids))
-    for name in file_names(folder):
+    for name in manifest.file_names(folder):
         try:
             given = [key for key in _answered(folder / name) if key in ids]
         except BadInput as error:
@@ -258,11 +246,11 @@ def _counts(folder: Path, splits: Splits, counts: Any) -> Iterator[Finding]:
     """The same number of problems, and the same answers, wherever they are said."""
     for name, count in (counts if isinstance(counts, dict) else {}).items():
         if name in splits and isinstance(count, int) and count != len(splits[name]):
-            message = f"{len(splits[name]):,} problems, {MANIFEST} says {count:,}"
+            message = f"{len(splits[name]):,} problems, {manifest.MANIFEST} says {count:,}"
             yield Finding(name, "counts", True, message, abs(count - len(splits[name])))
     for name, part in splits.items():
-        labels = labels_path(folder / problems_path(name))
-        if name == TEST or not labels.exists():
+        labels = labels_path(folder / manifest.problems_path(name))
+        if name == manifest.TEST or not labels.exists():
             continue
         listed = labels.read_text("utf-8", "replace").split()
         answers = [str(p.answer + 1) for p in part if p.answer is not None]
@@ -278,13 +266,13 @@ def _lineage(path: Path, sides: Splits) -> Iterator[Finding]:
     if not path.exists():
         return
     try:
-        rows = {row["id"]: row for row in read_lineage(path)}
+        rows = {row["id"]: row for row in manifest.read_lineage(path)}
     except BadInput as error:
         yield _finding(path.name, "files", f"cannot be read: {error}")
         return
-    for name in SPLITS:
+    for name in manifest.SPLITS:
         there = {_public_id(p) for p in sides.get(name, ())}
-        placed = {key for key, row in rows.items() if row["split"] == name and row["status"] != RETIRED}
+        placed = {key for key, row in rows.items() if row["split"] == name and row["status"] != manifest.RETIRED}
         if unplaced := sorted(there - placed):
             yield _finding(path.name, "counts", f"{len(unplaced):,} problems of {name} are not in it as such", unplaced)
         if absent := sorted(placed - there):

@@ -19,15 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import winokit
 from winokit.data.loading import As, Data, Lenient
 from winokit.errors import BadInput
+from winokit.methods.training import settings as training
 from winokit.methods.training.data import VariantArm
-from winokit.methods.training.settings import (
-    FORMALIZATION_HELP,
-    ArmName,
-    DropOverlap,
-    TrainSettings,
-    VariantName,
-    need_training,
-)
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.settings import Help, Without, verb
@@ -43,7 +36,7 @@ TRIALS = 60
 PATIENCE = 20
 """Evaluations without a better one after which Liu et al.'s code stops."""
 CommonSettings = Annotated[
-    TrainSettings,
+    training.TrainSettings,
     Without(
         *("formalization", "learning_rate", "batch_size", "epochs", "warmup", "weight_decay", "seed"),
         *("tokens", "clip", "keep", "checkpoint_every"),
@@ -58,7 +51,7 @@ def search(
     *,
     model: Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder.", "SPEC")] = "builtin",
     formalization: Annotated[
-        Sequence[str], Help(f"{FORMALIZATION_HELP}. Repeatable. Default: all six.", "NAME", typed=list[str])
+        Sequence[str], Help(f"{training.FORMALIZATION_HELP}. Repeatable. Default: all six.", "NAME", typed=list[str])
     ] = (),
     dev: Annotated[str | Path | Dataset | None, Help("Choose on this.", "DATA")] = None,
     holdout: Holdout = None,
@@ -70,7 +63,7 @@ def search(
         int | None, Help("Trials of each formalization. Default: 60; of a grid, all.", "N", least=1)
     ] = None,
     space: SearchSpace = SearchSpace(),
-    settings: CommonSettings = TrainSettings(patience=PATIENCE),
+    settings: CommonSettings = training.TrainSettings(patience=PATIENCE),
     seed: Annotated[int, Help("Decides the settings and the seed of every trial, and the holdout.", least=0)] = 0,
     workers: Annotated[int, Help("Trials at a time, each in a process of its own.", least=1)] = 1,
     devices: Annotated[
@@ -82,12 +75,12 @@ def search(
     ] = None,
     engine: Annotated[Literal["local", "ray"], Help("local, or ray for a cluster.")] = "local",
     address: Annotated[str | None, Help("The Ray cluster's address. Default: this machine.")] = None,
-    variant: VariantName = None,
-    arm: ArmName = None,
+    variant: training.VariantName = None,
+    arm: training.ArmName = None,
     human: Annotated[
         float | None, Help("Per cent that people get right, where the dataset does not say.", above=1, most=100)
     ] = None,
-    drop_overlap: DropOverlap = False,
+    drop_overlap: training.DropOverlap = False,
     limit: TrainLimit = None,
     as_: As = None,
     lenient: Lenient = False,
@@ -106,7 +99,7 @@ def search(
     threads
         The same number gives the same scores to the bit, whatever the workers.
     """
-    need_training("search", "optuna")
+    training.need_training("search", "optuna")
     from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
     from winokit.stages.search.findings import search_findings
     from winokit.stages.search.page import write_search_page

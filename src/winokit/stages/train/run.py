@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from winokit.data.loading import As, Data, Lenient, load_one
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
+from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, hold_out
-from winokit.methods.training.settings import (
-    ArmName,
-    Device,
-    DropOverlap,
-    Trainable,
-    TrainSettings,
-    VariantName,
-    need_training,
-)
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Metric, rows_to_json
@@ -39,18 +31,18 @@ TrainLimit = Annotated[int | None, Help("Train on the first N problems only.", "
 def train(
     data: Data,
     *,
-    model: Trainable = "builtin",
-    settings: TrainSettings = TrainSettings(),
+    model: training.Trainable = "builtin",
+    settings: training.TrainSettings = training.TrainSettings(),
     dev: Annotated[str | Path | Dataset | None, Help("Choose the weights that do best on this.", "DATA")] = None,
     holdout: Holdout = None,
     test: Annotated[Sequence[str | Path | Dataset], Help("Test on this when done; repeatable.", "DATA")] = (),
     out: Annotated[
         str | Path | None, Help("The folder to write. Default: trained/DATA-FORMALIZATION.", typed=Path | None)
     ] = None,
-    variant: VariantName = None,
-    arm: ArmName = None,
-    device: Device = None,
-    drop_overlap: DropOverlap = False,
+    variant: training.VariantName = None,
+    arm: training.ArmName = None,
+    device: training.Device = None,
+    drop_overlap: training.DropOverlap = False,
     limit: TrainLimit = None,
     as_: As = None,
     lenient: Lenient = False,
@@ -60,7 +52,7 @@ def train(
 
     The same command goes on where it was interrupted.
     """
-    need_training("train")
+    training.need_training("train")
     from winokit.methods.training.finetune import finetune
 
     loaded = load_sets(data, dev, holdout, test, settings.seed, limit=limit, as_=as_, lenient=lenient)
