@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from winokit.methods.aflite.aflite import AFLite
-from winokit.methods.aflite.partitions import keys, salts
-from winokit.methods.aflite.rows import chosen
+from winokit.methods.aflite.rows import chosen, keys, salts
 
 PARTS = ("speed", "memory", "agreement", "planted", "growth", "workers")
 SETTINGS = {"ensemble_size": 64, "train_size": 15_000, "cutoff": 500, "threshold": 0.75}
