@@ -100,6 +100,7 @@ def test_a_reply_chooses_the_option_it_names(text, choice):
         "A, B",
         "A/B",
         "A. the jug\nB. the cup",
+        "A. the jug\nB.",
         "A. the cup",
         "Both A and B fit.",
         "Either the jug or the cup",

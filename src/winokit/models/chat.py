@@ -235,7 +235,7 @@ class _Names:
             return set()
         rest = text[first.end(1) :]
         beside = self._found(rf"\A[\s,/.:()\[\]]*(?:or\s+|and\s+|&\s*)?({self._any})(?!\w)", rest)
-        below = self._found(rf"\n\s*[(\[]?({self._any})[.:)\]]\s", rest)
+        below = self._found(rf"\n\s*[(\[]?({self._any})[.:)\]](?:\s|\Z)", rest)
         return {self.owners[first[1].lower()]} | beside | below
 
     def bracketed(self, text: str) -> set[int]:
