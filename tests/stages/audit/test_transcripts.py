@@ -81,7 +81,7 @@ def test_thoughts_that_do_not_finish_are_told_in_terminal_results_and_report(tmp
     assert CUT in json.loads((tmp_path / "run" / "results.json").read_text())["run"]["notes"][-2 + cached]
     assert CUT in (tmp_path / "run" / "report" / "index.html").read_text()
     assert run.find("accuracy", "all", "abstained").details["unfinished"] == 1
-    assert "since the reply ended before the answer: raise max_tokens" in verdict(run.metrics).points[-1].text
+    assert "of problems ended before the answer: raise max_tokens" in verdict(run.metrics).points[0].text
     assert {row.why for row in run.predictions} == {"its reply ended before the answer: raise max_tokens"}
 
 

@@ -328,8 +328,6 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return None
     tied = float(row.details.get("tied") or 0)
     ties = f" ({percent(tied)} tie, or contradict themselves when candidates change places)" if tied else ""
-    cut = float(row.details.get("unfinished") or 0)
-    ties += f" ({percent(cut)} since the reply ended before the answer: raise max_tokens)" if cut else ""
     text = (
         f"{percent(row.value)} of problems are not decided{ties}; they count as wrong, and guessing is held to the same"
     )
@@ -340,7 +338,15 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text}.", PLAIN, {"abstained": state["abstained"]})
 
 
+def _unfinished_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("accuracy", "all", "abstained")
+    cut = float(row.details.get("unfinished") or 0) if row else 0.0
+    said = f"Replies to {percent(cut)} of problems ended before the answer: raise max_tokens, then run again."
+    return VerdictPoint(said, BAD) if cut else None
+
+
 FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
+    _unfinished_finding,
     _chance_finding,
     _luck_finding,
     _twins_finding,
