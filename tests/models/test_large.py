@@ -12,10 +12,12 @@ from peft import LoraConfig, get_peft_model
 from support.scoring import score
 from support.tiny import tiny
 from support.tiny_causal import TWINS, tiny_llama, tiny_tokenizer
+from tokenizers import processors
 
 from winokit.errors import BadInput, MissingExtra, UnknownName, WinokitError
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Ask, Continuation, Embed
+from winokit.models.boundary import Boundary
 from winokit.models.registry import load_model, release
 
 REQUESTS = [Continuation(text[:12], text[12:]) for text in TWINS[:5]]
@@ -268,8 +270,19 @@ def test_what_stands_before_an_answer_is_what_the_template_puts_there(instructed
         "{% else %}{{ ' ' + message.content + '</s>' }}{% endif %}{% endfor %}"
     )
     model = load_model(f"hf:{instructed}?chat_template={file}")
-    assert model.template.opened("Who?") == ("[INST] Who? [/INST]", " ")
+    text, gap = model.template.opened("Who?")
+    assert (text, gap) == ("[INST] Who? [/INST]", " ")
     assert model.notes == ()
+
+
+def test_nothing_is_added_to_what_a_template_writes():
+    tokenizer = tiny_tokenizer()
+    around = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)])
+    tokenizer.backend_tokenizer.post_processor = around
+    assert tokenizer.encode("Nora")[-1] == 1
+    boundary = Boundary(tokenizer, bos=False, verbatim=True)
+    for text in ("<s>user\nNora</s>\n", "[INST] Nora [/INST]"):
+        assert boundary.encode([text])[text][0] == tokenizer.encode(text, add_special_tokens=False)
 
 
 @pytest.mark.parametrize(

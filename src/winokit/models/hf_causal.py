@@ -83,8 +83,7 @@ def load(spec: Spec, settings: HfSettings) -> CausalModel:
     """Load a causal model."""
     tokenizer = load_tokenizer(settings)
     network = load_weights(transformers.AutoModelForCausalLM, settings)
-    if settings.device_map is None:  # accelerate has put its own way of calling them into the layers of others
-        multiply_with_onednn(network)
+    multiply_with_onednn(network)
     template = ChatTemplate.of(settings.chat_template, tokenizer, settings.place)
     bos = template is None and begins_with_bos(settings, tokenizer)
     boundary = Boundary(tokenizer, bos=bos, verbatim=template is not None)
