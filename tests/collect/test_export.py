@@ -134,7 +134,7 @@ def test_the_dashboard_s_numbers_add_up(played):
 
 def test_problems_can_be_found_by_what_became_of_them(played):
     def found(**wanted):
-        return listings.problems(played, listings.ProblemFilter(**wanted)).total
+        return listings.problems(played, **wanted).total
 
     assert (found(), found(status="valid"), found(status="split"), found(status="open")) == (4, 2, 2, 0)
     assert (found(domain="social"), found(text="GARDEN gate"), found(text="100%"), found(text="_")) == (2, 2, 0, 4)

@@ -160,6 +160,6 @@ def test_what_is_gone_can_be_looked_at_by_requesters(played):
     for worker in (authors[0], judges[0]):
         withdraw(study, worker.code, "requester:ann")
     assert listings.problem(study, 1)[0].withdrawn
-    assert listings.problems(study, listings.ProblemFilter(status="withdrawn")).total == 2
+    assert listings.problems(study, status="withdrawn").total == 2
     assert listings.submissions(study, worker=judges[0].code).rows[0].why_not == "withdrawn by the worker"
     assert {one.state for one in quality.workers(study)} == {"active", "withdrawn"}

@@ -295,7 +295,7 @@ def test_a_worker_can_be_taken_out(study, requester, worker):
     code = re.search(r"w-\w{10}", worker.seen)[0]
     requester.get(f"/requester/workers/{code}")
     assert requester.send(f"/requester/workers/{code}/withdraw").status_code == 422
-    assert listings.problems(study, listings.ProblemFilter(status="withdrawn")).total == 0
+    assert listings.problems(study, status="withdrawn").total == 0
     requester.get(f"/requester/workers/{code}")
     page = requester.send(f"/requester/workers/{code}/withdraw", sure="yes").text
     assert "Taken out: 0 judgements and 2 sentences" in page

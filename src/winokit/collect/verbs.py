@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from winokit.collect import need_extra
 from winokit.data.formats import write
 from winokit.data.loading import DATA_HELP, load
+from winokit.drawing.tables import Lines
 from winokit.errors import BadInput, MissingExtra
 from winokit.progress import tell
 from winokit.settings import Help, verb
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from winokit.collect.study.study import Study
 
 FILL_IN = "FILL IN"
@@ -37,7 +36,7 @@ class StudyAnswer:
     """What a verb found or did: as plain data, and in lines and tables to read."""
 
     record: Any
-    lines: Iterable[str | Table]
+    lines: Lines
 
 
 def opened(folder: str | Path, db: str | None = None) -> closing[Study]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from winokit import __version__
 from winokit.drawing.plots import Forest, ForestMark
@@ -20,10 +20,11 @@ from winokit.files import write_whole
 from winokit.results import ABOVE, BELOW
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    import matplotlib.axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Canvas
 
+Axes: TypeAlias = "matplotlib.axes.Axes"
 COLOURS = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
 WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
 STYLE: dict[Any, Any] = {
@@ -39,8 +40,6 @@ STYLE: dict[Any, Any] = {
 DPI = 160
 CLOSE = 0.7
 """Scorers of one line stand closer together than lines."""
-
-
 WIDEST = 10.0
 """Inches across, after which panels go on in another row: wider, and a page shrinks the words beyond reading."""
 

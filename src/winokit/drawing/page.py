@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,12 @@ def write_page(path: Path, template: str, **shown: Any) -> None:
 def rendered(template: str, **shown: Any) -> bytes:
     """A page from its template."""
     return environment().get_template(template).render(**shown).encode("utf-8", "replace")
+
+
+def rendered_plain(template: str, **shown: Any) -> bytes:
+    """Markdown, YAML or Python from its template: nothing is escaped, and what goes in is quoted where it must be."""
+    plain = environment().overlay(autoescape=False, keep_trailing_newline=True)
+    return plain.get_template(template).render(**shown).encode()
 
 
 @cache
@@ -54,6 +61,8 @@ def environment() -> Environment:
         "points": wording.points,
         "probability": wording.probability,
         "count": wording.count,
+        # JSON's double quotes, which YAML and Python read too.
+        "quoted": partial(json.dumps, ensure_ascii=False),
         "title": protocols.title,
         "protocol": lambda row: protocols.about(row.protocol).title,
     }

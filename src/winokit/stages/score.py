@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from winokit.data.loading import As, Data, Lenient, Limit, load_one, load_shots
-from winokit.drawing.tables import plan_lines
+from winokit.drawing.tables import Lines, plan_lines
 from winokit.methods.scoring import scorer
 from winokit.methods.scoring.base import default_scoring
 from winokit.methods.scoring.cache import CacheFile, open_cache
@@ -20,9 +20,6 @@ from winokit.models.registry import ModelSpec, load_model
 from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,7 +93,7 @@ def as_json(result: Scored) -> dict[str, Any]:
     }
 
 
-def lines(result: Scored) -> Iterator[str | Table]:
+def lines(result: Scored) -> Lines:
     """The same for a person."""
     if result.plan is not None:
         yield from plan_lines(result.plan)

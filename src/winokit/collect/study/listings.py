@@ -27,18 +27,6 @@ IN_DETAIL = (*_WITH_VOTES, selectinload(ProblemRow.submission), selectinload(Pro
 
 
 @dataclass(frozen=True)
-class ProblemFilter:
-    """What to look for; empty fields do not count."""
-
-    status: str = ""
-    """One of STATUSES."""
-    domain: str = ""
-    origin: str = WRITTEN
-    author: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True)
 class ListingPage(Generic[T]):
     """Some of what was found."""
 
@@ -49,10 +37,33 @@ class ListingPage(Generic[T]):
 
 
 def problems(
-    study: Study, wanted: ProblemFilter | None = None, page: int = 1, per_page: int = PER_PAGE
+    study: Study,
+    *,
+    status: str = "",
+    domain: str = "",
+    origin: str = WRITTEN,
+    author: str = "",
+    text: str = "",
+    page: int = 1,
+    per_page: int = PER_PAGE,
 ) -> ListingPage[ProblemRow]:
-    """The problems a filter lets through, each with its author and its votes."""
-    query = select(ProblemRow).where(*_where(wanted or ProblemFilter())).order_by(ProblemRow.id.desc())
+    """The problems that are asked for, each with its author and its votes.
+
+    What is empty does not count; a status is one of STATUSES, an author the code of a worker.
+    """
+    by_author = select(Worker.id).where(Worker.code == author).scalar_subquery()
+    whole = ProblemRow.before.concat("_").concat(ProblemRow.after)
+    rules: list[tuple[str | bool, ColumnElement[bool]]] = [
+        (origin, ProblemRow.origin == origin),
+        (domain, ProblemRow.domain == domain),
+        (author, ProblemRow.author_id == by_author),
+        (text, whole.icontains(text[:200], autoescape=True)),
+        (status, ProblemRow.withdrawn.is_(status == "withdrawn")),
+        (status in ("valid", "invalid"), ProblemRow.valid.is_(status == "valid")),
+        (status == "open", ProblemRow.valid.is_(None)),
+        (status in (UNANIMOUS_YES, UNANIMOUS_NO, SPLIT), ProblemRow.agreement == status),
+    ]
+    query = select(ProblemRow).where(*(rule for is_asked, rule in rules if is_asked)).order_by(ProblemRow.id.desc())
     return _page(study, query.options(*_WITH_VOTES), page, per_page)
 
 
@@ -91,22 +102,6 @@ def log_entries(
     wanted += [LogEntry.action == action] if action is not None else []
     with study.store.read() as session:
         return session.scalars(select(LogEntry).where(*wanted).order_by(LogEntry.id.desc()).limit(limit)).all()
-
-
-def _where(wanted: ProblemFilter) -> list[ColumnElement[bool]]:
-    status, whole = wanted.status, ProblemRow.before.concat("_").concat(ProblemRow.after)
-    author = select(Worker.id).where(Worker.code == wanted.author).scalar_subquery()
-    rules: list[tuple[str | bool, ColumnElement[bool]]] = [
-        (wanted.origin, ProblemRow.origin == wanted.origin),
-        (wanted.domain, ProblemRow.domain == wanted.domain),
-        (wanted.author, ProblemRow.author_id == author),
-        (wanted.text, whole.icontains(wanted.text[:200], autoescape=True)),
-        (status, ProblemRow.withdrawn.is_(status == "withdrawn")),
-        (status in ("valid", "invalid"), ProblemRow.valid.is_(status == "valid")),
-        (status == "open", ProblemRow.valid.is_(None)),
-        (status in (UNANIMOUS_YES, UNANIMOUS_NO, SPLIT), ProblemRow.agreement == status),
-    ]
-    return [rule for is_asked, rule in rules if is_asked]
 
 
 def _page(study: Study, query: Select[Any], page: int, per_page: int) -> ListingPage[Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
@@ -25,10 +25,7 @@ from winokit.collect.study.schema import (
 )
 from winokit.collect.study.study import Study, is_paused
 from winokit.collect.study.tasks import expire
-from winokit.drawing.tables import table
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from winokit.drawing.tables import Lines, table
 
 RECENT = 1000
 """Submissions over which the usual time is taken."""
@@ -166,7 +163,7 @@ def _days(session: Session) -> list[StudyDay]:
     return [StudyDay(date, counts.get(date, {}), *paid.get(date, (0,))) for date in sorted({*counts, *paid})]
 
 
-def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Iterator[str | Table]:
+def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Lines:
     """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
     yield f"{now.title}{' (paused)' if now.paused else ''}  {now.done:.0%} done"
     heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time")

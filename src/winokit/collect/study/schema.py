@@ -390,13 +390,10 @@ class State(Base):
     value: Mapped[dict[str, Any]]
 
 
-def _table(of: type[Base]) -> sa.Table:
-    return cast(sa.Table, of.__table__)
-
-
 # What every page asks is asked of tables: reading and changing rows as objects takes several times as long.
-WORKERS, TASKS, LEASES, PROBLEMS = (_table(model) for model in (Worker, Task, Lease, ProblemRow))
-DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS = (_table(model) for model in (Draft, Submission, Vote, Payment))
-STATE = _table(State)
+WORKERS, TASKS, LEASES, PROBLEMS, DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS, STATE = (
+    cast(sa.Table, model.__table__)
+    for model in (Worker, Task, Lease, ProblemRow, Draft, Submission, Vote, Payment, State)
+)
 # Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
 IS_FREE, IS_LIVE = TASKS.c.free > sa.literal_column("0"), LEASES.c.state == sa.literal_column("'live'")

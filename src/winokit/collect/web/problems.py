@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Path, Query, Response
 
 from winokit.collect.study import listings, moderation
 from winokit.collect.study.content import DOMAINS
-from winokit.collect.study.listings import STATUSES, ProblemFilter
+from winokit.collect.study.listings import STATUSES
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
 from winokit.collect.study.voting import YES_NO
@@ -36,9 +35,10 @@ def problems(
 ) -> Response:
     """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
     origin = origin or (WRITTEN if WRITE in visit.study.config.tasks.kinds else IMPORTED)
-    wanted = ProblemFilter(*(plain(asked) for asked in (status, domain, origin, author, text)))
-    listing = listings.problems(visit.study, wanted, page)
-    address = f"/requester/problems?{urlencode({name: value for name, value in asdict(wanted).items() if value})}"
+    asked = {"status": status, "domain": domain, "origin": origin, "author": author, "text": text}
+    wanted: dict[str, Any] = {name: plain(value) for name, value in asked.items()}
+    listing = listings.problems(visit.study, **wanted, page=page)
+    address = f"/requester/problems?{urlencode({name: value for name, value in wanted.items() if value})}"
     return visit.page(
         "requester_problems", listing=listing, wanted=wanted, address=address, statuses=STATUSES, domains=DOMAINS
     )

@@ -27,7 +27,7 @@ from winokit.drawing.decision import (
     VerdictPoint,
     together,
 )
-from winokit.drawing.figures import COLOURS, GREY, Figure, write_figures
+from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import ELAZAR, SAKAGUCHI
 from winokit.drawing.wording import PER_CENT, percent
@@ -36,8 +36,6 @@ from winokit.stages.curve.fit import ACCURACY, GROUP, CurveSeries
 from winokit.stages.curve.table import BEYOND, amount, by_size, doubling, end_of, fitted, names_of, titles_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from winokit.stages.curve.run import LearningCurve
 
 TITLES = {ACCURACY: "Single: problems right, per cent", GROUP: "Group: all twins right, per cent"}

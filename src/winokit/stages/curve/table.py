@@ -9,15 +9,13 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from winokit.drawing.tables import table
+from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import NOTHING, PER_CENT, percent, points, say_interval
 from winokit.methods.metrics.curve import PUBLISHED
 from winokit.results import Metric, rows_to_json
 from winokit.stages.curve.fit import ACCURACY, GROUP, NO_COUNT, PROTOCOL, CurveLevel, CurvePoint, CurveSeries
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from winokit.stages.curve.run import LearningCurve
 
 NAMES = {"accuracy": "single", "group_accuracy": "group"}
@@ -29,7 +27,7 @@ BEYOND = 1e15
 """More problems than this are as good as none."""
 
 
-def lines(curve: LearningCurve) -> Iterator[str | Table]:
+def lines(curve: LearningCurve) -> Lines:
     """What a person reads: means by size, lines, signs of trouble, and where the page is; or the published line."""
     if not curve.points:
         yield curve.run["said"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.drawing.figures import COLOURS, GREY, Figure, draw_forest, forest_height, whole_ticks
+from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, draw_forest, forest_height, whole_ticks
 from winokit.drawing.plots import Chart, Forest, ForestBlock, ForestLine, ForestMark, tenths_around
 from winokit.drawing.wording import percent, say, say_chance
 from winokit.methods.aflite.divergence import Components
@@ -20,8 +20,6 @@ from winokit.results import stands
 from winokit.stages.debias.assessment import ALL
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from winokit.stages.debias.run import Debiased
 
 CELLS = 32

@@ -254,11 +254,6 @@ def check_problems(dataset: Dataset) -> None:
         raise BadInput(f"all {len(dataset):,} problems have the same answer: there is nothing to debias")
 
 
-def words_of(dataset: Dataset) -> list[list[str]]:
-    """Lower-cased words of every text, without the blank: Penn-Treebank-like, so that "didn't" is "did" and "n't"."""
-    return [[word.lower() for word in ptb(problem.sentence) if word != BLANK] for problem in dataset]
-
-
 @dataclass
 class _Work:
     """The problems as methods see them, and how long each part of the work on them took."""
@@ -296,7 +291,9 @@ def _filtered(
     """Run the method and those beside it, and measure what each keeps."""
     y = np.array([problem.answer for problem in dataset], np.int64)
     groups = [problem.group for problem in dataset]
-    rows = DebiasRows(words_of(dataset), y, groups, features.rows if features else None)
+    # Penn-Treebank-like words, so that "didn't" is "did" and "n't".
+    words = [[word.lower() for word in ptb(problem.sentence) if word != BLANK] for problem in dataset]
+    rows = DebiasRows(words, y, groups, features.rows if features else None)
     model, scoring = (features.model, features.kind) if features else ("none", "words")
     measures = DebiasMeasures(rows, dataset.card.name, model, scoring)
     if how is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from winokit.data.formats import write
 from winokit.drawing.page import INDEX
-from winokit.drawing.tables import table
+from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import plural, say_interval
 from winokit.files import check_own_folder, json_bytes, write_whole
 from winokit.methods.aflite.methods import DebiasArm
@@ -21,8 +21,6 @@ from winokit.stages.debias.page import write_debias_page
 from winokit.stages.debias.verdict import verdict_of
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from winokit.stages.debias.run import Debiased
 
 KEPT, REMOVED, DEBIAS, RESULTS = "kept.jsonl", "removed.jsonl", "debias.json", "results.json"
@@ -99,7 +97,7 @@ def as_json(filtering: Debiased) -> dict[str, Any]:
     return {"run": filtering.settings, "warnings": filtering.warnings, "metrics": metrics, **places}
 
 
-def lines(filtering: Debiased) -> Iterator[str | Table]:
+def lines(filtering: Debiased) -> Lines:
     """What a person reads: sizes, what was scaled to the data, the table of arms, the verdict, where to look."""
     arm, n = filtering.chosen, len(filtering.dataset)
     kept, settings = int(arm.keep.sum()), arm.settings

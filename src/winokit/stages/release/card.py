@@ -23,6 +23,7 @@ from winokit.data.checks.statistics import Structure, statistics
 from winokit.data.predictions.documents import slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
+from winokit.drawing.page import rendered_plain
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.files import read_object, read_text
@@ -30,7 +31,7 @@ from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.release.contents import ReleaseContents
-from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path, rendered
+from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path
 from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
 from winokit.stages.release.settings import (
@@ -263,8 +264,8 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         for name in (DEBIASED, *contents.sizes)
     ]
     category = min(max(int(log10(max(problems, 1))) - 2, 0), len(SIZE_CATEGORIES) - 1)
-    return rendered(
-        "card.md.j2",
+    return rendered_plain(
+        "stages/release/templates/card.md.j2",
         facts=facts,
         settings=facts.settings,
         task=slug(facts.settings.name or ""),

@@ -28,7 +28,7 @@ from winokit.files import json_bytes
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.manifest import DEBIASED, DEV
 from winokit.stages.release.settings import LICENCES, SCORING, ReleaseSettings, hub_licence
-from winokit.stages.tasks.writing import inspect_tasks, lmeval_task, lmeval_utils, plain_templates
+from winokit.stages.tasks.writing import inspect_tasks, lmeval_task, lmeval_utils
 
 COLUMNS = {
     "qID": "Group and public id; the id is derived from text, pronoun and sorted candidates and says nothing else.",
@@ -132,11 +132,6 @@ def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, lice
         return json_bytes(metadata.to_json(), default=str)
     finally:
         log.setLevel(level)
-
-
-def rendered(template: str, **content: Any) -> bytes:
-    """A template of a release, filled in."""
-    return plain_templates("winokit.stages.release").get_template(template).render(**content).encode()
 
 
 def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:

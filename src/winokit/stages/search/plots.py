@@ -9,18 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from winokit.drawing.figures import COLOURS, GREY, Figure, shortened
+from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, shortened
 from winokit.drawing.plots import Forest
 from winokit.stages.search.findings import TRIES, SearchFinding, SearchFindings
 from winokit.stages.search.luck import best_of
 from winokit.stages.search.trials import Trial
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 CLOSE, ROOM = 1.1, 4
 """Dots closer than this, in per cent of the axis, stand above one another, at most so many to either side."""

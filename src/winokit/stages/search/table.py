@@ -5,19 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.page import INDEX
-from winokit.drawing.tables import table
+from winokit.drawing.tables import Lines, table
 from winokit.files import json_bytes, write_whole
 from winokit.methods.scoring.scorer import write_predictions
 from winokit.results import rows_to_json
 from winokit.stages.train.run import share_and_interval
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from winokit.stages.search.findings import SearchFinding, SearchFindings
 
 RESULTS, TRIALS, ENSEMBLES = "results.json", "trials.csv", "ensembles"
@@ -35,7 +32,7 @@ def as_json(findings: SearchFindings) -> dict[str, Any]:
     }
 
 
-def lines(findings: SearchFindings) -> Iterator[str | Table]:
+def lines(findings: SearchFindings) -> Lines:
     """One line per formalization: how trials lie, the best of them; then what the numbers are to be held against."""
     heads = ["formalization", "trials", "degenerate", "median", "quartiles", "best", "std", "kurtosis", "corrected"]
     for test in findings.answered.values():

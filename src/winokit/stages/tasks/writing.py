@@ -7,35 +7,11 @@ and needs nothing of winokit.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from winokit.drawing.page import rendered_plain
 
-
-@cache
-def plain_templates(package: str) -> Environment:
-    """The templates of a package that are Markdown, YAML or Python."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader(package),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # what goes in is quoted where it must be
-    )
-    # JSON's double quotes, which YAML and Python read too.
-    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)
-    return environment
-
-
-def _rendered(template: str, **content: Any) -> bytes:
-    return plain_templates("winokit.stages.tasks").get_template(template).render(**content).encode()
+TEMPLATES = "stages/tasks/templates"
 
 
 def lmeval_task(
@@ -51,19 +27,19 @@ def lmeval_task(
         Whether the whole solved text is scored, for its surprisal.
     """
     shown = {"name": name, "file": file, "about": about, "metadata": metadata}
-    return _rendered("lm_eval_task.yaml.j2", train=train, solved=solved, **shown)
+    return rendered_plain(f"{TEMPLATES}/lm_eval_task.yaml.j2", train=train, solved=solved, **shown)
 
 
 def lmeval_group(name: str, tasks: Sequence[str], about: Sequence[str], metadata: Mapping[str, str]) -> bytes:
     """Several tasks of the harness under one name. Their scores mean different things, and no mean is made of them."""
-    return _rendered("lm_eval_group.yaml.j2", name=name, tasks=tasks, about=about, metadata=metadata)
+    return rendered_plain(f"{TEMPLATES}/lm_eval_group.yaml.j2", name=name, tasks=tasks, about=about, metadata=metadata)
 
 
 def lmeval_utils(title: str) -> bytes:
     """The functions that the harness's tasks beside it name."""
-    return _rendered("lm_eval_utils.py.j2", title=title)
+    return rendered_plain(f"{TEMPLATES}/lm_eval_utils.py.j2", title=title)
 
 
 def inspect_tasks(title: str, place: str, tasks: Mapping[str, str]) -> bytes:
     """A file of Inspect's tasks, from each name to the documents, by their path from there."""
-    return _rendered("inspect_task.py.j2", title=title, place=place, tasks=tasks)
+    return rendered_plain(f"{TEMPLATES}/inspect_task.py.j2", title=title, place=place, tasks=tasks)

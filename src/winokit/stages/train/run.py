@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from winokit.data.loading import As, Data, Lenient, load_one
-from winokit.drawing.tables import table
+from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, hold_out
@@ -19,8 +19,6 @@ from winokit.settings import Help, verb
 from winokit.stages.train.page import page_of, where, write_train_page
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from winokit.methods.training.finetune import TrainOutcome
 
 Holdout = Annotated[int | None, Help("Hold N problems of DATA out as the dev set, twins together.", "N", least=1)]
@@ -100,7 +98,7 @@ def as_json(outcome: TrainOutcome) -> dict[str, Any]:
     }
 
 
-def lines(outcome: TrainOutcome) -> Iterator[str | Table]:
+def lines(outcome: TrainOutcome) -> Lines:
     """What a person reads of a run: how it went, what it has on every set, and what is wrong with it."""
     if outcome.resumed is not None:
         yield f"went on from step {outcome.resumed:,}"

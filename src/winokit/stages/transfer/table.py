@@ -5,32 +5,31 @@ Sakaguchi et al. (2019) put what others report into the same tables; here the co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from winokit.drawing.tables import dim, table
+from winokit.drawing.tables import Lines, dim, table
 from winokit.drawing.wording import NOTHING, percent, say, say_interval
 from winokit.results import AT, Metric, stands
 
 if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
-
     from winokit.stages.transfer.run import Transfer, TransferCell
 
 SINGLE, GROUPS = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete", "groups")
 """Metric, subset and protocol of the rows in Table 5."""
 
 
-def lines(transfer: Transfer) -> Iterator[str | Table]:
+def lines(transfer: Transfer) -> Lines:
     """What a person reads: the tables, grey where chance would do as well, with their feet, and where the page is."""
     for one in tables_of(transfer):
-        rows: list[list[str | Text]] = []
-        for heads, cells in one.lines:
-            rows.append([*heads, *(dim(str(cell), cell.at_chance) for cell in cells)])
-        yield table([*one.heads, *one.columns], rows, left=len(one.heads), title=one.title)
+        yield table(
+            [*one.heads, *one.columns],
+            [[*heads, *(dim(str(cell), cell.at_chance) for cell in cells)] for heads, cells in one.lines],
+            left=len(one.heads),
+            title=one.title,
+        )
         yield from (*one.feet, "")
     yield from (f"! {warning}" for warning in transfer.warnings)
     if transfer.page is not None:
