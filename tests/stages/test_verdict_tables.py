@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip("torch")
+from support.verdicts import states_of
+
 from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, standing, together
 from winokit.methods.metrics.curve import LogFit
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
@@ -48,7 +50,7 @@ def fits(text, place):
 @pytest.mark.parametrize("name", TABLES)
 def test_every_combination_of_facts_has_a_case_and_every_case_a_combination(name):
     table = TABLES[name]
-    cases = [table.decide(state) for state in table.states()]
+    cases = [table.decide(state) for state in states_of(table)]
     assert set(map(id, cases)) == set(map(id, table.cases))
     assert {case.tone for case in cases} <= {GOOD, BAD, PLAIN}
 
@@ -56,7 +58,7 @@ def test_every_combination_of_facts_has_a_case_and_every_case_a_combination(name
 @pytest.mark.parametrize("name", TABLES)
 def test_no_word_claims_what_its_facts_deny(name):
     table = TABLES[name]
-    for state in table.states():
+    for state in states_of(table):
         word = table.decide(state).word
         scored = state.get("test", state.get("cells", state.get("end")))
         if re.search(r"above guessing on every|every arm is above", word.casefold()):
@@ -187,7 +189,7 @@ def searched(state):
 
 
 def test_a_searchs_page_never_contradicts_itself():
-    for state in search_page.SEARCH.states():
+    for state in states_of(search_page.SEARCH):
         found, rows = searched(state)
         assert search_page.state_of(found) == state
         verdict = search_page.verdict_of_search(found)

@@ -7,9 +7,8 @@ enumerate the tables: every combination has a case, and no sentence claims what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import NamedTuple
 
 from winokit.drawing.wording import say
@@ -36,6 +35,8 @@ SAID = {
 TONES = {ABOVE: GOOD, AT: BAD, BELOW: BAD, UNKNOWN: PLAIN}
 State = Mapping[str, str]
 """From each fact to what was found of it."""
+When = Mapping[str, Sequence[str]]
+"""From each fact that matters to what it must be, or to the several things that it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class VerdictTile(NamedTuple):
 class VerdictCase:
     """One line of a decision table: the facts it is for (others may be anything), and what is then said."""
 
-    when: Mapping[str, str | tuple[str, ...]]
+    when: When
     word: str
     tone: str
     sentence: str = ""
@@ -80,21 +81,17 @@ class VerdictCase:
         return all(state[fact] in ((one,) if isinstance(one, str) else one) for fact, one in self.when.items())
 
 
-@dataclass(frozen=True, slots=True)
 class DecisionTable:
     """Facts with all they may be, and the cases in the order in which they are tried."""
 
-    facts: Mapping[str, tuple[str, ...]]
-    cases: tuple[VerdictCase, ...]
+    def __init__(
+        self, facts: Mapping[str, tuple[str, ...]], *cases: tuple[When, str, str] | tuple[When, str, str, str]
+    ) -> None:
+        self.facts, self.cases = facts, tuple(VerdictCase(*case) for case in cases)
 
     def decide(self, state: State) -> VerdictCase:
         """The first case that fits; a table that has none is a mistake in the table."""
         return next(case for case in self.cases if case.fits(state))
-
-    def states(self) -> Iterator[dict[str, str]]:
-        """Every combination of facts, for tests to enumerate."""
-        for values in product(*self.facts.values()):
-            yield dict(zip(self.facts, values, strict=True))
 
 
 def standing(row: Metric | None, among: int = 1) -> str:

@@ -4,6 +4,7 @@ import re
 from itertools import product
 
 import pytest
+from support.verdicts import states_of
 
 from winokit.drawing.decision import GOOD, DecisionTable
 from winokit.methods.metrics.compare import Comparison
@@ -65,7 +66,7 @@ def headline_rows(state: dict[str, str]) -> list[Metric]:
     return [*rows, row("accuracy/all/abstained", share)]
 
 
-STATES = list(HEADLINE.states())
+STATES = list(states_of(HEADLINE))
 every_state = pytest.mark.parametrize("state", STATES, ids=lambda state: "-".join(state.values()))
 
 MEANING = {
@@ -96,7 +97,7 @@ def test_every_word_of_the_table_has_a_meaning_here():
 
 @pytest.mark.parametrize("table", [HEADLINE, COMPARED])
 def test_every_state_has_one_deciding_case_and_every_case_decides_some_state(table: DecisionTable):
-    deciding = [table.decide(state) for state in table.states()]
+    deciding = [table.decide(state) for state in states_of(table)]
     assert all(case in deciding for case in table.cases)
     for case in table.cases:
         assert set(case.when) <= set(table.facts)
@@ -364,7 +365,7 @@ def pair_of(measure: str, where: str) -> dict[tuple[str, str, str], Comparison]:
     return {("one", "two", measure): Comparison(difference, interval, p, 9, 8, 100, 50)}
 
 
-@pytest.mark.parametrize("state", list(COMPARED.states()), ids=lambda state: "-".join(state.values()))
+@pytest.mark.parametrize("state", list(states_of(COMPARED)), ids=lambda state: "-".join(state.values()))
 def test_of_two_scorers_only_that_is_said_which_their_tests_say(state):
     comparisons = {name: found for fact, where in state.items() for name, found in pair_of(fact, where).items()}
     sentences = [plain(sentence) for sentence in ComparePage({}, comparisons).sentences]

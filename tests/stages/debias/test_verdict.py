@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.verdicts import states_of
 
 from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import GOOD
@@ -75,23 +76,23 @@ def with_facts(small: Debiased, facts: dict[str, str], other: dict[str, str] | N
     return replace(small, arms=(small.arms[0], first), seeds=(first, second), metrics=metrics)
 
 
-STATES = [state for state in TABLE.states() if state["seeds"] == ONE]
+STATES = [state for state in states_of(TABLE) if state["seeds"] == ONE]
 
 
 def test_every_combination_has_a_case_and_every_case_a_combination():
-    used = {id(TABLE.decide(state)) for state in TABLE.states()}
+    used = {id(TABLE.decide(state)) for state in states_of(TABLE)}
     assert used == {id(case) for case in TABLE.cases}
 
 
 def test_no_success_without_its_test():
-    praised = [state for state in TABLE.states() if any(word in TABLE.decide(state).word for word in SUCCESS)]
+    praised = [state for state in states_of(TABLE) if any(word in TABLE.decide(state).word for word in SUCCESS)]
     assert praised
     for state in praised:
         assert (state["removed"], state["before"], state["random"]) == (SOME, ABOVE, BEYOND)
         assert state["after"] in (ABOVE, AT)
         assert state["relabelled"] in (BEYOND, NOT_RUN)
         assert state["seeds"] != DIFFER
-    good = [state for state in TABLE.states() if TABLE.decide(state).tone == GOOD]
+    good = [state for state in states_of(TABLE) if TABLE.decide(state).tone == GOOD]
     assert all((state["after"], state["relabelled"]) == (AT, BEYOND) and state in praised for state in good)
 
 

@@ -23,7 +23,6 @@ from winokit.drawing.decision import (
     TONES,
     DecisionTable,
     Verdict,
-    VerdictCase,
     VerdictPoint,
     together,
 )
@@ -181,20 +180,16 @@ ONE, AGREE, DISAGREE = "one", "agree", "disagree"
 
 CURVE = DecisionTable(
     {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, DISAGREE)},
-    (
-        VerdictCase({GROWTH: ABOVE, SEEDS: ONE}, "Every line rises, in the one restart that was run", PLAIN),
-        VerdictCase({GROWTH: ABOVE, END: (ABOVE, UNKNOWN)}, "More training data helps", GOOD),
-        VerdictCase(
-            {GROWTH: ABOVE, END: MIXED}, "More training data helps, and not every curve ends above guessing", PLAIN
-        ),
-        VerdictCase({GROWTH: ABOVE}, "Every line rises, and none ends above guessing", PLAIN),
-        VerdictCase({GROWTH: MIXED}, "Some lines rise, others are not shown to", PLAIN),
-        VerdictCase({GROWTH: AT, SEEDS: DISAGREE}, "Whether more training data helps depends on the seed", BAD),
-        VerdictCase({GROWTH: AT, END: ABOVE}, "Above guessing, and more training data is not shown to help", PLAIN),
-        VerdictCase({GROWTH: AT}, "More training data is not shown to help", BAD),
-        VerdictCase({GROWTH: BELOW}, "Every line falls: more training data makes it worse", BAD),
-        VerdictCase({}, "Too few sizes or runs to say whether more training data helps", PLAIN),
-    ),
+    ({GROWTH: ABOVE, SEEDS: ONE}, "Every line rises, in the one restart that was run", PLAIN),
+    ({GROWTH: ABOVE, END: (ABOVE, UNKNOWN)}, "More training data helps", GOOD),
+    ({GROWTH: ABOVE, END: MIXED}, "More training data helps, and not every curve ends above guessing", PLAIN),
+    ({GROWTH: ABOVE}, "Every line rises, and none ends above guessing", PLAIN),
+    ({GROWTH: MIXED}, "Some lines rise, others are not shown to", PLAIN),
+    ({GROWTH: AT, SEEDS: DISAGREE}, "Whether more training data helps depends on the seed", BAD),
+    ({GROWTH: AT, END: ABOVE}, "Above guessing, and more training data is not shown to help", PLAIN),
+    ({GROWTH: AT}, "More training data is not shown to help", BAD),
+    ({GROWTH: BELOW}, "Every line falls: more training data makes it worse", BAD),
+    ({}, "Too few sizes or runs to say whether more training data helps", PLAIN),
 )
 SENTENCES = {
     ONE: "With one restart, how runs differ is known only from how points lie around a line; another seed may do "

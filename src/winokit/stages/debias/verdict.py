@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictCase, VerdictPoint
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
 from winokit.methods.aflite.methods import DebiasArm
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN, SequentialRank
@@ -36,33 +36,29 @@ FACTS = {
 }
 TABLE = DecisionTable(
     FACTS,
+    ({"seeds": DIFFER}, "It depends on the seed", BAD),
+    ({"removed": NONE, "before": ABOVE}, "Nothing was removed, and linear bias is there", BAD),
+    ({"removed": NONE}, "Nothing was removed", PLAIN),
+    ({"relabelled": WITHIN}, "No more was removed than chance removes", BAD),
+    ({"after": BELOW, "before": (ABOVE, AT, UNKNOWN)}, "Over-filtered: what is left is below chance", BAD),
+    ({"before": UNKNOWN}, "Reduced, and not assessed", PLAIN),
+    ({"after": UNKNOWN}, "Reduced, and not assessed", PLAIN),
     (
-        VerdictCase({"seeds": DIFFER}, "It depends on the seed", BAD),
-        VerdictCase({"removed": NONE, "before": ABOVE}, "Nothing was removed, and linear bias is there", BAD),
-        VerdictCase({"removed": NONE}, "Nothing was removed", PLAIN),
-        VerdictCase({"relabelled": WITHIN}, "No more was removed than chance removes", BAD),
-        VerdictCase(
-            {"after": BELOW, "before": (ABOVE, AT, UNKNOWN)}, "Over-filtered: what is left is below chance", BAD
-        ),
-        VerdictCase({"before": UNKNOWN}, "Reduced, and not assessed", PLAIN),
-        VerdictCase({"after": UNKNOWN}, "Reduced, and not assessed", PLAIN),
-        VerdictCase(
-            {"before": (AT, BELOW), "relabelled": BEYOND},
-            "More was removed than by chance, though a linear probe found nothing",
-            PLAIN,
-        ),
-        VerdictCase({"before": (AT, BELOW)}, "A linear probe found nothing to remove", PLAIN),
-        # From here on there was linear bias, and what is left is at chance or above it.
-        VerdictCase({"after": ABOVE, "random": (WITHIN, UNDECIDED, NOT_RUN)}, "The linear bias is still there", BAD),
-        VerdictCase({"random": WITHIN}, "Not told from random removal", BAD),
-        VerdictCase({"random": NOT_RUN}, "Not compared with random removal", PLAIN),
-        VerdictCase({"random": UNDECIDED}, "Undecided: too few random removals to compare with", PLAIN),
-        # And less of it is left than at random.
-        VerdictCase({"relabelled": UNDECIDED}, "Undecided: too few relabelled runs to compare with", PLAIN),
-        VerdictCase({"after": ABOVE}, "Less linear bias than at random, and some is left", PLAIN),
-        VerdictCase({"relabelled": NOT_RUN}, "Less linear bias than at random", PLAIN),
-        VerdictCase({}, "Less linear bias, and none is found in what is left", GOOD),
+        {"before": (AT, BELOW), "relabelled": BEYOND},
+        "More was removed than by chance, though a linear probe found nothing",
+        PLAIN,
     ),
+    ({"before": (AT, BELOW)}, "A linear probe found nothing to remove", PLAIN),
+    # From here on there was linear bias, and what is left is at chance or above it.
+    ({"after": ABOVE, "random": (WITHIN, UNDECIDED, NOT_RUN)}, "The linear bias is still there", BAD),
+    ({"random": WITHIN}, "Not told from random removal", BAD),
+    ({"random": NOT_RUN}, "Not compared with random removal", PLAIN),
+    ({"random": UNDECIDED}, "Undecided: too few random removals to compare with", PLAIN),
+    # And less of it is left than at random.
+    ({"relabelled": UNDECIDED}, "Undecided: too few relabelled runs to compare with", PLAIN),
+    ({"after": ABOVE}, "Less linear bias than at random, and some is left", PLAIN),
+    ({"relabelled": NOT_RUN}, "Less linear bias than at random", PLAIN),
+    ({}, "Less linear bias, and none is found in what is left", GOOD),
 )
 
 

@@ -19,7 +19,6 @@ from winokit.drawing.decision import (
     SMALL,
     DecisionTable,
     Verdict,
-    VerdictCase,
     VerdictPoint,
     VerdictTile,
     point_of,
@@ -101,25 +100,21 @@ NONE, SOME, ALL = "none", "some", "all"
 
 SEARCH = DecisionTable(
     {GUESSERS: (ABOVE, AT), EQUALS: (ABOVE, AT), CORRECTED: EACH, TEST: SEVERAL, DEGENERATE: (NONE, SOME, ALL)},
+    ({DEGENERATE: ALL, GUESSERS: ABOVE}, "Every trial is degenerate, whatever the best of them has", BAD),
+    ({TEST: ABOVE, GUESSERS: ABOVE}, "The chosen trial is above guessing on every test set", GOOD),
     (
-        VerdictCase(
-            {DEGENERATE: ALL, GUESSERS: ABOVE}, "Every trial is degenerate, whatever the best of them has", BAD
-        ),
-        VerdictCase({TEST: ABOVE, GUESSERS: ABOVE}, "The chosen trial is above guessing on every test set", GOOD),
-        VerdictCase(
-            {TEST: ABOVE},
-            "The chosen trial is above guessing on every test set, though guessers reach as much on the dev set",
-            PLAIN,
-        ),
-        VerdictCase({TEST: MIXED}, "The chosen trial is above guessing on some test sets, not on others", PLAIN),
-        VerdictCase({GUESSERS: AT}, "The best of {trials} is what the best of as many guessers reaches", BAD),
-        VerdictCase({TEST: AT}, "The chosen trial is above guessing on no test set", BAD),
-        VerdictCase({TEST: BELOW}, "The chosen trial is below guessing on every test set", BAD),
-        VerdictCase({CORRECTED: ABOVE}, "The best trial is above guessing, even counting that it was chosen", GOOD),
-        VerdictCase({CORRECTED: AT}, "The best trial may be no better than guessing on other problems", BAD),
-        VerdictCase({CORRECTED: BELOW}, "The best trial is below guessing on other problems", BAD),
-        VerdictCase({}, "Too few problems to say what the best trial is worth", PLAIN),
+        {TEST: ABOVE},
+        "The chosen trial is above guessing on every test set, though guessers reach as much on the dev set",
+        PLAIN,
     ),
+    ({TEST: MIXED}, "The chosen trial is above guessing on some test sets, not on others", PLAIN),
+    ({GUESSERS: AT}, "The best of {trials} is what the best of as many guessers reaches", BAD),
+    ({TEST: AT}, "The chosen trial is above guessing on no test set", BAD),
+    ({TEST: BELOW}, "The chosen trial is below guessing on every test set", BAD),
+    ({CORRECTED: ABOVE}, "The best trial is above guessing, even counting that it was chosen", GOOD),
+    ({CORRECTED: AT}, "The best trial may be no better than guessing on other problems", BAD),
+    ({CORRECTED: BELOW}, "The best trial is below guessing on other problems", BAD),
+    ({}, "Too few problems to say what the best trial is worth", PLAIN),
 )
 
 

@@ -15,7 +15,6 @@ from winokit.drawing.decision import (
     SEVERAL,
     DecisionTable,
     Verdict,
-    VerdictCase,
     VerdictPoint,
     standing,
     together,
@@ -92,7 +91,7 @@ NOT_ABOVE = {AT: "no arm is above guessing", BELOW: "every arm is below guessing
 TRIED = "Training shows signs of trouble, and what the model had before was not measured; it may have had as much. "
 
 
-def _case(cells: str, groups: str, gap: str, signs: str) -> VerdictCase:
+def _case(cells: str, groups: str, gap: str, signs: str) -> tuple[dict[str, str], str, str, str]:
     """Single problems give the word; groups, gaps and signs of trouble qualify it, and leave no praise as it is."""
     word, tone = WORDS[cells]
     groups_said = WHOLE.get(groups, "") if cells in (ABOVE, MIXED) else ""
@@ -100,11 +99,11 @@ def _case(cells: str, groups: str, gap: str, signs: str) -> VerdictCase:
     doubts = bool(groups_said or moved or signs == YES)
     state = {CELLS: cells, GROUPS: groups, GAP: gap, SIGNS: signs}
     sentence = TRIED if signs == YES and cells in (ABOVE, MIXED) else ""
-    return VerdictCase(state, f"{word}{groups_said}{moved}", PLAIN if doubts and tone == GOOD else tone, sentence)
+    return state, f"{word}{groups_said}{moved}", PLAIN if doubts and tone == GOOD else tone, sentence
 
 
 FACTS = {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIGNS: (YES, NO)}
-TRANSFER = DecisionTable(FACTS, tuple(_case(*state) for state in product(*FACTS.values())))
+TRANSFER = DecisionTable(FACTS, *(_case(*state) for state in product(*FACTS.values())))
 
 
 def _rows(transfer: Transfer, fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
