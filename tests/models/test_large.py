@@ -1,6 +1,7 @@
 """Models spread over devices, quantised, with code or a chat template of their own: what hf: has for large ones."""
 
 import json
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -145,6 +146,17 @@ def test_a_missing_package_names_its_pip_command(place, monkeypatch, package, op
     monkeypatch.setattr("winokit.models.hf.find_spec", lambda name: None if name == package else True)
     with pytest.raises(MissingExtra, match=r"pip install 'winokit\[large\]'"):
         load_model(f"hf:{place}?{options}")
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_without_its_extra_hf_names_the_pip_command(package):
+    code = f"import sys; sys.modules[{package!r}] = None; from winokit.cli.main import main; main()"
+    asked = [sys.executable, "-c", code, "score", "open", "--model", "hf:gpt2", "--out", "p.jsonl"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "winokit: hf: models needs the 'hf' extra: pip install 'winokit[hf]'\n",
+    )
 
 
 @pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")

@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-import torch
-
-from winokit.errors import BadInput
+from winokit.errors import BadInput, MissingExtra
 from winokit.files import json_bytes, user_cache, write_whole
 from winokit.models.packing import packed
+
+try:
+    import torch
+except ImportError as error:
+    raise MissingExtra("hf: models", "hf") from error
 
 LEAST, MOST = 64, 16384
 """Bounds of what is tried: beyond the upper one no GPU reads a token any faster."""

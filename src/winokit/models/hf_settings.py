@@ -1,0 +1,169 @@
+"""The options of `hf:` models, each checked, and all together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from winokit.errors import BadInput, MissingExtra, UnknownName
+from winokit.files import read_object
+from winokit.models.registry import HUB_NAME, Spec
+
+KINDS = ("causal", "masked", "seq2seq")
+DTYPES = ("auto", "bfloat16", "float16", "float32")
+DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+LARGE = ("device_map", "max_memory", "load_in", "trust_remote_code", "chat_template")
+OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget", "bos", *LARGE)
+SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT])(i?)B", re.IGNORECASE)
+DEVICE = "WINOKIT_DEVICE"
+"""The variable that names the device of models whose SPEC names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class HfSettings:
+    """How a model is to be loaded and run, as the SPEC says and with its defaults filled in."""
+
+    place: str
+    kind: str | None  # until `hf.load` has looked at the configuration
+    dtype: str
+    device: str
+    revision: str | None = None
+    adapter: str | None = None
+    gguf_file: str | None = None
+    budget: int | None = None
+    bos: bool | None = None
+    """Whether texts begin with BOS; None for what the model's files say (`hf_causal`)."""
+    device_map: str | dict[str, int | str] | None = None
+    max_memory: dict[int | str, int] | None = None
+    load_in: str | None = None
+    trust_remote_code: bool = False
+    chat_template: str | None = None
+    """`auto`, or the file of a template."""
+
+    @classmethod
+    def of(cls, spec: Spec) -> HfSettings:
+        """Read the options of a SPEC, each checked, and all together."""
+        options = spec.only(*OPTIONS)
+        _check_together(options)
+        device_map = _device_map(options.get("device_map"))
+        device = _device(options.get("device") or (_devices()[0] if device_map is not None else None))
+        load_in, template = spec.choice("load_in", ("4bit", "8bit")), options.get("chat_template")
+        return cls(
+            place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
+            kind=spec.choice("kind", KINDS),
+            dtype=spec.choice("dtype", DTYPES) or ("float32" if device == "cpu" and not load_in else "auto"),
+            device=device,
+            revision=options.get("revision"),
+            adapter=options.get("adapter"),
+            gguf_file=options.get("gguf_file"),
+            budget=spec.number("budget", 0, least=1) or None,
+            bos=spec.switch("bos"),
+            device_map=device_map,
+            max_memory=_max_memory(options.get("max_memory")),
+            load_in=load_in,
+            trust_remote_code=spec.choice("trust_remote_code", ("true", "false")) == "true",
+            chat_template=None if template == "off" else template,
+        )
+
+    @property
+    def folder(self) -> Path | None:
+        """The model's folder, or None for a model on the hub."""
+        path = Path(self.place)
+        return path if path.is_dir() else None
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The arguments of `from_pretrained` that say which files are meant."""
+        source = {"revision": self.revision, "gguf_file": self.gguf_file}
+        return {name: value for name, value in source.items() if value is not None}
+
+
+def _place(place: str) -> str:
+    """A folder's path or a hub name, as transformers wants it."""
+    path = Path(place).expanduser()
+    if path.is_dir():
+        return str(path)
+    if not HUB_NAME.fullmatch(place):
+        raise BadInput(f"{place}: no such model folder, and not a name on the hub either")
+    return place
+
+
+def _check_together(options: Mapping[str, str]) -> None:
+    """Refuse options that contradict each other."""
+    contradictions = {
+        ("device", "device_map"): "the one puts a model on one device, the other spreads it over several",
+        ("gguf_file", "load_in"): "a GGUF file is quantised already",
+        ("bos", "chat_template"): "the template says what texts begin with",
+    }
+    given = {name for name, value in options.items() if value != "off" or name != "chat_template"}
+    for names, why in contradictions.items():
+        if given >= set(names):
+            raise BadInput(f"hf: {'= and '.join(names)}= contradict each other, since {why}: leave one of them out")
+    if "max_memory" in given and "device_map" not in given:
+        raise BadInput("hf: max_memory= says how far a model is spread: give device_map=auto, or another, too")
+
+
+def _device_map(given: str | None) -> str | dict[str, int | str] | None:
+    """How a model is spread: a way of accelerate's, or a JSON file's map."""
+    if given is None or given in DEVICE_MAPS:
+        return given
+    path = Path(given).expanduser()
+    if not path.is_file():
+        raise UnknownName("way to spread a model (device_map; or a JSON file)", given, DEVICE_MAPS)
+    places = read_object(path)
+    if not places or not all(isinstance(place, (int, str)) for place in places.values()):
+        raise BadInput(f'{path}: the devices of parts expected, such as {{"model.layers.0": 0, "lm_head": "cpu"}}')
+    return places
+
+
+def _max_memory(given: str | None) -> dict[int | str, int] | None:
+    """Bytes by device, of `0:20GiB,cpu:60GiB`, or of `20GiB` for every GPU and what the CPU has."""
+    if given is None:
+        return None
+    limits: dict[int | str, int] = {}
+    for part in given.split(","):
+        device, colon, size = part.strip().rpartition(":")
+        number = SIZE.fullmatch(size)
+        known = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in given)
+        if not number or not known:
+            raise BadInput(f"hf: max_memory: 20GiB, or 0:20GiB,cpu:60GiB, expected, found {given!r}")
+        value = int(float(number[1]) * (1024 if number[3] else 1000) ** ("KMGT".index(number[2].upper()) + 1))
+        limits[int(device) if device.isdigit() else device] = value
+        if device.isdigit() and int(device) >= torch.cuda.device_count():
+            raise BadInput(
+                f"hf: max_memory: GPU {device} is not on this machine, which has {torch.cuda.device_count()}"
+            )
+    if "" not in limits:
+        return limits
+    if not torch.cuda.device_count():
+        raise BadInput(f"hf: max_memory={given} is that of every GPU, and there is none; max_memory=cpu:{given}")
+    try:
+        from accelerate.utils import get_max_memory
+    except ImportError:
+        raise MissingExtra("max_memory=", "large") from None
+    return {device: limits[""] if isinstance(device, int) else free for device, free in get_max_memory().items()}
+
+
+def _devices() -> list[str]:
+    """The kinds of device there are, the best first."""
+    gpus = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    return [*(name for name, count in gpus.items() if count), "cpu"]
+
+
+def _device(name: str | None) -> str:
+    """The device asked for, which must be there; else that of $WINOKIT_DEVICE, else the best there is."""
+    there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()), "cpu": 1}
+    name = name or os.environ.get(DEVICE) or _devices()[0]
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise UnknownName("device", name, there) from error
+    if (device.index or 0) >= there.get(device.type, 1):
+        raise BadInput(f"device {name!r}: not on this machine; use device=cpu")
+    return str(device)
