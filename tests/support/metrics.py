@@ -3,12 +3,16 @@
 import inspect
 from importlib import import_module
 
-NAMES = ("accuracy", "agreement", "arrays", "compare", "consistency", "curve", "gender", "groups", "intervals", "luck")
+from winokit.methods import arrays
+
+NAMES = ("accuracy", "agreement", "compare", "consistency", "curve", "gender", "groups", "intervals", "luck")
 MODULES = [import_module(f"winokit.methods.metrics.{name}") for name in NAMES]
 __all__ = [
     name
     for module in MODULES
     for name, thing in vars(module).items()
-    if not name.startswith("_") and inspect.getmodule(thing) is module and not module.__name__.endswith("arrays")
+    if not name.startswith("_") and inspect.getmodule(thing) is module
 ]
-globals().update({name: thing for module in MODULES for name, thing in vars(module).items() if name[0] != "_"})
+globals().update(
+    {name: thing for module in [arrays, *MODULES] for name, thing in vars(module).items() if name[0] != "_"}
+)

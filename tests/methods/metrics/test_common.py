@@ -192,6 +192,7 @@ TABLE = {
 }
 # Not functions of a set of problems, or tested by name elsewhere.
 NO_METRICS = {
+    "check_level",
     "binomial",
     "guessed",
     "confusion",

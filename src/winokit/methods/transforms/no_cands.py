@@ -47,20 +47,16 @@ def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
 
 
 def _substrings_removed(problem: Problem) -> tuple[str, str] | str:
-    before, after = _spelled(problem)
+    # As the script saw it: a doubled space of WSC parts "the key" from "the  keyhole".
+    before, _, after = str(problem.provenance.get("spelled", problem.text)).partition(BLANK)
+    if (before.split(), after.split()) != (problem.before.split(), problem.after.split()):
+        before, after = problem.before, problem.after
     found = [_only_occurrence(before + BLANK + after, candidate) for candidate in problem.candidates]
     for words in found:
         if words is None:
             return "a candidate does not occur exactly once"
         before, after = before.replace(words, ""), after.replace(words, "")
     return before.replace("  ", " "), after.replace("  ", " ")
-
-
-def _spelled(problem: Problem) -> tuple[str, str]:
-    """Both sides of the blank as the script saw them: a doubled space of WSC parts "the key" from "the  keyhole"."""
-    before, _, after = str(problem.provenance.get("spelled", problem.text)).partition(BLANK)
-    same = (before.split(), after.split()) == (problem.before.split(), problem.after.split())
-    return (before, after) if same else (problem.before, problem.after)
 
 
 def _only_occurrence(text: str, candidate: str) -> str | None:

@@ -123,13 +123,10 @@ def special_word_pairs(dataset: Dataset, *, style: str = "code") -> list[Pair]:
     if style not in STYLES:
         raise UnknownName("style of special-word pairs", style, STYLES)
     pairs = [(one, other) if one.answer == 0 else (other, one) for one, other in twin_pairs(dataset)]
-    made = [_as_released(*pair) if style == "code" else _both_ways(*pair) for pair in pairs]
-    return [pair for pair in made if pair is not None]
-
-
-def _both_ways(one: Problem, other: Problem) -> Pair | None:
-    first, second = special_word_problem(one, other), special_word_problem(other, one)
-    return None if isinstance(first, str) or isinstance(second, str) else (first, second)
+    if style == "code":
+        return [made for pair in pairs if (made := _as_released(*pair)) is not None]
+    both_ways = [(special_word_problem(one, other), special_word_problem(other, one)) for one, other in pairs]
+    return [(one, other) for one, other in both_ways if not isinstance(one, str) and not isinstance(other, str)]
 
 
 def _as_released(one: Problem, other: Problem) -> Pair | None:

@@ -73,9 +73,9 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
     """
     if style not in get_args(Style):
         raise UnknownName("style of substitution", style, get_args(Style))
-    if style == "auto":
-        style = "natural" if is_natural(problem) else "literal"
-    if style == "natural":
+    # Running text: the blank was made from a pronoun, a clause (COPA), or by one of our transforms.
+    labelled = "asks_for" in problem.labels or problem.labels.get("substitution") == "natural"
+    if style == "natural" or (style == "auto" and (problem.pronoun is not None or labelled)):
         return _natural(problem, candidate)
     rest = problem.after.strip()
     return Filled(problem.before, candidate, f" {rest}" if rest else "")
@@ -84,12 +84,6 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
 def solved_texts(problems: Iterable[Problem]) -> dict[str, str]:
     """The whole text with the right candidate in it, by problem id; yes/no judgements and hidden answers have none."""
     return {p.id: substitute(p, p.right).text.strip() for p in problems if p.right is not None and p.query is None}
-
-
-def is_natural(problem: Problem) -> bool:
-    """Whether the blank was made from running text: from a pronoun, a clause (COPA), or by one of our transforms."""
-    labelled = "asks_for" in problem.labels or problem.labels.get("substitution") == "natural"
-    return problem.pronoun is not None or labelled
 
 
 def _natural(problem: Problem, candidate: str) -> Filled:
@@ -127,7 +121,8 @@ def _with_case(before: str, candidate: str, *, clause: bool) -> str:
     if opens_sentence(before):
         return candidate[:1].upper() + candidate[1:]
     lowered = first[:1].lower() + first[1:]
-    if lowered in DETERMINERS or (clause and _is_common_word(first)):
+    is_name = first in ("I", "I'm", "I've", "I'd", "I'll") or gender_of(first) is not None or first.isupper()
+    if lowered in DETERMINERS or (clause and not is_name):
         return lowered + space + rest
     return candidate
 
@@ -141,7 +136,3 @@ def opens_sentence(before: str) -> bool:
     if re.search(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs)\.\s*$", before):
         return False
     return bool(SENTENCE_END.search(before) or OPENING_QUOTE.search(before))
-
-
-def _is_common_word(word: str) -> bool:
-    return word not in ("I", "I'm", "I've", "I'd", "I'll") and gender_of(word) is None and not word.isupper()
