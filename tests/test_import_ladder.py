@@ -22,6 +22,7 @@ ROOMS = [
 ]
 FLOORS = {
     "methods": [
+        {"arrays"},
         {"transforms", "metrics", "aflite", "overlap"},
         {"scoring"},
         {"formalizations", "hunting"},

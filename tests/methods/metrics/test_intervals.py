@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import clusters
+from winokit.methods.arrays import clusters
 from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share, share_interval, wilson
 
 REPEATS = 600

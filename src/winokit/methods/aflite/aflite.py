@@ -31,20 +31,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from winokit.errors import BadInput
-from winokit.methods.aflite import checkpoint
+from winokit.methods.aflite import checkpoint, inputs
 from winokit.methods.aflite.checkpoint import AfliteRun
-from winokit.methods.aflite.inputs import (
-    Floats,
-    Groups,
-    Ints,
-    checked_answers,
-    checked_features,
-    precision,
-    unit_numbers,
-)
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Twins
 from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, chosen, hold, keys, salts
+from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 from winokit.settings import Help
 
@@ -128,10 +120,10 @@ class AFLite(DebiasMethod):
         progress: Callable[[Phase], None] | None = None,
     ) -> AFLite:
         """Filter rows X (an array or `open_features`) by answers y (two values); `groups` has None for a row alone."""
-        X = checked_features(X)
-        y = checked_answers(y, len(X))
+        X = inputs.checked_features(X)
+        y = inputs.checked_answers(y, len(X))
         self.settings_ = self._decide(X)
-        units = unit_numbers(groups if self.twins == "together" else None, len(X))
+        units = inputs.unit_numbers(groups if self.twins == "together" else None, len(X))
         run, identity = AfliteRun.fresh(len(X)), ""
         if self.checkpoint:
             identity = checkpoint.identity(X, y, units, self.settings_)
@@ -181,7 +173,7 @@ class AFLite(DebiasMethod):
         other.train_size, other.cutoff = self.settings_["train_size"], self.settings_["cutoff"]
         return other
 
-    def _phase(self, run: AfliteRun, rows: FeatureRows, ensemble: ClassifierEnsemble, units: Ints) -> Phase:
+    def _phase(self, run: AfliteRun, rows: FeatureRows, ensemble: ClassifierEnsemble, units: inputs.Ints) -> Phase:
         """Draw, fit, predict, and let the best-predicted rows go."""
         started, number, count = time.perf_counter(), len(run.history) + 1, rows.count
         rows.draw(number)
@@ -213,7 +205,7 @@ class AFLite(DebiasMethod):
         run.history.append(asdict(phase))
         return phase
 
-    def _slice(self, phase: int, right: Ints, made: Ints, units: Ints) -> Ints:
+    def _slice(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
         """Positions of the rows that leave: the best-predicted `cutoff`, whole units, at or over the threshold."""
         kinds, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
         made = np.bincount(unit_of, made)
@@ -226,7 +218,7 @@ class AFLite(DebiasMethod):
         leaving[best[before < self.settings_["cutoff"]]] = True
         return np.flatnonzero(leaving[unit_of])
 
-    def _decide(self, X: Floats) -> dict[str, Any]:
+    def _decide(self, X: inputs.Floats) -> dict[str, Any]:
         """Every choice, those that depend on the data included."""
         count = len(X)
         train_size = min(10_000, round(0.4 * count)) if self.train_size is None else self.train_size
@@ -237,8 +229,8 @@ class AFLite(DebiasMethod):
             "train_size": train_size,
             "cutoff": max(1, round(count / ROWS_PER_CUT)) if self.cutoff is None else self.cutoff,
             "classifier": "logistic regression, L2, free intercept, features as they are",
-            "precision": precision(X),
-            "tolerance": TOLERANCES[precision(X)] if self.tolerance is None else self.tolerance,
+            "precision": inputs.precision(X),
+            "tolerance": TOLERANCES[inputs.precision(X)] if self.tolerance is None else self.tolerance,
             "backend": chosen(self.backend),
         }
 

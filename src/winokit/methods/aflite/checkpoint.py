@@ -17,8 +17,6 @@ from winokit.files import write_whole
 from winokit.methods.aflite.inputs import Doubles, Floats, Ints
 
 VERSION = 1
-# What may differ between the run that was killed and the one that goes on.
-FREE = ("backend",)
 
 
 @dataclass
@@ -46,7 +44,8 @@ def identity(X: Floats, y: Ints, units: Ints, settings: dict[str, Any]) -> str:
         digest.update(f"{array.shape} {array.dtype}".encode())
         for start in range(0, len(array), 8192):
             digest.update(np.ascontiguousarray(array[start : start + 8192]).data)
-    decisive = {name: value for name, value in settings.items() if name not in FREE}
+    # The backend may differ between the run that was killed and the one that goes on.
+    decisive = {name: value for name, value in settings.items() if name != "backend"}
     digest.update(json.dumps(decisive, sort_keys=True, default=str).encode())
     return digest.hexdigest()
 

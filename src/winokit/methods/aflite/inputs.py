@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import count
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winokit.errors import BadInput
+from winokit.methods.arrays import Groups, clusters
 
 Bools: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 Doubles: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[Any]
 """In the precision of the features."""
-Groups: TypeAlias = Sequence[Hashable | None] | NDArray[Any]
-"""One group id per row, None for a row alone."""
 BLOCK = 8192  # rows looked through at a time, so that a file on disk is never read whole
 MOST_ROWS = 2**32
 
@@ -149,11 +147,7 @@ def numbered(groups: Groups | None, rows: int) -> Ints:
         return np.arange(rows)
     if len(groups) != rows:
         raise BadInput(f"one group id per row expected, found {len(groups):,} for {rows:,} rows")
-    if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
-        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
-    known = {group: number for number, group in enumerate(dict.fromkeys(g for g in groups if g is not None))}
-    free = count(len(known))
-    return np.fromiter((next(free) if group is None else known[group] for group in groups), np.int64, rows)
+    return clusters(groups)
 
 
 def unit_numbers(groups: Groups | None, rows: int) -> Ints:

@@ -30,7 +30,8 @@ from numpy.typing import ArrayLike
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
-from winokit.methods.aflite.inputs import Doubles, Groups, Ints, checked_answers, checked_features, unit_numbers
+from winokit.methods.aflite.inputs import Doubles, Ints, checked_answers, checked_features, unit_numbers
+from winokit.methods.arrays import Groups
 
 LEVEL = 0.05
 BEYOND, WITHIN, UNDECIDED = "beyond", "within", "undecided"

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, hypergeom, norm
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.inputs import Bools, Doubles, Groups, Ints, numbered
+from winokit.methods.aflite.inputs import Bools, Doubles, Ints, numbered
 from winokit.methods.aflite.pmi import word_entries
+from winokit.methods.arrays import Groups
 
 NEGATIONS = frozenset(
     "not n't n’t never no nobody none nothing nowhere neither nor cannot without hardly barely scarcely".split()

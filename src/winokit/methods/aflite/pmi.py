@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.inputs import Bools, Doubles, Groups, Ints, as_labels, numbered, taken_whole
+from winokit.methods.aflite.inputs import Bools, Doubles, Ints, as_labels, numbered, taken_whole
 from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Size
+from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 from winokit.settings import Help
 

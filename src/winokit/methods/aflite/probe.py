@@ -16,8 +16,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.inputs import Bools, Groups, Ints, as_labels, blocks_of, numbered
+from winokit.methods.aflite.inputs import Bools, Ints, as_labels, blocks_of, numbered
 from winokit.methods.aflite.logistic import minimise
+from winokit.methods.arrays import Groups
 
 TOLERANCE = 1e-4
 """How much the log odds of held-out rows may still change, as a root mean square."""

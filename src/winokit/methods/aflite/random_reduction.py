@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winokit.methods.aflite.inputs import Bools, Groups, numbered, taken_whole
+from winokit.methods.aflite.inputs import Bools, numbered, taken_whole
 from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Size, Twins
+from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 
 

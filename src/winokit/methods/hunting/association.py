@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scipy import stats
 
 from winokit.errors import BadInput
+from winokit.methods.arrays import clusters
 from winokit.methods.hunting.search import AllOf, Corpus, any_of
-from winokit.methods.metrics.arrays import clusters
 from winokit.methods.metrics.intervals import Interval, wilson
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress

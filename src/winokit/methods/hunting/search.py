@@ -138,7 +138,10 @@ class SentenceIndex:
         self.fingerprint = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
         matching = "SELECT rowid FROM sentences WHERE sentences MATCH ?"
         self._rows = lru_cache(POSTINGS)(lambda query: self._numbers(matching, fts5(query)))
-        self._places = lru_cache(POSTINGS)(self._read_places)
+        self._places = lru_cache(POSTINGS)(
+            lambda phrases: np.unique(np.concatenate([self._phrase_places(phrase) for phrase in phrases.phrases]))
+        )
+        """Where phrases begin, sorted: the number of the sentence times `WIDTH`, plus that of the word."""
         self.count = lru_cache(100_000)(self._count)
 
     def __enter__(self) -> SentenceIndex:
@@ -175,10 +178,6 @@ class SentenceIndex:
         upcoming = (before // WIDTH + 1) * WIDTH
         following = np.searchsorted(after, upcoming, "left") < np.searchsorted(after, upcoming + within, "left")
         return len(np.unique(before[same | following] // WIDTH))
-
-    def _read_places(self, phrases: AnyOf) -> Rows:
-        """Where phrases begin, sorted: the number of the sentence times `WIDTH`, plus that of the word."""
-        return np.unique(np.concatenate([self._phrase_places(phrase) for phrase in phrases.phrases]))
 
     def _phrase_places(self, phrase: str) -> Rows:
         """Of several words, the places of the first in the sentences that have them all in a row."""

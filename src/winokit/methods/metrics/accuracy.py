@@ -7,28 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import (
-    ABSTAINED,
-    BoolArray,
-    Choices,
-    Counts,
-    FloatArray,
-    IntArray,
-    as_answers,
-    as_candidates,
-    as_choices,
-    same_length,
-)
+from winokit.methods import arrays
 
 
-def correct(predictions: Choices, answers: Counts) -> BoolArray:
+def correct(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.BoolArray:
     """Whether each problem is answered correctly; an abstention is not."""
-    same_length(predictions=predictions, answers=answers)
-    right: BoolArray = as_choices(predictions) == as_answers(answers)
+    arrays.same_length(predictions=predictions, answers=answers)
+    right: arrays.BoolArray = arrays.as_choices(predictions) == arrays.as_answers(answers)
     return right
 
 
-def accuracy(predictions: Choices, answers: Counts) -> float:
+def accuracy(predictions: arrays.Choices, answers: arrays.Counts) -> float:
     """Share of problems answered correctly; abstentions count as wrong.
 
     >>> accuracy([0, 1, None, 1], [0, 1, 1, 0])
@@ -37,18 +26,18 @@ def accuracy(predictions: Choices, answers: Counts) -> float:
     return float(correct(predictions, answers).mean())
 
 
-def credit(predictions: Choices, answers: Counts, candidates: Counts) -> FloatArray:
+def credit(predictions: arrays.Choices, answers: arrays.Counts, candidates: arrays.Counts) -> arrays.FloatArray:
     """What each problem is expected to bring if abstentions are settled by guessing: 1, 0 or 1/candidates."""
-    same_length(predictions=predictions, answers=answers, candidates=candidates)
-    chosen, sizes = as_choices(predictions), as_candidates(candidates)
+    arrays.same_length(predictions=predictions, answers=answers, candidates=candidates)
+    chosen, sizes = arrays.as_choices(predictions), arrays.as_candidates(candidates)
     if (chosen >= sizes).any():
         row = int(np.argmax(chosen >= sizes))
         raise BadInput(f"row {row} predicts candidate {chosen[row]}, and the problem has {sizes[row]}, counted from 0")
-    right = chosen == as_answers(answers)
-    return np.where(chosen == ABSTAINED, 1 / sizes, right.astype(np.float64))
+    right = chosen == arrays.as_answers(answers)
+    return np.where(chosen == arrays.ABSTAINED, 1 / sizes, right.astype(np.float64))
 
 
-def expected_accuracy(predictions: Choices, answers: Counts, candidates: Counts) -> float:
+def expected_accuracy(predictions: arrays.Choices, answers: arrays.Counts, candidates: arrays.Counts) -> float:
     """Accuracy with each abstention counted as 1/candidates (Trichelair et al., 2018, footnote 6).
 
     >>> expected_accuracy([0, 1, None, 1], [0, 1, 1, 0], [2, 2, 2, 2])
@@ -57,12 +46,12 @@ def expected_accuracy(predictions: Choices, answers: Counts, candidates: Counts)
     return float(credit(predictions, answers, candidates).mean())
 
 
-def abstained(predictions: Choices) -> float:
+def abstained(predictions: arrays.Choices) -> float:
     """Share of problems without a prediction."""
-    return float((as_choices(predictions) == ABSTAINED).mean())
+    return float((arrays.as_choices(predictions) == arrays.ABSTAINED).mean())
 
 
-def guess_chance(predictions: Choices, candidates: Counts) -> FloatArray:
+def guess_chance(predictions: arrays.Choices, candidates: arrays.Counts) -> arrays.FloatArray:
     """What guessing with the same abstentions gets of each problem: 1/candidates, and nothing of what is not answered.
 
     Its mean is the chance level of `accuracy`; of `expected_accuracy`, which counts abstentions as guesses, it is
@@ -71,46 +60,46 @@ def guess_chance(predictions: Choices, candidates: Counts) -> FloatArray:
     >>> guess_chance([0, None, 2], [2, 2, 4]).tolist()
     [0.5, 0.0, 0.25]
     """
-    same_length(predictions=predictions, candidates=candidates)
-    return np.where(as_choices(predictions) == ABSTAINED, 0.0, 1 / as_candidates(candidates))
+    arrays.same_length(predictions=predictions, candidates=candidates)
+    return np.where(arrays.as_choices(predictions) == arrays.ABSTAINED, 0.0, 1 / arrays.as_candidates(candidates))
 
 
-def chance(candidates: Counts) -> float:
+def chance(candidates: arrays.Counts) -> float:
     """Accuracy of uniform guessing where everything is answered: the mean of 1/candidates.
 
     >>> chance([2, 4])
     0.375
     """
-    return float((1 / as_candidates(candidates)).mean())
+    return float((1 / arrays.as_candidates(candidates)).mean())
 
 
-def precision(predictions: Choices, answers: Counts) -> float | None:
+def precision(predictions: arrays.Choices, answers: arrays.Counts) -> float | None:
     """Share of the answered problems that are right, where accuracy is recall (Emami et al., 2018); None without any.
 
     >>> precision([0, 1, None, 1], [0, 1, 1, 0])
     0.6666666666666666
     """
-    right, answered = correct(predictions, answers), as_choices(predictions) != ABSTAINED
+    right, answered = correct(predictions, answers), arrays.as_choices(predictions) != arrays.ABSTAINED
     return float(right[answered].mean()) if answered.any() else None
 
 
-def majority_class(answers: Counts) -> float:
+def majority_class(answers: arrays.Counts) -> float:
     """Accuracy of the best constant prediction: the share of the commonest answer index."""
-    found = as_answers(answers)
+    found = arrays.as_answers(answers)
     return float(np.bincount(found).max() / len(found))
 
 
-def confusion(predictions: Choices, answers: Counts) -> IntArray:
+def confusion(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.IntArray:
     """Counts by answer (row) and prediction (column); the last column counts abstentions.
 
     >>> confusion([0, 1, None, 1], [0, 1, 1, 0]).tolist()
     [[1, 1, 0], [0, 1, 1]]
     """
-    same_length(predictions=predictions, answers=answers)
-    chosen, right = as_choices(predictions), as_answers(answers)
+    arrays.same_length(predictions=predictions, answers=answers)
+    chosen, right = arrays.as_choices(predictions), arrays.as_answers(answers)
     classes = int(max(chosen.max(), right.max())) + 1
     table = np.zeros((classes, classes + 1), np.int64)
-    np.add.at(table, (right, np.where(chosen == ABSTAINED, classes, chosen)), 1)
+    np.add.at(table, (right, np.where(chosen == arrays.ABSTAINED, classes, chosen)), 1)
     return table
 
 
@@ -123,7 +112,7 @@ class F1:
     micro: float
 
 
-def f1(predictions: Choices, answers: Counts) -> F1:
+def f1(predictions: arrays.Choices, answers: arrays.Counts) -> F1:
     """Harmonic mean of precision over answered and recall over all problems.
 
     An abstention costs recall, never precision; without any, `micro` is plain accuracy. A class that is neither

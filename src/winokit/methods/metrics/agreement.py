@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import IntArray
+from winokit.methods.arrays import IntArray
 
 
 def rating_table(ratings: Sequence[Sequence[Hashable]]) -> IntArray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import FloatArray, Groups, IntArray, Values, as_values, clusters, same_length
+from winokit.methods.arrays import FloatArray, Groups, IntArray, Values, as_values, clusters, same_length
 from winokit.methods.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap
 from winokit.methods.metrics.luck import guessed
 

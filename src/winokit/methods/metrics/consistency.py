@@ -12,22 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import (
-    ABSTAINED,
-    BoolArray,
-    Choices,
-    Counts,
-    FloatArray,
-    IntArray,
-    as_candidates,
-    as_choices,
-    same_length,
-)
+from winokit.methods import arrays
 
 CONSISTENCY_CHANCE = 0.5
 
 
-def role_kept(unswitched: Choices, switched: Choices) -> FloatArray:
+def role_kept(unswitched: arrays.Choices, switched: arrays.Choices) -> arrays.FloatArray:
     """1 where the predicted role is the same after the candidates changed places in the text, 0 where it is not.
 
     Both predictions are indices into one and the same pair of candidates, so a kept role is a *changed* index. An
@@ -39,7 +29,7 @@ def role_kept(unswitched: Choices, switched: Choices) -> FloatArray:
     return np.where(_answered(before, after), (before != after).astype(np.float64), CONSISTENCY_CHANCE)
 
 
-def consistency(unswitched: Choices, switched: Choices) -> float:
+def consistency(unswitched: arrays.Choices, switched: arrays.Choices) -> float:
     """Share of switchable problems whose predicted candidate changes with the switch; it need not be right.
 
     >>> consistency([0, 0, 1, None], [1, 0, 0, None])
@@ -48,20 +38,22 @@ def consistency(unswitched: Choices, switched: Choices) -> float:
     return float(role_kept(unswitched, switched).mean())
 
 
-def choice_kept(original: Choices, perturbed: Choices) -> BoolArray:
+def choice_kept(original: arrays.Choices, perturbed: arrays.Choices) -> arrays.BoolArray:
     """Whether the same candidate is chosen for a problem and its perturbed version; an abstention chooses none."""
     before, after = _two(original, perturbed)
-    same: BoolArray = before == after
+    same: arrays.BoolArray = before == after
     return _answered(before, after) & same
 
 
-def choice_kept_chance(original: Choices, perturbed: Choices, candidates: Counts) -> FloatArray:
+def choice_kept_chance(
+    original: arrays.Choices, perturbed: arrays.Choices, candidates: arrays.Counts
+) -> arrays.FloatArray:
     """How likely guessing with the same abstentions keeps each choice: 1/candidates, and not where nobody chose."""
-    same_length(original=original, candidates=candidates)
-    return np.where(_answered(*_two(original, perturbed)), 1 / as_candidates(candidates), 0.0)
+    arrays.same_length(original=original, candidates=candidates)
+    return np.where(_answered(*_two(original, perturbed)), 1 / arrays.as_candidates(candidates), 0.0)
 
 
-def stability(original: Choices, perturbed: Choices) -> float:
+def stability(original: arrays.Choices, perturbed: arrays.Choices) -> float:
     """Share of problems that keep their prediction when the text is perturbed; it need not be right.
 
     Where either is an abstention nothing is kept.
@@ -72,7 +64,7 @@ def stability(original: Choices, perturbed: Choices) -> float:
     return float(choice_kept(original, perturbed).mean())
 
 
-def order_invariance(original: Choices, reordered: Choices, orders: Sequence[Sequence[int]]) -> float:
+def order_invariance(original: arrays.Choices, reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -> float:
     """Share of problems with the same choice when the candidates are listed in another order.
 
     `orders` are those given to `Problem.with_order`; `reordered` are indices into the candidates in that order.
@@ -83,24 +75,24 @@ def order_invariance(original: Choices, reordered: Choices, orders: Sequence[Seq
     return stability(original, in_first_order(reordered, orders))
 
 
-def choice_turned(original: Choices, reordered: Choices) -> BoolArray:
+def choice_turned(original: arrays.Choices, reordered: arrays.Choices) -> arrays.BoolArray:
     """Whether another candidate is chosen, both indices being into one order; an abstention is no other choice."""
     before, after = _two(original, reordered)
-    other: BoolArray = before != after
+    other: arrays.BoolArray = before != after
     return _answered(before, after) & other
 
 
-def in_first_order(reordered: Choices, orders: Sequence[Sequence[int]]) -> list[int | None]:
+def in_first_order(reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -> list[int | None]:
     """Indices into reordered candidates as indices into the candidates as they stood before."""
-    same_length(reordered=reordered, orders=orders)
+    arrays.same_length(reordered=reordered, orders=orders)
     return [None if choice is None else order[choice] for choice, order in zip(reordered, orders, strict=True)]
 
 
-def _two(one: Choices, other: Choices) -> tuple[IntArray, IntArray]:
-    same_length(before=one, after=other)
-    return as_choices(one), as_choices(other)
+def _two(one: arrays.Choices, other: arrays.Choices) -> tuple[arrays.IntArray, arrays.IntArray]:
+    arrays.same_length(before=one, after=other)
+    return arrays.as_choices(one), arrays.as_choices(other)
 
 
-def _answered(before: IntArray, after: IntArray) -> BoolArray:
-    answered: BoolArray = np.minimum(before, after) > ABSTAINED
+def _answered(before: arrays.IntArray, after: arrays.IntArray) -> arrays.BoolArray:
+    answered: arrays.BoolArray = np.minimum(before, after) > arrays.ABSTAINED
     return answered

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import FloatArray
+from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.intervals import ROUNDING, Interval, Share, check_level
 
 SIZES = (160, 640, 2_558, 10_234, 40_398)

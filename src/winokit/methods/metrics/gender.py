@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.metrics.arrays import BoolArray, Flags
+from winokit.methods.arrays import BoolArray, Flags
 from winokit.methods.metrics.intervals import gap
 
 GENDERS = ("female", "male", "neutral")

@@ -14,24 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import (
-    BoolArray,
-    Counts,
-    Flags,
-    FloatArray,
-    Groups,
-    Values,
-    as_candidates,
-    as_flags,
-    as_values,
-    same_length,
-)
+from winokit.methods import arrays
 
 Sizes = Mapping[Any, int]
 """How many members each group has in the whole dataset."""
 
 
-def complete_groups(groups: Groups, sizes: Sizes | None = None) -> dict[Hashable, list[int]]:
+def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[Hashable, list[int]]:
     """The rows of each complete group, in order of appearance.
 
     A group is complete with two members or more; where `sizes` says how many a group should have, with all of them.
@@ -54,7 +43,7 @@ def complete_groups(groups: Groups, sizes: Sizes | None = None) -> dict[Hashable
 class _Layout:
     """The rows of complete groups side by side, so that one pass reduces every group."""
 
-    def __init__(self, groups: Groups, sizes: Sizes | None) -> None:
+    def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
         members = list(complete_groups(groups, sizes).values())
         if not members:
             raise BadInput("no complete group among the problems: a group score needs twins")
@@ -68,13 +57,13 @@ class _Layout:
         return reduced
 
 
-def all_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+def all_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether every member is right, for each complete group in order of appearance."""
-    same_length(flags=correct, groups=groups)
-    return _Layout(groups, sizes).reduce(np.logical_and, as_flags(correct))
+    arrays.same_length(flags=correct, groups=groups)
+    return _Layout(groups, sizes).reduce(np.logical_and, arrays.as_flags(correct))
 
 
-def group_accuracy(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
+def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """Share of complete groups whose every problem is answered correctly.
 
     Independent guessing yields 0.25 on pairs, not 0.5.
@@ -85,59 +74,61 @@ def group_accuracy(correct: Flags, groups: Groups, sizes: Sizes | None = None) -
     return float(all_right(correct, groups, sizes).mean())
 
 
-def no_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+def no_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether no member is right, for each complete group."""
-    same_length(flags=correct, groups=groups)
-    some: BoolArray = _Layout(groups, sizes).reduce(np.logical_or, as_flags(correct))
+    arrays.same_length(flags=correct, groups=groups)
+    some: arrays.BoolArray = _Layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
     return ~some
 
 
-def some_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+def some_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether a complete group is right in part: one of two, one or two of three."""
     return ~all_right(correct, groups, sizes) & ~no_right(correct, groups, sizes)
 
 
-def none_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
+def none_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """Share of complete groups without a right answer."""
     return float(no_right(correct, groups, sizes).mean())
 
 
-def one_right(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
+def one_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """Share of complete groups that are right in part."""
     return float(some_right(correct, groups, sizes).mean())
 
 
-def all_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+def all_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.FloatArray:
     """The probability that independent guessing gets all of each complete group right: 0.25 for a pair.
 
     `chances` are those of `guess_chance`: a group with an abstention cannot be right as a whole.
     """
-    same_length(chances=chances, groups=groups)
-    return _Layout(groups, sizes).reduce(np.multiply, as_values(chances))
+    arrays.same_length(chances=chances, groups=groups)
+    return _Layout(groups, sizes).reduce(np.multiply, arrays.as_values(chances))
 
 
-def no_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+def no_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.FloatArray:
     """The probability that independent guessing gets nothing of each complete group right."""
-    return all_right_chance(1 - as_values(chances), groups, sizes)
+    return all_right_chance(1 - arrays.as_values(chances), groups, sizes)
 
 
-def some_right_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> FloatArray:
+def some_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.FloatArray:
     """The probability that independent guessing gets each complete group right in part: 0.5 for a pair."""
     return 1 - all_right_chance(chances, groups, sizes) - no_right_chance(chances, groups, sizes)
 
 
-def group_accuracy_chance(chances: Values, groups: Groups, sizes: Sizes | None = None) -> float:
+def group_accuracy_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """Group accuracy of independent guessing with the same abstentions: 0.25 on pairs that are answered."""
     return float(all_right_chance(chances, groups, sizes).mean())
 
 
-def same_options(options: Sequence[Hashable | None], groups: Groups, sizes: Sizes | None = None) -> BoolArray:
+def same_options(
+    options: Sequence[Hashable | None], groups: arrays.Groups, sizes: Sizes | None = None
+) -> arrays.BoolArray:
     """Whether all members got one and the same option, for each complete group without an abstention.
 
     Options are candidate indices where a group's members list their candidates in one order, else the candidates
     themselves (two of WSC's pairs list different ones). A group with an abstention is left out.
     """
-    same_length(options=options, groups=groups)
+    arrays.same_length(options=options, groups=groups)
     members = complete_groups(groups, sizes).values()
     chosen = [[options[row] for row in rows] for rows in members]
     answered = [some for some in chosen if None not in some]
@@ -146,7 +137,7 @@ def same_options(options: Sequence[Hashable | None], groups: Groups, sizes: Size
     return np.array([len(set(some)) == 1 for some in answered], np.bool_)
 
 
-def same_option(options: Sequence[Hashable | None], groups: Groups, sizes: Sizes | None = None) -> float:
+def same_option(options: Sequence[Hashable | None], groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """How often all twins of a group get the same option, over groups without an abstention.
 
     Twins have opposite answers, so on pairs this is the share that is right in part: a model deaf to the special
@@ -155,15 +146,15 @@ def same_option(options: Sequence[Hashable | None], groups: Groups, sizes: Sizes
     return float(same_options(options, groups, sizes).mean())
 
 
-def same_option_chance(candidates: Counts, groups: Groups, sizes: Sizes | None = None) -> float:
+def same_option_chance(candidates: arrays.Counts, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """How often independent uniform guessing gives all twins of a group the same option."""
-    number = as_candidates(candidates).astype(np.float64)
+    number = arrays.as_candidates(candidates).astype(np.float64)
     # The fewest candidates any member has are the options that all members share.
     shared = _Layout(groups, sizes).reduce(np.minimum, number)
     return float((shared * all_right_chance(1 / number, groups, sizes)).mean())
 
 
-def independent_group_accuracy(correct: Flags, groups: Groups, sizes: Sizes | None = None) -> float:
+def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """Group accuracy if twins were right independently of one another: p² on pairs, p³ on triplets.
 
     p is the accuracy over all members of complete groups. One p for all, and not one for first and one for second
@@ -173,7 +164,7 @@ def independent_group_accuracy(correct: Flags, groups: Groups, sizes: Sizes | No
     >>> independent_group_accuracy([True, False, True, False], ["a", "a", "b", "b"])
     0.25
     """
-    same_length(flags=correct, groups=groups)
+    arrays.same_length(flags=correct, groups=groups)
     layout = _Layout(groups, sizes)
-    share = as_flags(correct)[layout.rows].mean()
+    share = arrays.as_flags(correct)[layout.rows].mean()
     return float((share**layout.sizes).mean())

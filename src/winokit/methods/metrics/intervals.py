@@ -23,17 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import (
-    Flags,
-    FloatArray,
-    Groups,
-    IntArray,
-    Values,
-    as_flags,
-    as_values,
-    clusters,
-    same_length,
-)
+from winokit.methods import arrays
 
 LEVEL = 0.95
 PRIOR_GROUPS = 3.0
@@ -109,13 +99,13 @@ class Share:
         return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def share(credits: Values, groups: Groups) -> Share:
+def share(credits: arrays.Values, groups: arrays.Groups) -> Share:
     """The share that flags, or credits from 0 to 1, have, with groups as what varies."""
-    same_length(credits=credits, groups=groups)
-    values = as_values(credits)
+    arrays.same_length(credits=credits, groups=groups)
+    values = arrays.as_values(credits)
     if values.min() < 0 or values.max() > 1:
         raise BadInput(f"a share is made of numbers from 0 to 1, found {values.min():g} to {values.max():g}")
-    numbers = clusters(groups)
+    numbers = arrays.clusters(groups)
     sizes = np.bincount(numbers).astype(np.float64)
     n, mean = len(values), float(values.mean())
     binary = bool(np.isin(values, (0.0, 1.0)).all())
@@ -133,7 +123,7 @@ def share(credits: Values, groups: Groups) -> Share:
     return Share(mean, n, many, n / effect, False)
 
 
-def _variance(values: FloatArray, numbers: IntArray, sizes: FloatArray, mean: float) -> float:
+def _variance(values: arrays.FloatArray, numbers: arrays.IntArray, sizes: arrays.FloatArray, mean: float) -> float:
     """Variance of a mean by leaving out each group in turn: a large group pulls the mean, and is given that back."""
     n, many = sizes.sum(), len(sizes)
     if many < 2:
@@ -142,16 +132,16 @@ def _variance(values: FloatArray, numbers: IntArray, sizes: FloatArray, mean: fl
     return float((many - 1) / many * (apart @ apart) / n**2)
 
 
-def share_interval(credits: Values, groups: Groups, level: float = LEVEL) -> Interval:
+def share_interval(credits: arrays.Values, groups: arrays.Groups, level: float = LEVEL) -> Interval:
     """Interval of a share of problems: of flags, or of credits from 0 to 1 as expected accuracy gives them."""
     return share(credits, groups).interval(level)
 
 
-def mean_interval(values: Values, groups: Groups, level: float = LEVEL) -> Interval:
+def mean_interval(values: arrays.Values, groups: arrays.Groups, level: float = LEVEL) -> Interval:
     """Interval of any mean over problems: Student's, with the variance between groups; without end for one group."""
-    same_length(values=values, groups=groups)
+    arrays.same_length(values=values, groups=groups)
     check_level(level)
-    numbers, found = clusters(groups), as_values(values)
+    numbers, found = arrays.clusters(groups), arrays.as_values(values)
     sizes, mean = np.bincount(numbers).astype(np.float64), float(found.mean())
     many = float((sizes**2).sum() ** 2 / (sizes**4).sum())
     half = _quantile(level, many) * math.sqrt(_variance(found, numbers, sizes, mean)) if many > 1 else math.inf
@@ -202,27 +192,29 @@ class Gap:
         return math.sqrt(max(one**2 - 2 * self.correlation * one * other + other**2, 0.0))
 
 
-def gap(values: Values, first: Flags, second: Flags, groups: Groups) -> Gap:
+def gap(values: arrays.Values, first: arrays.Flags, second: arrays.Flags, groups: arrays.Groups) -> Gap:
     """The share over one subset of problems minus the share over another; groups may have members in both."""
-    same_length(values=values, first=first, second=second, groups=groups)
-    sides: list[tuple[Share, FloatArray, IntArray]] = []
-    numbers, found = clusters(groups), as_values(values)
-    for rows, which in ((as_flags(first), "first"), (as_flags(second), "second")):
+    arrays.same_length(values=values, first=first, second=second, groups=groups)
+    sides: list[tuple[Share, arrays.FloatArray, arrays.IntArray]] = []
+    numbers, found = arrays.clusters(groups), arrays.as_values(values)
+    for rows, which in ((arrays.as_flags(first), "first"), (arrays.as_flags(second), "second")):
         if not rows.any():
             raise BadInput(f"a gap needs problems on both sides, and none is on the {which}")
         sides.append((share(found[rows], numbers[rows]), found[rows], numbers[rows]))
     return _gap(sides[0], sides[1])
 
 
-def paired_gap(first: Values, second: Values, groups: Groups) -> Gap:
+def paired_gap(first: arrays.Values, second: arrays.Values, groups: arrays.Groups) -> Gap:
     """The mean difference between two scores of the same problems, each from 0 to 1."""
-    same_length(first=first, second=second, groups=groups)
-    numbers = clusters(groups)
-    one, other = as_values(first), as_values(second)
+    arrays.same_length(first=first, second=second, groups=groups)
+    numbers = arrays.clusters(groups)
+    one, other = arrays.as_values(first), arrays.as_values(second)
     return _gap((share(one, numbers), one, numbers), (share(other, numbers), other, numbers))
 
 
-def _gap(first: tuple[Share, FloatArray, IntArray], second: tuple[Share, FloatArray, IntArray]) -> Gap:
+def _gap(
+    first: tuple[Share, arrays.FloatArray, arrays.IntArray], second: tuple[Share, arrays.FloatArray, arrays.IntArray]
+) -> Gap:
     many = int(max(first[2].max(), second[2].max())) + 1
     one, other = (_residuals(values, numbers, many, found.value) for found, values, numbers in (first, second))
     groups = len(np.union1d(first[2], second[2]))
@@ -231,7 +223,7 @@ def _gap(first: tuple[Share, FloatArray, IntArray], second: tuple[Share, FloatAr
     return Gap(first[0], second[0], correlation * groups / (groups + PRIOR_GROUPS))
 
 
-def _residuals(values: FloatArray, numbers: IntArray, many: int, mean: float) -> FloatArray:
+def _residuals(values: arrays.FloatArray, numbers: arrays.IntArray, many: int, mean: float) -> arrays.FloatArray:
     """What each group has above or below so many means."""
     return np.bincount(numbers, weights=values - mean, minlength=many).astype(np.float64)
 
@@ -265,7 +257,7 @@ def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
     return Interval(float(found.low), float(found.high), level, "wilson")
 
 
-def _acceptability(right: int, n: int, shares: FloatArray) -> FloatArray:
+def _acceptability(right: int, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
     """Blaker's two-sided p-value of each share: the smaller tail, and as much of the other as is no likelier."""
     lower, upper = _at_most(right, n, shares), _at_most(n - right, n, 1 - shares)
     tail = np.minimum(lower, upper)
@@ -275,16 +267,16 @@ def _acceptability(right: int, n: int, shares: FloatArray) -> FloatArray:
     return np.minimum(tail + other, 1.0)
 
 
-def _at_most(count: int | FloatArray, n: int, shares: FloatArray) -> FloatArray:
+def _at_most(count: int | arrays.FloatArray, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
     """The probability of so many right answers or fewer."""
     from scipy import special
 
     counts = np.asarray(count, np.float64)
-    found: FloatArray = np.where(counts < 0, 0.0, special.bdtr(np.maximum(counts, 0), n, shares))
+    found: arrays.FloatArray = np.where(counts < 0, 0.0, special.bdtr(np.maximum(counts, 0), n, shares))
     return found
 
 
-def _largest_tail(n: int, shares: FloatArray, room: FloatArray) -> FloatArray:
+def _largest_tail(n: int, shares: arrays.FloatArray, room: arrays.FloatArray) -> arrays.FloatArray:
     """The largest probability of so many right answers or fewer that fits into the room."""
     from scipy import special
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.arrays import Counts, FloatArray, IntArray, Values, as_values, same_length
+from winokit.methods.arrays import Counts, FloatArray, IntArray, Values, as_values, same_length
 
 
 def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | None = None) -> float:

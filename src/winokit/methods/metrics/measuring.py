@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from winokit.methods.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics.accuracy import correct, guess_chance
-from winokit.methods.metrics.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics.gender import gotcha
 from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.intervals import gap, mean_interval, share

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from winokit.data.runs import LeftOut
-from winokit.methods.metrics.arrays import BoolArray, FloatArray
+from winokit.methods.arrays import BoolArray, FloatArray
 from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.measuring import MetricColumns, Name, RowHead, clusters_by_id, original_id
 from winokit.methods.scoring.base import SCORINGS, Scoring

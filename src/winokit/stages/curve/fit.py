@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.methods.metrics.arrays import clusters
+from winokit.methods.arrays import clusters
 from winokit.methods.metrics.curve import Crossed, LogFit, crossed_share, fit_log, leaderboard_auc
 from winokit.methods.metrics.groups import all_right
 from winokit.problem import Dataset

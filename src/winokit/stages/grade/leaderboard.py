@@ -26,7 +26,7 @@ from winokit.drawing.page import write_page
 from winokit.drawing.wording import join, plural
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting
-from winokit.methods.metrics.arrays import FloatArray
+from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.compare import holm, p_paired, paired_interval
 from winokit.methods.metrics.groups import all_right, complete_groups
 from winokit.progress import tell

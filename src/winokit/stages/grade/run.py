@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting
-from winokit.methods.metrics.arrays import FloatArray, IntArray, clusters
+from winokit.methods.arrays import FloatArray, IntArray, clusters
 from winokit.methods.metrics.curve import leaderboard_auc
 from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
 from winokit.methods.metrics.intervals import share_interval

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
+from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.accuracy import chance, credit, majority_class
-from winokit.methods.metrics.arrays import FloatArray
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.exam import rows

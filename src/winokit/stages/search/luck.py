@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from winokit.methods.metrics.arrays import Counts, FloatArray, Groups, clusters
+from winokit.methods.arrays import Counts, FloatArray, Groups, clusters
 from winokit.methods.metrics.intervals import ROUNDING
 from winokit.methods.metrics.luck import p_best_of, p_chance
 
