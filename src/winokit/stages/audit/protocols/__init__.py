@@ -44,7 +44,7 @@ def protocol(*variants: str, asks: Asks | None = None) -> Callable[[Rows], Proto
 _HOMES = {
     "accuracy": "accuracy:accuracy",
     "groups": "groups:groups",
-    "switching": "switching:switching",
+    "switching": "consistency:switching",
     "association": "subsets:association",
     "artifacts": "artifacts:artifacts",
     "special-word": "artifacts:special_word",
@@ -53,8 +53,8 @@ _HOMES = {
     "dependence": "groups:dependence",
     "structure": "subsets:structure",
     "length": "candidates:length",
-    "stability": "stability:stability",
-    "strict": "stability:strict",
+    "stability": "consistency:stability",
+    "strict": "consistency:strict",
     "naturalness": "naturalness:naturalness",
     "luck": "accuracy:luck",
 }

@@ -6,7 +6,7 @@ The lucky draw is of Trichelair et al. (2018), appendix B: one coin, the best of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 
 from winokit.methods.metrics.accuracy import abstained, chance, credit, majority_class
 from winokit.methods.metrics.intervals import share
@@ -15,7 +15,7 @@ from winokit.methods.metrics.measuring import against_floor
 from winokit.models.thoughts import UNFINISHED
 from winokit.results import TIE, Metric
 from winokit.stages.audit.protocols import protocol
-from winokit.stages.audit.sheet import AuditSheet, GradedProblem
+from winokit.stages.audit.sheet import AuditSheet
 
 TRIES = 10
 
@@ -60,8 +60,11 @@ def luck(sheet: AuditSheet) -> Iterable[Metric]:
     if not graded:
         return
     columns, n = sheet.columns(graded), len(graded)
-    texts = zip(graded, columns.chances.tolist(), strict=True)
-    guesses = Counter((_seen(case, sheet.reads_pronoun), chance) for case, chance in texts)
+    # Problems that read the same to the scorer are guessed once.
+    texts = [
+        (p.before, p.after, p.candidates, p.query, p.pronoun if sheet.reads_pronoun else None) for p in columns.problems
+    ]
+    guesses = Counter(zip(texts, columns.chances.tolist(), strict=True))
     chances = [chance for _, chance in guesses]
     once = p_chance(int(columns.correct.sum()), n, chances, list(guesses.values()))
     yield sheet.head.row(("luck", "all", "p_chance"), once, n)
@@ -70,9 +73,3 @@ def luck(sheet: AuditSheet) -> Iterable[Metric]:
     needed = n_to_beat_chance(score.value, float(columns.chances.mean()), design_effect=score.design_effect)
     if needed is not None:
         yield sheet.head.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
-
-
-def _seen(case: GradedProblem, reads_pronoun: bool) -> Hashable:
-    """What the scorer reads: problems that read the same to it are guessed once."""
-    problem = case.problem
-    return problem.before, problem.after, problem.candidates, problem.query, problem.pronoun if reads_pronoun else None

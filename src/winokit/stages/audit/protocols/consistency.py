@@ -1,6 +1,9 @@
-"""Stability (Abdou et al., 2020): is a perturbed problem answered like its original? And all versions at once.
+"""Is the choice the same where it should be: candidates switched, text perturbed? And all versions at once.
 
-Strict scoring counts a group only if its twins, their switched and their perturbed versions are all right.
+With the candidates in each other's place (Trichelair et al., 2018) the answer must follow: consistency is the share of
+switchable problems whose predicted candidate changes, right or wrong; an abstention counts half. Stability (Abdou et
+al., 2020) is the share of perturbed problems that are answered like their originals. Strict scoring counts a group only
+if its twins, their switched and their perturbed versions are all right.
 """
 
 from __future__ import annotations
@@ -8,12 +11,31 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from winokit.methods.metrics.consistency import choice_kept, choice_kept_chance
+from winokit.methods.metrics.consistency import CONSISTENCY_CHANCE, choice_kept, choice_kept_chance, role_kept
 from winokit.methods.metrics.groups import all_right, all_right_chance, complete_groups
 from winokit.methods.transforms.variants import PERTURBED
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet, GradedProblem
+
+
+@protocol("switched")
+def switching(sheet: AuditSheet) -> Iterable[Metric]:
+    """Accuracy before and after switching, and consistency, on the problems that could be switched."""
+    if not sheet.has("switched"):
+        return
+    note = sheet.variants["switched"].note
+    sheet.leave_out_refused("switching", "switchable", "switched")
+    after = {case.origin: case for case in sheet.graded("switched")}
+    pairs = [(case, after[case.problem.id]) for case in sheet.graded() if case.problem.id in after]
+    pairs = [(case, other) for case, other in pairs if len(case.problem.candidates) == 2]
+    before, switched = [case for case, _ in pairs], [other for _, other in pairs]
+    yield from sheet.accuracy("switching", "switchable", before, note=note)
+    yield from sheet.accuracy("switching", "switchable", switched, "switched_accuracy", note)
+    if pairs:
+        name, columns = ("switching", "switchable", "consistency"), sheet.columns(before)
+        kept = role_kept(columns.predictions, [case.choice for case in switched])
+        yield from sheet.head.share(name, kept, columns.clusters, CONSISTENCY_CHANCE, note)
 
 
 @protocol(PERTURBED)
