@@ -14,6 +14,7 @@ from winokit.drawing.plots import Forest, Scorer, difference_forest, forest, own
 from winokit.drawing.protocols import TITLES
 from winokit.drawing.wording import join, plural, points, probability
 from winokit.methods.metrics.compare import Comparison, holm
+from winokit.methods.metrics.measuring import RowHead
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 
 Comparisons = Mapping[tuple[str, str, str], Comparison]
@@ -130,21 +131,8 @@ def _p(value: float) -> str:
 
 
 def _differences(pairs: Sequence[ScorerPair]) -> Forest:
-    rows = [
-        Metric(
-            dataset="",
-            model="",
-            scoring="",
-            formalization=None,
-            protocol=pair.measure_title,
-            subset=f"{pair.first} − {pair.second}",
-            metric="difference",
-            value=pair.found.difference,
-            n=pair.found.n,
-            low=pair.found.interval.low,
-            high=pair.found.interval.high,
-            chance=0.0,
-        )
-        for pair in pairs
-    ]
+    rows = []
+    for pair in pairs:
+        name, test = (pair.measure_title, f"{pair.first} − {pair.second}", "difference"), pair.found
+        rows.append(RowHead("", "", "").row(name, test.difference, test.n, test.interval.low, test.interval.high, 0.0))
     return difference_forest(rows, [Scorer("", "", None, "")], titled=lambda row: row.subset)
