@@ -230,13 +230,8 @@ class Dataset(Sequence[Problem]):
         """
         return tuple(
             joined(
-                [
-                    ("group", problem.group),
-                    ("text", problem.text),
-                    ("sentence", problem.sentence),
-                    ("template", problem.labels.get("template")),
-                ]
-                for problem in self.problems
+                [("group", p.group), ("text", p.text), ("sentence", p.sentence), ("template", p.labels.get("template"))]
+                for p in self.problems
             )
         )
 

@@ -61,17 +61,15 @@ class Registry(Mapping[str, T], Generic[T]):
             module, _, attribute = self.homes[name].partition(":")
             self._things.setdefault(name, getattr(import_module(module), attribute))
         elif name not in self._things and name in self._entries():
-            self._load(self._entries()[name])
+            entry = self._entries()[name]
+            try:
+                thing: Any = entry.load()
+            except Exception as error:  # somebody else's code: whatever is wrong with it, say which it is
+                raise BadInput(f"{self.kind} {name!r}: {entry.value} cannot be loaded ({error})") from error
+            self._things.setdefault(name, thing)  # its module may have registered it already
         if name not in self._things:
             raise UnknownName(self.kind, name, self)
         return self._things[name]
-
-    def _load(self, entry: EntryPoint) -> None:
-        try:
-            thing: Any = entry.load()
-        except Exception as error:  # somebody else's code: whatever is wrong with it, say which it is
-            raise BadInput(f"{self.kind} {entry.name!r}: {entry.value} cannot be loaded ({error})") from error
-        self._things.setdefault(entry.name, thing)  # its module may have registered it already
 
     def _entries(self) -> dict[str, EntryPoint]:
         return {entry.name: entry for entry in entry_points(group=self.group)} if self.group else {}

@@ -221,7 +221,7 @@ def verb(function: F) -> F:
     written = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     space = inspect.unwrap(function).__globals__
     hints = get_type_hints(SimpleNamespace(__annotations__=written), space, include_extras=True)
-    wholes = {name: _bare(hint) for name, hint in hints.items() if _is_settings(_bare(hint))}
+    wholes = {name: kind for name, hint in hints.items() if (kind := _settings_class(hint)) is not None}
     plain = inspect.signature(function)
     homes = {field: name for name, kind in wholes.items() for field in taken(kind, hints[name])}
     parameters = [made for one in plain.parameters.values() for made in _expanded(one, hints, wholes)]
@@ -344,18 +344,10 @@ def _expanded(
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field)
 
 
-def _bare(hint: Any) -> Any:
-    """A type without `Annotated` and `| None`."""
-    if get_origin(hint) is Annotated:
-        return _bare(get_args(hint)[0])
-    if get_origin(hint) in (Union, UnionType):
-        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-        return _bare(kinds[0]) if len(kinds) == 1 else hint
-    return hint
-
-
-def _is_settings(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Settings)
+def _settings_class(hint: Any) -> Any:
+    """The settings class that an annotation names, optional or not; None for anything else."""
+    kinds = [kind for kind in _members(hint) if kind is not NoneType]
+    return kinds[0] if len(kinds) == 1 and isinstance(kinds[0], type) and issubclass(kinds[0], Settings) else None
 
 
 @cache

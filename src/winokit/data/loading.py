@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
@@ -81,23 +81,19 @@ def load(
 
 
 def load_all(
-    data: str | Path | Dataset | Sequence[str | Path | Dataset],
-    *,
-    as_: str | None = None,
-    labels: Sequence[str | Path] = (),
-    groups: bool = True,
-    lenient: bool = False,
+    data: str | Path | Dataset | Sequence[str | Path | Dataset], *, lenient: bool = False, **how: Any
 ) -> list[Dataset]:
     """Load one or several datasets, folders replaced by what is in them; what is loaded already is taken as it is.
 
-    Notes are told as they come. Datasets that would go by one name go by the one they were given under.
+    Notes are told as they come. Datasets that would go by one name go by the one they were given under. `how` is what
+    `load` takes besides.
     """
     given = [data] if isinstance(data, (str, Path, Dataset)) else list(data)
     names, notes = expand([str(each) for each in given if not isinstance(each, Dataset)])
     tell(notes)
-    loaded = [load(each, as_=as_, labels=labels, groups=groups) for each in given if isinstance(each, Dataset)]
+    loaded = [load(each, **how) for each in given if isinstance(each, Dataset)]
     for name in names:
-        loaded.append(load(name, as_=as_, labels=labels, groups=groups, lenient=lenient))
+        loaded.append(load(name, lenient=lenient, **how))
         tell(loaded[-1].notes)
     seen = Counter(dataset.card.name for dataset in loaded)
     for name, dataset in zip(names, loaded[len(loaded) - len(names) :], strict=True):
@@ -106,16 +102,9 @@ def load_all(
     return loaded
 
 
-def load_one(
-    data: str | Path | Dataset,
-    *,
-    as_: str | None = None,
-    labels: Sequence[str | Path] = (),
-    lenient: bool = False,
-    limit: int | None = None,
-) -> Dataset:
-    """Load a dataset for a verb, unless it is loaded already; tell its notes, and keep the first `limit` problems."""
-    loaded = load(data, as_=as_, labels=labels, lenient=lenient)
+def load_one(data: str | Path | Dataset, *, limit: int | None = None, **how: Any) -> Dataset:
+    """Load a dataset for a verb, as `load` does; tell its notes, and keep the first `limit` problems."""
+    loaded = load(data, **how)
     tell(loaded.notes)
     return loaded[:limit]
 

@@ -17,7 +17,7 @@ import winokit
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.data.formats.base import json_rows
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, write_whole
+from winokit.files import check_own_folder, json_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.problem import Dataset, collector_off
@@ -76,7 +76,7 @@ class Run(Brief):
             "left_out": [asdict(row) for row in self.left_out],
         }
         # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
-        write_whole(folder / RESULTS, (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
+        write_whole(folder / RESULTS, json_bytes(results))
         write_predictions(self.predictions, folder / PREDICTIONS)
         if self.transcripts:
             said = json_rows([row.to_json() for row in self.transcripts])
@@ -107,7 +107,9 @@ class Run(Brief):
         except OSError as error:
             raise BadInput(f"{folder}: no run there ({error.strerror})") from None
         except (ValueError, KeyError, TypeError, AttributeError, EOFError, zlib.error) as error:
-            raise BadInput(f"{folder}: not a run that can be read ({error}){_writer(folder)}") from None
+            ours, version = winokit.__version__, _settings(folder).get("winokit")
+            other = f": written by winokit {version}, and this is {ours}" if version not in (None, ours) else ""
+            raise BadInput(f"{folder}: not a run that can be read ({error}){other}") from None
         variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
         return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out, transcripts)
 
@@ -115,25 +117,15 @@ class Run(Brief):
 def check_folder(folder: Path) -> None:
     """Refuse a folder with files that are not an audit's, and would be lost."""
     names = (RESULTS, PREDICTIONS, TRANSCRIPTS, PROBLEMS, VARIANTS, "report")
-    check_own_folder(folder, names, ours=_is_audit(folder), of="an audit")
+    check_own_folder(folder, names, ours="protocols" in _settings(folder), of="an audit")
 
 
-def _is_audit(folder: Path) -> bool:
+def _settings(folder: Path) -> dict[str, Any]:
+    """The settings of the run in a folder; nothing where none can be read."""
     try:
-        return "protocols" in json.loads((folder / RESULTS).read_bytes())["run"]
+        return dict(json.loads((folder / RESULTS).read_bytes())["run"])
     except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def _writer(folder: Path) -> str:
-    """Who wrote a run that cannot be read, where it was another version."""
-    try:
-        version = json.loads((folder / RESULTS).read_bytes())["run"]["winokit"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
-    return (
-        "" if version == winokit.__version__ else f": written by winokit {version}, and this is {winokit.__version__}"
-    )
+        return {}
 
 
 def _transcripts(path: Path) -> Iterator[Transcript]:

@@ -10,17 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winokit.problem import BLANK, Problem
-from winokit.text.grammar import (
-    AUXILIARIES,
-    CONNECTIVES,
-    DETERMINERS,
-    FUNCTION,
-    MARKS,
-    PRONOUNS,
-    is_adverb,
-    is_verb_like,
-    tokenise,
-)
+from winokit.text import grammar
 from winokit.text.mentions import Mention, mentions
 
 ALWAYS_CUT = frozenset(
@@ -53,7 +43,7 @@ def take_apart(problem: Problem) -> list[ClausePiece]:
 
 def _pieces(text: str, offset: int, named: Sequence[Mention]) -> list[ClausePiece]:
     pieces: list[ClausePiece] = []
-    for token in tokenise(text):
+    for token in grammar.tokenise(text):
         start, end = token.start + offset, token.end + offset
         inside = next((m for m in named if m.start <= start and end <= m.end), None)
         if inside is None:
@@ -73,13 +63,13 @@ def _is_cut(pieces: Sequence[ClausePiece], at: int) -> bool:
     piece = pieces[at]
     if piece.candidate is not None or piece.blank:
         return False
-    if piece.word in MARKS or piece.word in ALWAYS_CUT:
+    if piece.word in grammar.MARKS or piece.word in ALWAYS_CUT:
         return True
-    if piece.word not in CONNECTIVES:
+    if piece.word not in grammar.CONNECTIVES:
         return False
     following = pieces[at + 1] if at + 1 < len(pieces) else piece
     named = following.candidate is not None or following.blank or following.capital
-    if not named and following.word not in DETERMINERS and following.word not in PRONOUNS:
+    if not named and following.word not in grammar.DETERMINERS and following.word not in grammar.PRONOUNS:
         return False
     if piece.word == "that" and following.word == "" and not following.capital:
         return False
@@ -89,9 +79,9 @@ def _is_cut(pieces: Sequence[ClausePiece], at: int) -> bool:
 def _has_a_verb(pieces: Sequence[ClausePiece]) -> bool:
     """Whether a verb, or the blank that some verb goes with, comes before the next sure cut."""
     for piece in pieces:
-        if piece.word in MARKS or piece.word in ALWAYS_CUT:
+        if piece.word in grammar.MARKS or piece.word in ALWAYS_CUT:
             return False
-        if piece.blank or piece.word in AUXILIARIES or is_verb_like(piece.word):
+        if piece.blank or piece.word in grammar.AUXILIARIES or grammar.is_verb_like(piece.word):
             return True
     return False
 
@@ -104,7 +94,9 @@ def clause_around(cuts: Sequence[int], at: int, end: int) -> tuple[int, int]:
 def is_content(piece: ClausePiece) -> bool:
     """Whether a piece is a word with a meaning of its own, and no candidate."""
     word = piece.word
-    return bool(word) and not (piece.blank or word in FUNCTION or word in MARKS or is_adverb(word))
+    return bool(word) and not (
+        piece.blank or word in grammar.FUNCTION or word in grammar.MARKS or grammar.is_adverb(word)
+    )
 
 
 def clause_words(problem: Problem) -> list[str]:

@@ -84,10 +84,7 @@ def mention_places(text: str, name: str) -> list[int]:
     [4]
     """
     text, name = text.casefold(), bare(name)
-    places, at = (
-        [],
-        text.find(name),
-    )  # a search by hand: one regular expression a candidate would be compiled 80,000 times
+    places, at = [], text.find(name)  # by hand: one regular expression a candidate would be compiled 80,000 times
     while at >= 0 and name:
         end = at + len(name)
         if not (at and _is_word(text[at - 1])) and not (end < len(text) and _is_word(text[end])):

@@ -144,7 +144,11 @@ def _compared(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tuple[
     if not known:
         yield from ((place, 0.0, -1) for place in range(len(asked)))
         return
-    rarity = _rarity([*asked, *known])
+    facts = [*asked, *known]
+    counts = Counter(word for fact in facts for word in fact.weights)
+    most = COMMON * len(facts) if len(facts) > MANY else len(facts)
+    # How much a word says: the logarithm of how few facts have it; words that many have are left out.
+    rarity = {word: log(1 + len(facts) / count) for word, count in sorted(counts.items()) if count <= most}
     columns = {word: column for column, word in enumerate(rarity)}
     theirs = _matrix(known, rarity, columns).T.tocsc()
     for start in range(0, len(asked), AT_ONCE):
@@ -157,13 +161,6 @@ def _compared(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tuple[
                 yield start + line, min(best, 1.0), int(places[values >= best - 1e-9].min())
             else:
                 yield start + line, 0.0, -1
-
-
-def _rarity(facts: Sequence[_Fact]) -> dict[str, float]:
-    """How much a word says: the logarithm of how few facts have it; words that many have are left out."""
-    counts = Counter(word for fact in facts for word in fact.weights)
-    most = COMMON * len(facts) if len(facts) > MANY else len(facts)
-    return {word: log(1 + len(facts) / count) for word, count in sorted(counts.items()) if count <= most}
 
 
 def _matrix(facts: Sequence[_Fact], rarity: dict[str, float], columns: dict[str, int]) -> Any:

@@ -9,16 +9,7 @@ import lzma
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from winokit.data.formats import winogrande
-from winokit.data.formats.base import (
-    FORMATS,
-    FileHead,
-    Format,
-    WriteOptions,
-    lone_groups_dropped,
-    need_answer,
-    numbers_dropped,
-)
+from winokit.data.formats import base, winogrande
 from winokit.data.formats.source import Source
 from winokit.data.known import CATALOGUE, with_true_card
 from winokit.errors import BadInput, CannotWrite, Malformed
@@ -37,16 +28,16 @@ class WrittenFile:
     skipped: list[str] = field(default_factory=list)
 
 
-def recognise(path: Path) -> Format:
+def recognise(path: Path) -> base.Format:
     """The format a file is in, told from its content."""
-    head = FileHead(path)
+    head = base.FileHead(path)
     if not head.text:
         raise BadInput(f"{path}: the file is empty")
-    for known in FORMATS.values():
+    for known in base.FORMATS.values():
         if known.recognise(head):
             return known
     raise BadInput(
-        f"{path}: no known format; name one as FORMAT:{path.name}, with FORMAT one of {', '.join(sorted(FORMATS))}"
+        f"{path}: no known format; name one as FORMAT:{path.name}, with FORMAT one of {', '.join(sorted(base.FORMATS))}"
     )
 
 
@@ -55,9 +46,9 @@ def read(path: str | Path, format: str | None = None, *, lenient: bool = False) 
     path = Path(path)
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
-    chosen = FORMATS[format] if format else recognise(path)
+    chosen = base.FORMATS[format] if format else recognise(path)
     source = Source(path, lenient=lenient)
-    problems, numbered = numbers_dropped(list(lone_groups_dropped(chosen.read(source))))
+    problems, numbered = base.numbers_dropped(list(base.lone_groups_dropped(chosen.read(source))))
     if numbered:
         source.note(f"qIDs like '{min(numbered)}-…' number the rows; they were not taken for names of twins")
     if not problems:
@@ -100,7 +91,7 @@ def write(
     dataset: Dataset,
     path: str | Path,
     to: str = "jsonl",
-    options: WriteOptions | None = None,
+    options: base.WriteOptions | None = None,
     *,
     lenient: bool = False,
 ) -> WrittenFile:
@@ -108,13 +99,13 @@ def write(
 
     A problem the format cannot express is an error, or skipped and counted when lenient.
     """
-    path, chosen, options = Path(path), FORMATS[to], options or WriteOptions()
+    path, chosen, options = Path(path), base.FORMATS[to], options or base.WriteOptions()
     if chosen.render is None or chosen.assemble is None:
         raise CannotWrite(f"{to} can be read, not written")
     if options.labels_apart and to != "winogrande":
         raise BadInput("only the winogrande format has label lists apart")
     if options.source_ids and not chosen.source_ids:
-        having = ", ".join(sorted(name for name, known in FORMATS.items() if known.source_ids))
+        having = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.source_ids))
         raise BadInput(f"{to} has no place for the ids of the source; {having} have")
     rows, skipped, kept = [], [], []
     for problem in dataset:
@@ -130,7 +121,7 @@ def write(
     write_bytes(path, chosen.encode(text))
     files = [path]
     if options.labels_apart:
-        labels = "".join(f"{need_answer(p, 'a label list') + 1}\n" for p in kept)
+        labels = "".join(f"{base.need_answer(p, 'a label list') + 1}\n" for p in kept)
         files.append(winogrande.labels_path(path))
         write_bytes(files[-1], labels.encode())
     return WrittenFile(files, len(rows), skipped)

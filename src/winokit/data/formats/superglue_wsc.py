@@ -31,23 +31,20 @@ def parse(row: Mapping[str, Any]) -> Problem:
     pronoun = fields.string(target, "span2_text")
     start, end = locate(text, pronoun.rstrip(MARKS) or pronoun, fields.integer(target, "span2_index"))  # "it,", twice
     hidden = row.get("label") in (None, -1)
+    query = " ".join(fields.string(target, "span1_text").split())
+    if query.casefold() not in text.casefold():
+        query = query.rstrip(MARKS) or query  # marks that the text has not there: "the tape.", but "King Jr."
     return Problem(
         text[:start],
         text[end:],
         YES_NO,
         None if hidden else int(fields.flag(row, "label")),
         pronoun=text[start:end],
-        query=_as_in(text, fields.string(target, "span1_text")),
+        query=query,
         group=fields.optional(row, "group"),
         labels={"span1_index": fields.integer(target, "span1_index")},
         provenance={"idx": row["idx"]} if "idx" in row else {},
     )
-
-
-def _as_in(text: str, span: str) -> str:
-    """A span without a line break, and without marks after it that the text has not ("the tape.", but "King Jr.")."""
-    span = " ".join(span.split())
-    return span if span.casefold() in text.casefold() else span.rstrip(MARKS) or span
 
 
 def locate(text: str, span: str, index: int) -> tuple[int, int]:

@@ -45,7 +45,10 @@ def parse(line: str) -> Problem:
         raise Malformed("a bracketed pronoun expected, found none", field="pronoun")
     if len(people) != 1:
         raise Malformed(f"one bracketed candidate expected, found {len(people)}", field="candidates")
-    pronoun, right = pronouns[0], _with_article(text, people[0])
+    pronoun, right = pronouns[0], people[0].group(1)
+    outside = re.search(r"\b(the|a|an)\s*$", text[: people[0].start()], re.IGNORECASE)
+    if outside and " " not in right:  # the article was left outside: "the [physician]"
+        right = f"{outside.group(1)} {right}"
     before, after = _plain(text[: pronoun.start()]), _plain(text[pronoun.end() :])
     other = _other(before, after, right)
     places = [before.find(name) if name in before else len(before) for name in (right, other)]
@@ -55,13 +58,6 @@ def parse(line: str) -> Problem:
     if again:
         labels["mentions"] = [[at, at + len(mark.group(1))] for at, mark in zip(again, pronouns[1:], strict=True)]
     return Problem(before, after, candidates, candidates.index(right), pronoun=pronoun.group(1), labels=labels)
-
-
-def _with_article(text: str, mark: re.Match[str]) -> str:
-    """The bracketed candidate; where the article was left outside ("the [physician]"), with it."""
-    name = mark.group(1)
-    outside = re.search(r"\b(the|a|an)\s*$", text[: mark.start()], re.IGNORECASE)
-    return f"{outside.group(1)} {name}" if outside and " " not in name else name
 
 
 def _other(before: str, after: str, right: str) -> str:

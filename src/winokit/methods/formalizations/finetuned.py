@@ -13,7 +13,7 @@ from typing import Any
 from winokit.errors import BadInput
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import Case, rivals_of, without
-from winokit.methods.formalizations.inputs import Encoded, encode
+from winokit.methods.formalizations.inputs import encode
 from winokit.methods.formalizations.network import Network, open_network
 from winokit.models.base import Answer, Choose, LetGo, Request, Scores
 from winokit.models.batching import free_memory
@@ -55,14 +55,9 @@ class FineTuned:
         """Scores of each problem's candidates, the longest texts first."""
         formalization = self.network.formalization
         cases = [case_of(request, formalization) for request in requests]
-        read: list[tuple[int, Encoded]] = []
-        for index, encoded in enumerate(encode(cases, formalization, self.network.reader)):
-            if isinstance(encoded, str):
-                yield index, Scores(None, encoded)
-            else:
-                read.append((index, encoded))
-        for at, numbers in self.network.numbers([encoded for _, encoded in read], self.settings.budget):
-            index = read[at][0]
+        encoded = encode(cases, formalization, self.network.reader)
+        yield from ((index, Scores(None, why)) for index, why in enumerate(encoded) if isinstance(why, str))
+        for index, numbers in self.network.numbers(encoded, self.settings.budget):
             scores = formalization.definition.decide(cases[index], numbers, formalization.switches)
             yield index, Scores(None, scores) if isinstance(scores, str) else Scores(scores)
 

@@ -27,7 +27,7 @@ from winokit.methods.formalizations.inputs import Encoded, InputReader
 from winokit.models.batching import BatchBudget, in_batches
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
 from winokit.models.hf import HfSettings, kind_by_config, load_config, load_tokenizer, load_weights, quiet
-from winokit.models.hf_masked import PROBE, most_tokens, same
+from winokit.models.hf_masked import PROBE, most_tokens, only_at, same
 from winokit.models.registry import Spec
 
 ABOUT, HEAD = "winokit.json", "winokit_head.safetensors"
@@ -61,7 +61,9 @@ class Network(nn.Module):
         pad = self.reader.tokenizer.pad_token_id or 0
         return collate(examples, pad, segments=self.reader.segments)
 
-    def numbers(self, examples: Sequence[Encoded], budget: int | None = None) -> Iterator[tuple[int, list[float]]]:
+    def numbers(
+        self, examples: Sequence[Encoded | str], budget: int | None = None
+    ) -> Iterator[tuple[int, list[float]]]:
         """The index of each example and its numbers, the longest first, as they come; in float32, without dropout."""
 
         def numbers(batch: Batch) -> Iterator[list[float]]:
@@ -71,9 +73,13 @@ class Network(nn.Module):
         return self.each(numbers, examples, budget)
 
     def each(
-        self, work: Callable[[Batch], Iterable[T]], examples: Sequence[Encoded], budget: int | None = None
+        self, work: Callable[[Batch], Iterable[T]], examples: Sequence[Encoded | str], budget: int | None = None
     ) -> Iterator[tuple[int, T]]:
-        """The index of each example and what `work` makes of it in a batch on the device, the longest first."""
+        """The index of each example and what `work` makes of it in a batch on the device, the longest first.
+
+        What could not be encoded, and is the reason why, is passed over.
+        """
+        readable = [(at, example) for at, example in enumerate(examples) if not isinstance(example, str)]
         budget = budget or (BUDGET_ON_CPU if self.device.type == "cpu" else BUDGET_ELSEWHERE)
         self.eval()
 
@@ -81,8 +87,9 @@ class Network(nn.Module):
         def run(some: Sequence[Encoded]) -> list[T]:
             return list(work(self.collated(some).to(self.device)))
 
-        costs = [example.longest * len(example.rows) for example in examples]
-        yield from in_batches(run, examples, costs, BatchBudget(budget))
+        costs = [example.longest * len(example.rows) for _, example in readable]
+        for index, result in in_batches(run, [example for _, example in readable], costs, BatchBudget(budget)):
+            yield readable[index][0], result
 
 
 def load_network(spec: str, formalization: Formalization, *, seed: int = 0, device: str | None = None) -> Network:
@@ -220,8 +227,6 @@ def _network(encoder: Any, formalization: Formalization, tokenizer: Any) -> Netw
 
 def _head_takes_positions(encoder: Any, tokenizer: Any) -> bool:
     """Whether the language-modelling head, given one position only, says of it what it says among all."""
-    from winokit.models.hf_masked import only_at
-
     texts = tokenizer(list(PROBE[:1]), return_tensors="pt").to(encoder.device)
     with torch.inference_mode():
         every = encoder.eval()(**texts).logits[:, 1]

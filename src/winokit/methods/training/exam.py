@@ -50,12 +50,10 @@ class Exam:
     def sit(self, network: Network, model: str = "") -> list[Prediction]:
         """A prediction for each problem."""
         formalization = network.formalization
-        readable = [(at, one) for at, one in enumerate(self.encoded) if not isinstance(one, str)]
         scores: dict[int, tuple[float, ...] | str] = {
             at: why for at, why in enumerate(self.encoded) if isinstance(why, str)
         }
-        for index, numbers in network.numbers([one for _, one in readable]):
-            at = readable[index][0]
+        for at, numbers in network.numbers(self.encoded):
             scores[at] = formalization.definition.decide(self.cases[at], finite(numbers), formalization.switches)
         predictions = []
         for at, case in enumerate(self.cases):

@@ -123,7 +123,14 @@ class Learner:
             raise BadInput(f"{path}: cannot be read as a checkpoint ({why}); remove it to start again") from None
         try:
             check_same(folder, json.loads(content["identity"]), identity)
-            self._restore(content)
+            self.state = LearnerState(**json.loads(content["state"]))
+            self.network.load_state_dict(content["weights"])
+            self.stepper.load(content["optimiser"])
+            self.best = content["best"]
+            self.stepper.running.fill_(self.state.total)
+            torch.set_rng_state(content["random"]["cpu"].cpu())
+            if self.network.device.type == "cuda" and "cuda" in content["random"]:
+                torch.cuda.set_rng_state(content["random"]["cuda"].cpu(), self.network.device)
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -133,16 +140,6 @@ class Learner:
                 "remove it to start again"
             ) from None
         return True
-
-    def _restore(self, content: dict[str, Any]) -> None:
-        self.state = LearnerState(**json.loads(content["state"]))
-        self.network.load_state_dict(content["weights"])
-        self.stepper.load(content["optimiser"])
-        self.best = content["best"]
-        self.stepper.running.fill_(self.state.total)
-        torch.set_rng_state(content["random"]["cpu"].cpu())
-        if self.network.device.type == "cuda" and "cuda" in content["random"]:
-            torch.cuda.set_rng_state(content["random"]["cuda"].cpu(), self.network.device)
 
     def _save(self, folder: Path, identity: dict[str, Any]) -> None:
         """Write a checkpoint beside the old one, then put it in its place; it is on the disk when this returns."""
