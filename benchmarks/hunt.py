@@ -63,13 +63,13 @@ def milliseconds(actions) -> tuple[float, float]:
 
 
 def queries(words: list[str]) -> dict[str, list]:
-    from winokit.methods.hunting.search import AllOf, Near, Phrase, any_of
+    from winokit.methods.hunting.search import AllOf, Near, any_of
 
     rng = random.Random(1)
     pick = lambda low, high: words[rng.randint(low, high)]  # noqa: E731
     common = [(pick(20, 400), pick(20, 400)) for _ in range(100)]
     return {
-        "phrase of two common words": [Phrase(f"{one} {other}") for one, other in common],
+        "phrase of two common words": [f"{one} {other}" for one, other in common],
         "two common words in a sentence": [AllOf((any_of([one]), any_of([other]))) for one, other in common],
         "two common words near each other": [Near(any_of([one]), any_of([other]), 5) for one, other in common],
         "two rarer words in a sentence": [
@@ -104,8 +104,7 @@ def measure(count: int, tries: int) -> None:
 
 def ask(path: Path, count: int) -> None:
     import winokit
-    from winokit.methods.hunting.hunter import hunt
-    from winokit.methods.hunting.queries import load_synonyms
+    from winokit.methods.hunting.hunter import Hunter
     from winokit.methods.hunting.search import SentenceIndex
 
     with SentenceIndex(path) as index:
@@ -113,8 +112,8 @@ def ask(path: Path, count: int) -> None:
         for name, asked in queries(vocabulary()).items():
             median, high = milliseconds([lambda query=query: index.search(query, 200) for query in asked])
             print(f"  {name:34} median {median:7.2f} ms, 95th percentile {high:7.2f} ms")
-        problems, synonyms = list(winokit.load("open"))[:100], load_synonyms(None)
-        median, high = milliseconds([lambda p=problem: hunt(p, index, synonyms) for problem in problems])
+        problems, hunter = list(winokit.load("open"))[:100], Hunter(index, parser="rules")
+        median, high = milliseconds([lambda p=problem: hunter.hunt(p) for problem in problems])
         print(f"  {'hunting for one problem':34} median {median:7.2f} ms, 95th percentile {high:7.2f} ms")
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from winokit.data.loading import load
 from winokit.errors import UnknownName
-from winokit.methods.transforms.switch import by_label_or_rule, differ_in_kind, switch
+from winokit.methods.transforms.switch import by_label_or_rule, looks_switchable, switch
 from winokit.problem import Problem
 from winokit.text.mentions import mentions
 
@@ -253,11 +253,6 @@ def test_all_131_switchable_problems_of_wsc_are_switched_and_all_but_six_as_we_d
 
 def folded(made):
     return made if isinstance(made, str) else "".join(made.sentence.casefold().split())
-
-
-def looks_switchable(problem):
-    made = switch(problem)
-    return made if isinstance(made, str) else differ_in_kind(problem)
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,18 @@ def by_label_or_rule(problems: Iterable[Problem]) -> Callable[[Problem], Problem
     return make
 
 
-def differ_in_kind(problem: Problem) -> str | None:
-    """Why the two candidates of a problem are not of one kind, so that a switch may not make sense; None if they are.
+def looks_switchable(problem: Problem) -> str | None:
+    """Why the meaning may not survive a switch, or None if it should: a judgement by rule, careful before complete.
 
-    A judgement by rule, careful before complete: two first names of one gender are switchable, and so are things of one
-    kind ("the oatmeal cookies", "the chocolate chip cookies") and a man and a boy. Whether a bottle can do what a cup
-    does is for people to say.
+    Two first names of one gender are switchable, and so are things of one kind ("the oatmeal cookies", "the chocolate
+    chip cookies") and a man and a boy. Whether a bottle can do what a cup does is for people to say.
     """
+    made = switch(problem)
+    return made if isinstance(made, str) else differ_in_kind(problem)
+
+
+def differ_in_kind(problem: Problem) -> str | None:
+    """Why the two candidates of a problem are not of one kind, or None if they are."""
     one, other = (core(candidate) for candidate in problem.candidates)
     genders = {gender_of(one), gender_of(other)}
     if None not in genders:
