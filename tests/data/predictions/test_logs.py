@@ -77,6 +77,13 @@ def test_logs_of_two_datasets_are_refused_with_their_names(twins, log, tmp_path)
     assert audit(twins[4:], predictions=[tmp_path / "out"], protocol="accuracy").find("accuracy", "all", "accuracy").n
 
 
+def test_a_log_that_a_shell_puts_in_the_datasets_place_is_refused(twins, log):
+    one, other = log("mine", *winogrande(twins)), log("mine", *winogrande(twins), model="org__large")
+    with pytest.raises(BadInput, match="a log, where the dataset is named; write --predictions before each, or"):
+        audit(other, predictions=[one])
+    assert len(audit(one, predictions=[one], protocol="accuracy").dataset) == 6
+
+
 def test_a_folder_without_logs_says_how_to_get_them(tmp_path):
     (tmp_path / "results_x.json").write_text('{"results": {}, "configs": {}}')
     with pytest.raises(BadInput, match="no log of predictions in it; lm_eval writes them with --log_samples"):

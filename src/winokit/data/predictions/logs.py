@@ -41,6 +41,13 @@ def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
     return files
 
 
+def check_no_log(data: str | Path | Dataset, files: Sequence[PredictionFile]) -> None:
+    """Refuse a log in the dataset's place, where a shell puts the second of `--predictions samples_*.jsonl`."""
+    named = [file.path.resolve() for file in files]
+    if named and not isinstance(data, Dataset) and Path(data).resolve() not in named and _is_log(Path(data)):
+        raise BadInput(f"{data}: a log, where the dataset is named; write --predictions before each, or their folder")
+
+
 def _inside(folder: Path) -> list[PredictionFile]:
     logs: dict[tuple[Path, str], Path] = {}
     older = 0
@@ -59,7 +66,7 @@ def _inside(folder: Path) -> list[PredictionFile]:
 def _is_log(path: Path) -> bool:
     try:
         return not LOGS.isdisjoint(path.suffixes) and recognise(path) in IN_FOLDERS
-    except BadInput:
+    except (BadInput, OSError):
         return False
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import winokit
 from winokit.data.loading import DATA_HELP, As, Labels, Limit, load, load_one, load_shots
-from winokit.data.predictions.logs import logged_data, prediction_files
+from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
 from winokit.data.predictions.read import read_files
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
@@ -116,8 +116,9 @@ def audit(
     if perturbed and not any(each.wants(PERTURBED) for each in chosen.values()):
         raise BadInput(f"--perturbed is of no use to {', '.join(chosen)}; ask for stability or strict too")
     files = prediction_files(predictions)
-    logged = logged_data(files) if data is None else None
-    if logged is not None:
+    if data is not None:
+        check_no_log(data, files)
+    elif (logged := logged_data(files)) is not None:
         data, perturbed = logged[0], [*perturbed, *logged[1]]
     whole = load_one("open" if data is None else data, as_=as_, labels=labels)
     perturbed_data = [load(each) for each in perturbed]
