@@ -33,22 +33,10 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import selectinload
 
 import winokit
-from winokit.collect.study import ledger, progress, quality
+from winokit.collect.study import ledger, progress, quality, schema
 from winokit.collect.study.listings import IN_DETAIL
 from winokit.collect.study.new_tasks import evaluation_dataset
-from winokit.collect.study.schema import (
-    EVALUATE,
-    IMPORTED,
-    SWITCHABLE,
-    VALIDATE,
-    WITHDRAWN,
-    WRITE,
-    WRITTEN,
-    ProblemRow,
-    Vote,
-    Worker,
-    to_problem,
-)
+from winokit.collect.study.schema import ProblemRow, Vote, Worker, to_problem
 from winokit.collect.study.study import Study
 from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, judgements
 from winokit.collect.study.voting import SHOWN_AS
@@ -72,22 +60,22 @@ class Exported:
 def export(study: Study, folder: Path) -> Exported:
     """Write everything that is known into a folder, file by file, each whole."""
     done = Exported()
-    gone = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == WITHDRAWN))
+    gone = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == schema.WITHDRAWN))
     there = select(ProblemRow).where(or_(ProblemRow.author_id.is_(None), ~gone)).order_by(ProblemRow.id)
     with study.store.read(steady=True) as session:
         rows = session.scalars(there.options(*IN_DETAIL, selectinload(ProblemRow.tasks))).all()
-    if WRITE in study.config.tasks.kinds:
+    if schema.WRITE in study.config.tasks.kinds:
         card = Card(re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study", title=study.config.title)
-        written = [row for row in rows if row.origin == WRITTEN]
+        written = [row for row in rows if row.origin == schema.WRITTEN]
         for name, wanted in (("problems.jsonl", True), ("others.jsonl", False)):
             problems = with_group_names(study, [row for row in written if _is_chosen(study, row) is wanted])
             write(Dataset(problems, card), folder / name, "jsonl", WriteOptions(source_ids=True))
             done.files[name] = len(problems)
-    if EVALUATE in study.config.tasks.kinds:
+    if schema.EVALUATE in study.config.tasks.kinds:
         _write_evaluation(study, rows, folder, done)
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
     _write_rows(folder / "votes.jsonl", votes, done)
-    people = [vars(worker) for worker in quality.workers(study) if worker.state != WITHDRAWN]
+    people = [vars(worker) for worker in quality.workers(study) if worker.state != schema.WITHDRAWN]
     _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
     # Without what is nobody's business: the database, codes and addresses of a platform.
@@ -122,7 +110,7 @@ def _is_chosen(study: Study, row: ProblemRow) -> bool:
     """Whether a problem goes to `problems.jsonl`."""
     if row.withdrawn:
         return False
-    return row.valid is True if VALIDATE in study.config.tasks.kinds else row.valid is not False
+    return row.valid is True if schema.VALIDATE in study.config.tasks.kinds else row.valid is not False
 
 
 def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, done: Exported) -> None:
@@ -130,10 +118,10 @@ def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, do
     votes: dict[str, list[dict[str, Any]]] = defaultdict(list)
     predictions, waiting = [], 0
     for row in rows:
-        asked = (vote for vote in row.votes if vote.kind == EVALUATE and not vote.gold)
+        asked = (vote for vote in row.votes if vote.kind == schema.EVALUATE and not vote.gold)
         votes[row.family] += [{"variant": row.variant, **vote_row(vote)} for vote in asked]
-        if row.origin == IMPORTED:
-            complete = complete_votes(row, EVALUATE)
+        if row.origin == schema.IMPORTED:
+            complete = complete_votes(row, schema.EVALUATE)
             waiting += not complete
             predictions += [majority(row, complete, study.config.tasks.votes)] if complete else []
     if waiting:
@@ -207,7 +195,7 @@ def _judged_labels(study: Study, row: ProblemRow, problem: Problem, provenance: 
             provenance[kind] = agreement
         elif shown(problem) is None:
             provenance[kind] = "not asked: it cannot be shown"
-            if kind == SWITCHABLE:
+            if kind == schema.SWITCHABLE:
                 labels[kind] = False  # candidates that cannot change places are not switchable
     return labels
 
@@ -217,7 +205,7 @@ def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
     decided: dict[str, Any] = {"withdrawn": True} if row.withdrawn else {}
     if row.valid is not None:
         decided["valid"] = row.valid
-    votes = complete_votes(row, VALIDATE)
+    votes = complete_votes(row, schema.VALIDATE)
     if votes and row.answer is not None:
         verdict = judge(judgements(votes, row.answer), study.config.validity.rule)
         decided |= {"agreement": verdict.agreement, "rule": study.config.validity.rule}

@@ -25,20 +25,9 @@ from typing import Any, TypeAlias
 from sqlalchemy import BindParameter, ColumnElement, FromClause, Row, Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session
 
+from winokit.collect.study import schema
 from winokit.collect.study.config import StudyConfig
-from winokit.collect.study.schema import (
-    ASSOCIATIVE,
-    EVALUATE,
-    EXPIRED,
-    IS_FREE,
-    IS_LIVE,
-    LEASES,
-    PAUSED,
-    STATE,
-    TASKS,
-    VOTES,
-    WRITE,
-)
+from winokit.collect.study.schema import IS_FREE, IS_LIVE, LEASES, STATE, TASKS
 
 Found: TypeAlias = Select[int, str | None]
 ME: BindParameter[int] = bindparam("me")
@@ -80,7 +69,7 @@ def gold_task(
     session: Session, config: StudyConfig, worker: Row[Any], kind: str, had: int
 ) -> tuple[int, str | None] | None:
     """A gold question the worker has not seen, as often as the config says: as `free_task` does, without a lease."""
-    if kind not in VOTES or not config.quality.gold_share:
+    if kind not in schema.VOTES or not config.quality.gold_share:
         return None
     chance = random.Random(f"{config.seed} {worker.code} {kind} {had}")
     if chance.random() >= config.quality.gold_share:
@@ -99,7 +88,7 @@ _LAST = (
 )
 _SITUATION = select(
     select(LEASES.c.token).where(*_OWN, IS_LIVE).scalar_subquery().label("under_way"),
-    select(STATE.c.value).where(STATE.c.key == PAUSED).scalar_subquery().label("paused"),
+    select(STATE.c.value).where(STATE.c.key == schema.PAUSED).scalar_subquery().label("paused"),
     func.coalesce(_LAST.scalar_subquery(), BEFORE_ALL).label("last_rank"),
     select(func.count()).select_from(LEASES).where(*_OWN).scalar_subquery().label("had"),
 )
@@ -107,7 +96,7 @@ _SITUATION = select(
 
 def _asked(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
     """What the choice depends on: the kind, whether twins stay apart, whether clauses are judged too."""
-    return kind, config.tasks.twins_apart == "always", ASSOCIATIVE in config.tasks.kinds
+    return kind, config.tasks.twins_apart == "always", schema.ASSOCIATIVE in config.tasks.kinds
 
 
 @cache
@@ -115,7 +104,7 @@ def _queries(kind: str, apart: bool, clauses: bool, passing_over: bool) -> tuple
     """The queries to try, the stricter first. Made once: making them takes longer than running them."""
     rules = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(1)
     rules = rules.with_for_update(skip_locked=passing_over, of=TASKS)
-    if kind == WRITE:
+    if kind == schema.WRITE:
         return (rules,)
     return rules.where(_twin_unseen()), rules
 
@@ -125,20 +114,22 @@ def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
     """The tasks that the rules let a worker have, each with their own lease on it if that has expired."""
     lease = LEASES.alias()
     own = (lease.c.worker_id == ME, lease.c.task_id == TASKS.c.id)
-    taken = exists().where(*own, lease.c.state != EXPIRED)
+    taken = exists().where(*own, lease.c.state != schema.EXPIRED)
     # Not a join: PostgreSQL would look at all tasks and sort them, where it can stop at the first.
     query = select(TASKS.c.id, select(lease.c.token).where(*own).scalar_subquery())
     query = query.where(TASKS.c.kind == kind, IS_FREE, TASKS.c.rank > AFTER, ~taken)
-    if kind == WRITE:
+    if kind == schema.WRITE:
         return query
     query = query.where(TASKS.c.author_id.is_distinct_from(ME))
     other = TASKS.alias()
-    if kind == EVALUATE:
+    if kind == schema.EVALUATE:
         query = query.where(
             ~_has_had(other, other.c.family == TASKS.c.family, other.c.problem_id != TASKS.c.problem_id)
         )
-    if kind == ASSOCIATIVE:
-        query = query.where(~_has_had(other, other.c.problem_id == TASKS.c.problem_id, other.c.kind != ASSOCIATIVE))
+    if kind == schema.ASSOCIATIVE:
+        query = query.where(
+            ~_has_had(other, other.c.problem_id == TASKS.c.problem_id, other.c.kind != schema.ASSOCIATIVE)
+        )
     elif clauses:
         query = query.where(~_clause_waits())
     return query.where(_twin_unseen()) if apart else query
@@ -166,7 +157,7 @@ def _clause_waits() -> ColumnElement[bool]:
     clause, lease = TASKS.alias(), LEASES.alias()
     had = exists().where(lease.c.worker_id == ME, lease.c.task_id == clause.c.id)
     return exists().where(
-        clause.c.problem_id == TASKS.c.problem_id, clause.c.kind == ASSOCIATIVE, clause.c.free > 0, ~had
+        clause.c.problem_id == TASKS.c.problem_id, clause.c.kind == schema.ASSOCIATIVE, clause.c.free > 0, ~had
     )
 
 

@@ -12,17 +12,7 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from winokit.collect.study.quality import QuestionAgreement, WorkerQuality, agreement_by_question
-from winokit.collect.study.schema import (
-    JUDGEMENTS,
-    WRITE,
-    WRITTEN,
-    Payment,
-    ProblemRow,
-    Submission,
-    Task,
-    Vote,
-    Worker,
-)
+from winokit.collect.study.schema import JUDGEMENTS, WRITE, WRITTEN, Payment, ProblemRow, Submission, Task, Vote, Worker
 from winokit.collect.study.study import Study, is_paused
 from winokit.collect.study.tasks import expire
 from winokit.drawing.tables import Lines, table

@@ -16,18 +16,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
+from winokit.collect.study import schema
 from winokit.collect.study.config import QualityConfig
-from winokit.collect.study.schema import (
-    ASSOCIATIVE,
-    EVALUATE,
-    SWITCHABLE,
-    VALIDATE,
-    WRITE,
-    ProblemRow,
-    Task,
-    Vote,
-    Worker,
-)
+from winokit.collect.study.schema import ProblemRow, Task, Vote, Worker
 from winokit.collect.study.study import Study
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.metrics.agreement import fleiss_kappa, rating_table
@@ -40,12 +31,12 @@ OFTEN = 0.2
 PASTED = 40
 """Characters from the clipboard from which on a text counts as pasted: more than a name or a word."""
 QUESTIONS: tuple[tuple[str, str, Callable[[Vote], Hashable]], ...] = (
-    (VALIDATE, "answer", lambda vote: vote.choice),
-    (VALIDATE, "equally plausible", lambda vote: vote.equally_plausible),
-    (VALIDATE, "decided by the clause", lambda vote: vote.local_decides),
-    (SWITCHABLE, "switchable", lambda vote: vote.choice),
-    (ASSOCIATIVE, "associative", lambda vote: vote.choice),
-    (EVALUATE, "answer", lambda vote: vote.choice),
+    (schema.VALIDATE, "answer", lambda vote: vote.choice),
+    (schema.VALIDATE, "equally plausible", lambda vote: vote.equally_plausible),
+    (schema.VALIDATE, "decided by the clause", lambda vote: vote.local_decides),
+    (schema.SWITCHABLE, "switchable", lambda vote: vote.choice),
+    (schema.ASSOCIATIVE, "associative", lambda vote: vote.choice),
+    (schema.EVALUATE, "answer", lambda vote: vote.choice),
 )
 
 
@@ -57,7 +48,7 @@ class WorkerQuality:
 
     def __init__(self, worker: Worker, asked: QualityConfig, agreed: int, compared: int) -> None:
         handed_in = worker.submissions
-        written = [submission for submission in handed_in if submission.kind == WRITE]
+        written = [submission for submission in handed_in if submission.kind == schema.WRITE]
         self.code, self.state = worker.code, worker.state
         self.submissions, self.votes = len(handed_in), len(handed_in) - len(written)
         self.agreement = agreed / compared if compared >= FEW else None
@@ -65,7 +56,8 @@ class WorkerQuality:
         self.gold_seen, self.gold_right = len(gold), sum(gold)
         self.median_seconds = median(submission.seconds for submission in handed_in) if handed_in else None
         self.hasty = sum(
-            submission.seconds < (asked.fast_write_seconds if submission.kind == WRITE else asked.fast_vote_seconds)
+            submission.seconds
+            < (asked.fast_write_seconds if submission.kind == schema.WRITE else asked.fast_vote_seconds)
             for submission in handed_in
         )
         self.pasted = sum(submission.pasted >= PASTED for submission in handed_in)

@@ -17,26 +17,10 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, Row, Select, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
+from winokit.collect.study import schema
 from winokit.collect.study.next_task import free_task, gold_task, how_many, situation
 from winokit.collect.study.refusals import NotFound, NotNow, found
-from winokit.collect.study.schema import (
-    DRAFTS,
-    EXPIRED,
-    IS_LIVE,
-    LEASES,
-    LIVE,
-    PAUSED,
-    PROBLEM_COLUMNS,
-    PROBLEMS,
-    RELEASED,
-    SUBMISSIONS,
-    SUBMITTED,
-    TASKS,
-    WORKERS,
-    Event,
-    Lease,
-    Submission,
-)
+from winokit.collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
 from winokit.collect.study.study import Study
 from winokit.collect.study.voting import VoteTask, vote_task
 from winokit.collect.study.workers import working
@@ -56,7 +40,7 @@ _HELD = (
         *LEASES.c["worker_id", "token", "kind", "state", "leased_at", "expires_at", "task_id"],
         *TASKS.c["gold", "topic", "problem_id"],
         TASKS.c.domain.label("task_domain"),
-        *PROBLEMS.c[PROBLEM_COLUMNS],
+        *PROBLEMS.c[schema.PROBLEM_COLUMNS],
         DRAFTS.c.fields.label("draft"),
     )
     .select_from(LEASES)
@@ -109,10 +93,10 @@ def take(study: Study, worker_id: int, kind: str) -> str:
         now = situation(session, worker_id, kind)
         if now.under_way is not None:
             return str(now.under_way)
-        if (now.paused or {}).get(PAUSED):
+        if (now.paused or {}).get(schema.PAUSED):
             raise NotNow("the study is paused; please come back later")
         most = study.config.tasks.most_per_worker
-        own = (Submission.worker_id == worker_id, Submission.kind == kind)
+        own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
         if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:
             raise NotNow("you have done as many of these as one person may; thank you")
         free = free_task(session, study.config, worker_id, kind, now.last_rank)
@@ -139,8 +123,8 @@ def give_back(study: Study, worker_id: int, token: str) -> None:
     """The worker does not want this task; it goes to somebody else."""
     with study.store.write(quick=True) as session:
         held = held_by(session, worker_id, token, for_update=True)
-        if held.state == LIVE:
-            session.execute(END_LEASE, {"ended": held.lease_id, "new_state": RELEASED})
+        if held.state == schema.LIVE:
+            session.execute(END_LEASE, {"ended": held.lease_id, "new_state": schema.RELEASED})
             count_places(session, held.task_id, held=-1)
 
 
@@ -149,12 +133,12 @@ def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, st
     now = study.now()
     with study.store.write(quick=True) as session:
         held = held_by(session, worker_id, token, for_update=True)
-        if held.state == SUBMITTED:
+        if held.state == schema.SUBMITTED:
             return now
         draft = {"of": held.lease_id, "typed": draft_fields(fields), "now": now}
         if session.execute(_SAVE_AGAIN, draft).first() is None:
             session.execute(_SAVE, draft)
-        if held.state == LIVE and held.expires_at > now:
+        if held.state == schema.LIVE and held.expires_at > now:
             minutes = study.config.minutes(held.kind)
             longest = held.leased_at + timedelta(minutes=LONGEST * minutes)
             until = max(held.expires_at, min(now + timedelta(minutes=minutes), longest))
@@ -170,7 +154,7 @@ def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mappi
         for event in taken:
             amount = event.get("amount", 0)
             amount = min(max(amount, 0), 100_000) if isinstance(amount, int) else 0
-            session.add(Event(kind=event["kind"], amount=amount, **known))
+            session.add(schema.Event(kind=event["kind"], amount=amount, **known))
     return len(taken)
 
 
@@ -182,7 +166,7 @@ def expire(study: Study) -> int:
             return 0
     with study.store.write(quick=True) as session:
         # Leases that another transaction holds are being submitted or ended there.
-        return end_leases(session, EXPIRED, over, skip_locked=True)
+        return end_leases(session, schema.EXPIRED, over, skip_locked=True)
 
 
 def end_leases(session: Session, state: str, *which: ColumnElement[bool], skip_locked: bool = False) -> int:
@@ -228,10 +212,10 @@ def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: in
     now = study.now()
     until = now + timedelta(minutes=study.config.minutes(kind))
     if earlier is not None:
-        again = {"earlier": earlier, "new_state": LIVE, "new_leased_at": now, "new_expires_at": until}
+        again = {"earlier": earlier, "new_state": schema.LIVE, "new_leased_at": now, "new_expires_at": until}
         session.execute(_GIVE_AGAIN, again)
         return earlier
     token = secrets.token_urlsafe(18)
     new = {"token": token, "task_id": task_id, "worker_id": worker_id, "kind": kind}
-    session.execute(insert(LEASES), {**new, "state": LIVE, "leased_at": now, "expires_at": until})
+    session.execute(insert(LEASES), {**new, "state": schema.LIVE, "leased_at": now, "expires_at": until})
     return token

@@ -10,17 +10,9 @@ from typing import Any
 from sqlalchemy import BindParameter, Row, bindparam, func, select, update
 from sqlalchemy.orm import Session
 
+from winokit.collect.study import schema
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow, found
-from winokit.collect.study.schema import (
-    ACTIVE,
-    PAYMENTS,
-    SCREENED_OUT,
-    SUBMISSIONS,
-    WORKERS,
-    Identity,
-    QuizAttempt,
-    Worker,
-)
+from winokit.collect.study.schema import PAYMENTS, SUBMISSIONS, WORKERS, Identity, QuizAttempt, Worker
 from winokit.collect.study.study import Study
 
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -62,7 +54,7 @@ def add(
 ) -> Worker:
     """A new worker, within a transaction."""
     code = code or f"w-{''.join(secrets.choice(LETTERS) for _ in range(10))}"
-    worker = Worker(code=code, platform=platform, state=ACTIVE, session_version=1, joined_at=study.now())
+    worker = Worker(code=code, platform=platform, state=schema.ACTIVE, session_version=1, joined_at=study.now())
     session.add(worker)
     session.flush()
     if identity is not None:
@@ -111,7 +103,7 @@ def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: boo
         worker.native_speaker, worker.has_seen_wsc, worker.screened_at = native_speaker, has_seen_wsc, study.now()
         quality = study.config.quality
         if (quality.native_speaker and not native_speaker) or (quality.never_seen_wsc and has_seen_wsc):
-            worker.state, worker.state_why = SCREENED_OUT, "screening"
+            worker.state, worker.state_why = schema.SCREENED_OUT, "screening"
         study.log(session, f"worker:{worker.code}", "screen", worker.state)
         return worker
 
@@ -133,7 +125,7 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResul
         if passed:
             worker.qualified_at = study.now()
         elif not left:
-            worker.state, worker.state_why = SCREENED_OUT, "quiz"
+            worker.state, worker.state_why = schema.SCREENED_OUT, "quiz"
         study.log(session, f"worker:{worker.code}", "quiz", "passed" if passed else "failed", share=share)
         return QuizResult(share, passed, right, left)
 
@@ -164,14 +156,14 @@ def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
     worker = found(session.execute(_LOCKED_ROW, {"me": worker_id}).one_or_none(), "no such worker")
     if step_of(study, worker) != WORK:
         # Why is the requester's business: "2 of 5 gold questions" would tell that there are any.
-        left = worker.state != ACTIVE
+        left = worker.state != schema.ACTIVE
         raise NotAllowed("you cannot work in this study any more" if left else "consent, screening and quiz come first")
     return worker
 
 
 def step_of(study: Study, worker: Worker | Row[Any]) -> str:
     """Where a worker must go now; the state of somebody who has no more to do here."""
-    if worker.state != ACTIVE:
+    if worker.state != schema.ACTIVE:
         return worker.state
     if worker.consented_at is None:
         return CONSENT

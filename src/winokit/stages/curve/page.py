@@ -12,20 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from winokit.drawing.decision import (
-    BAD,
-    GOOD,
-    MIXED,
-    PLAIN,
-    SAID,
-    SEVERAL,
-    SURE,
-    TONES,
-    DecisionTable,
-    Verdict,
-    VerdictPoint,
-    together,
-)
+from winokit.drawing import decision
+from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import ELAZAR, SAKAGUCHI
@@ -203,7 +191,7 @@ def growth(series: CurveSeries, among: int = 1) -> str:
     """Whether a line rises (above), falls (below), may do either (at), or nobody knows; as one of so many curves."""
     if series.fit is None or not series.sure:
         return UNKNOWN
-    interval = series.fit.slope_interval(1 - SURE / among)
+    interval = series.fit.slope_interval(1 - decision.SURE / among)
     return ABOVE if interval.low > 0 else BELOW if interval.high < 0 else AT
 
 
@@ -219,8 +207,8 @@ def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
     """The facts of all curves together."""
     kinds = {seeds(one) for one in series}
     return {
-        GROWTH: together(growth(one, len(series)) for one in series),
-        END: together(stands(one.levels[-1].mean) for one in series),
+        GROWTH: decision.together(growth(one, len(series)) for one in series),
+        END: decision.together(stands(one.levels[-1].mean) for one in series),
         SEEDS: next((kind for kind in (DISAGREE, ONE) if kind in kinds), AGREE),
     }
 
@@ -249,9 +237,11 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
         yield VerdictPoint(text, PLAIN if rise == ABOVE else BAD, {f"{name}/{GROWTH}": rise})
     last, place = one.levels[-1], stands(one.levels[-1].mean)
     if place != UNKNOWN:
-        said = SAID[place].format(level=f"guessing ({percent(last.mean.chance)})")
+        said = decision.SAID[place].format(level=f"guessing ({percent(last.mean.chance)})")
         yield VerdictPoint(
-            f"{name}: {percent(last.mean.value)} with {last.asked:,} is {said}.", TONES[place], {f"{name}/{END}": place}
+            f"{name}: {percent(last.mean.value)} with {last.asked:,} is {said}.",
+            decision.TONES[place],
+            {f"{name}/{END}": place},
         )
 
 

@@ -14,19 +14,9 @@ from pathlib import Path
 from winokit.data.checks.groups import group_name
 from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
+from winokit.stages.release import manifest
 from winokit.stages.release.hidden import hidden_folder, read_hidden
-from winokit.stages.release.manifest import (
-    LINEAGE,
-    REMOVED,
-    RETIRED,
-    TEST,
-    TRAIN,
-    Row,
-    read_lineage,
-    read_manifest,
-    read_release,
-    read_statuses,
-)
+from winokit.stages.release.manifest import LINEAGE, REMOVED, RETIRED, TEST, TRAIN, Row
 from winokit.stages.release.splits import blocks_of
 
 
@@ -71,8 +61,10 @@ def pool_of(
 
     What was retired before stays out; with `bring_back` it returns for training, since its answers are known.
     """
-    version = str(read_manifest(previous).get("version") or "1.0")
-    lineage = {row["id"]: row for row in read_lineage(previous / LINEAGE)} if (previous / LINEAGE).exists() else {}
+    version = str(manifest.read_manifest(previous).get("version") or "1.0")
+    lineage = (
+        {row["id"]: row for row in manifest.read_lineage(previous / LINEAGE)} if (previous / LINEAGE).exists() else {}
+    )
     given = {problem.id: problem for problem in (*offered, *(removed or ()))}
     old, where, gone = _previous(previous, given, hidden)
     retired = {name for name, row in lineage.items() if row["status"] == RETIRED}
@@ -113,7 +105,7 @@ def _previous(
     problems: dict[str, Problem] = {}
     where: dict[str, str] = {}
     gone: set[str] = set()
-    for name, part in read_release(previous).items():
+    for name, part in manifest.read_release(previous).items():
         split = TRAIN if name.startswith(TRAIN) else name
         for problem in _answered(previous, part, given, hidden) if split == TEST else part:
             known = given.get(problem.id, problem)
@@ -121,7 +113,7 @@ def _previous(
             problems[problem.id] = problem.replace(labels=labels, domain=domain)
             where[problem.id] = split
         if split == TRAIN:
-            gone |= {key for key, status in read_statuses(previous, name).items() if status == REMOVED}
+            gone |= {key for key, status in manifest.read_statuses(previous, name).items() if status == REMOVED}
     return problems, where, gone
 
 

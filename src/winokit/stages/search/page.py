@@ -9,23 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from winokit.drawing.decision import (
-    BAD,
-    EACH,
-    GOOD,
-    MIXED,
-    PLAIN,
-    SEVERAL,
-    SMALL,
-    DecisionTable,
-    Verdict,
-    VerdictPoint,
-    VerdictTile,
-    point_of,
-    said,
-    standing,
-    together,
-)
+from winokit.drawing import decision
+from winokit.drawing.decision import BAD, EACH, GOOD, MIXED, PLAIN, SEVERAL, SMALL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import CITATIONS
@@ -74,21 +59,25 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
     }
 
 
-def _tiles(findings: SearchFindings) -> Iterator[VerdictTile]:
+def _tiles(findings: SearchFindings) -> Iterator[decision.VerdictTile]:
     """Trials, those that learned nothing, the best on dev, what is left of it, and on tests."""
     lucky, trials = findings.overall, findings.trials
     failed = sum(one.count(FAILED) for one in findings.found)
     more = f", {failed} failed" if failed else ""
-    yield VerdictTile("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}")
+    yield decision.VerdictTile(
+        "Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}"
+    )
     diverged = sum(one.count(DIVERGED) for one in findings.found)
     some = sum(one.degenerate for one in findings.found)
-    yield VerdictTile("Degenerate", f"{some:,}", f"of {len(trials):,}, {diverged} diverged")
-    yield VerdictTile("Best on dev", percent(lucky.best), f"best of guessers {percent(lucky.guessing)}")
+    yield decision.VerdictTile("Degenerate", f"{some:,}", f"of {len(trials):,}, {diverged} diverged")
+    yield decision.VerdictTile("Best on dev", percent(lucky.best), f"best of guessers {percent(lucky.guessing)}")
     if lucky.corrected is not None:
-        yield VerdictTile("Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}")
+        yield decision.VerdictTile(
+            "Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}"
+        )
     for name, dataset in findings.answered.items():
         if (row := findings.best.score(CHOSEN, name)) is not None:
-            yield VerdictTile(
+            yield decision.VerdictTile(
                 f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}"
             )
 
@@ -129,7 +118,7 @@ def state_of(findings: SearchFindings) -> dict[str, str]:
         GUESSERS: ABOVE if lucky.p_guessing < SMALL else AT,
         EQUALS: ABOVE if lucky.p_equal < SMALL else AT,
         CORRECTED: corrected,
-        TEST: together(standing(row, len(tests)) for row in tests),
+        TEST: decision.together(decision.standing(row, len(tests)) for row in tests),
         DEGENERATE: NONE if not degenerate else ALL if degenerate == len(findings.trials) else SOME,
     }
 
@@ -207,6 +196,8 @@ def _tests(findings: SearchFindings) -> Iterator[VerdictPoint]:
                 f"{dataset.card.name} has no answers; the ensembles' predictions for it are in ensembles/."
             )
             continue
-        place = standing(row, len(findings.tests))
-        text = f"On {dataset.card.name}, which had no say in the choice, the chosen trial has {said(row, place)}."
-        yield point_of(f"{name}/{TEST}", place, text)
+        place = decision.standing(row, len(findings.tests))
+        text = (
+            f"On {dataset.card.name}, which had no say in the choice, the chosen trial has {decision.said(row, place)}."
+        )
+        yield decision.point_of(f"{name}/{TEST}", place, text)

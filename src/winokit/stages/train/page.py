@@ -12,21 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from winokit.drawing.decision import (
-    BAD,
-    EACH,
-    GOOD,
-    MIXED,
-    PLAIN,
-    SEVERAL,
-    DecisionTable,
-    Verdict,
-    VerdictPoint,
-    point_of,
-    said,
-    standing,
-    together,
-)
+from winokit.drawing import decision
+from winokit.drawing.decision import BAD, EACH, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import STEP, Chart, tenths_around
 from winokit.drawing.protocols import LIU
@@ -130,9 +117,9 @@ def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
     tests = [row for row in rows if row.subset != DEV]
     dev = next((row for row in rows if row.subset == DEV and row.metric == "accuracy"), None)
     return {
-        TEST: together(standing(row, among) for row in tests if row.metric == "accuracy"),
-        GROUPS: together(standing(row, among) for row in tests if row.metric == "group_accuracy"),
-        DEV: standing(dev, among),
+        TEST: decision.together(decision.standing(row, among) for row in tests if row.metric == "accuracy"),
+        GROUPS: decision.together(decision.standing(row, among) for row in tests if row.metric == "group_accuracy"),
+        DEV: decision.standing(dev, among),
         SIGNS: YES if warnings else NO,
     }
 
@@ -159,8 +146,13 @@ def _points(rows: Sequence[Metric], warnings: Sequence[str]) -> Iterator[Verdict
     """Each set, problems and whole groups apart, since these are different populations; then what is wrong."""
     family = judged(rows)
     for row in family:
-        place, unit = standing(row, len(family)), "problems" if row.metric == "accuracy" else "groups as a whole"
-        yield point_of(f"{row.subset}/{row.metric}", place, f"{where(row)}: {said(row, place, unit)}.")
+        place, unit = (
+            decision.standing(row, len(family)),
+            "problems" if row.metric == "accuracy" else "groups as a whole",
+        )
+        yield decision.point_of(
+            f"{row.subset}/{row.metric}", place, f"{where(row)}: {decision.said(row, place, unit)}."
+        )
     for warning in warnings:
         yield VerdictPoint(f"{warning[0].upper()}{warning[1:]}.", BAD, {SIGNS: YES})
 

@@ -7,18 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from winokit.drawing.decision import (
-    BAD,
-    GOOD,
-    MIXED,
-    PLAIN,
-    SEVERAL,
-    DecisionTable,
-    Verdict,
-    VerdictPoint,
-    standing,
-    together,
-)
+from winokit.drawing import decision
+from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import LIU, RUDINGER, SAKAGUCHI, SAKAGUCHI_FIRST
 from winokit.drawing.wording import join, percent, plural, points
@@ -123,9 +113,12 @@ def _gaps(transfer: Transfer) -> list[tuple[str, str, Metric]]:
 def state_of(transfer: Transfer) -> dict[str, str]:
     """The facts of all cells together."""
     among, gaps = _among(transfer), _gaps(transfer)
-    moved = {standing(row, len(gaps)) in (ABOVE, BELOW) for _, _, row in gaps}
+    moved = {decision.standing(row, len(gaps)) in (ABOVE, BELOW) for _, _, row in gaps}
     return {
-        **{fact: together(standing(row, among) for _, row in _rows(transfer, fact)) for fact in (CELLS, GROUPS)},
+        **{
+            fact: decision.together(decision.standing(row, among) for _, row in _rows(transfer, fact))
+            for fact in (CELLS, GROUPS)
+        },
         GAP: UNMEASURED if not moved else CLEAR if True in moved else UNCLEAR,
         SIGNS: YES if transfer.warnings else NO,
     }
@@ -140,7 +133,7 @@ def verdict_of_transfer(transfer: Transfer) -> Verdict:
     """A word, a sentence and the findings behind them."""
     case = TRANSFER.decide(state_of(transfer))
     rows = [row for _, row in _rows(transfer, CELLS)]
-    above = sum(standing(row, _among(transfer)) == ABOVE for row in rows)
+    above = sum(decision.standing(row, _among(transfer)) == ABOVE for row in rows)
     are = "is" if above == 1 else "are"
     headline = (
         f"Of {plural(len(rows), 'cell')}, an arm on a test set each, {above:,} {are} above guessing. {case.sentence}"
@@ -154,12 +147,12 @@ def _points(transfer: Transfer) -> Iterator[VerdictPoint]:
     among, gaps = _among(transfer), _gaps(transfer)
     for test, (fact, where) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
         rows = _rows(transfer, fact, test.name)
-        place = together(standing(row, among) for _, row in rows)
-        above = [f"{arm} ({percent(row.value)})" for arm, row in rows if standing(row, among) == ABOVE]
+        place = decision.together(decision.standing(row, among) for _, row in rows)
+        above = [f"{arm} ({percent(row.value)})" for arm, row in rows if decision.standing(row, among) == ABOVE]
         text = f"above guessing after training on {join(above)}" if above else NOT_ABOVE.get(place)
         if text is not None:
             yield VerdictPoint(f"{test.name}{where}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
     for where, gender, row in gaps:
-        if standing(row, len(gaps)) in (ABOVE, BELOW):
+        if decision.standing(row, len(gaps)) in (ABOVE, BELOW):
             moved = f"{points(-row.value)} points where statistics mislead"
             yield VerdictPoint(f"{where}: accuracy on {gender} pronouns moves by {moved}.", BAD, {GAP: CLEAR})

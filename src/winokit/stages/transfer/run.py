@@ -32,18 +32,9 @@ from winokit.problem import Dataset
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Detail, Metric, rows_to_json
 from winokit.settings import Help, Without, verb
+from winokit.stages.transfer import selection
 from winokit.stages.transfer.page import write_transfer_page
-from winokit.stages.transfer.selection import (
-    NamedData,
-    TrainingArm,
-    TransferPlan,
-    TransferTarget,
-    check_plan,
-    grid_of,
-    held_sets,
-    why_not,
-    with_choices,
-)
+from winokit.stages.transfer.selection import NamedData, TrainingArm, TransferPlan, TransferTarget
 
 if TYPE_CHECKING:
     from winokit.methods.training.finetune import TrainOutcome
@@ -151,7 +142,7 @@ def transfer(
     interrupted.
     """
     need_training("transfer")
-    grid = grid_of(
+    grid = selection.grid_of(
         replace(settings, keep=keep),
         learning_rate=learning_rate or (settings.learning_rate,),
         epochs=epochs or (settings.epochs,),
@@ -160,7 +151,7 @@ def transfer(
     )
     tests = [_set(one, as_, lenient) for one in test]
     choices = [_named(choice) for choice in choose]
-    targets = with_choices(
+    targets = selection.with_choices(
         tests,
         own={name: _set(data, as_, lenient) for name, data in choices if name},
         pool=[_set(data, as_, lenient) for name, data in choices if not name and data != PAPERS],
@@ -216,22 +207,22 @@ def train_arms(
     half of an arm or more: then the arm was meant to train on them, and its cell stays empty and says so. Without it
     any overlap is refused.
     """
-    check_plan(arms, tests, plan)
+    selection.check_plan(arms, tests, plan)
     cards = {test.name: test.data.card.name for test in tests}
     tests = [replace(test.called(), chosen_on=test.chosen_on and test.chosen_on.called()) for test in tests]
     if drop_overlap:
-        held = [one.data for one in held_sets(tests)]
+        held = [one.data for one in selection.held_sets(tests)]
         arms = [arm.without(held) for arm in arms]
     else:
         for arm, test in product(arms, tests):
-            if (why := why_not(arm, test)) is not None:
+            if (why := selection.why_not(arm, test)) is not None:
                 raise BadInput(f"{arm.name} on {test.name}: {why} (--drop-overlap leaves them out, or the cell empty)")
     notes = [note for arm in arms for stage in arm.stages for note in stage.notes]
     notes += [f"{one.chosen_on.name}: left out: {said(one.dropped)}" for one in tests if one.chosen_on and one.dropped]
     cells: list[TransferCell] = []
     warnings: list[str] = []
     for at, arm in enumerate(arms):
-        reasons = {test.name: why_not(arm, test) for test in tests}
+        reasons = {test.name: selection.why_not(arm, test) for test in tests}
         wanted = [test for test in tests if reasons[test.name] is None]
         outcomes: list[dict[str, TrainOutcome]] = []
         for number, settings in enumerate(plan.grid, 1):
@@ -272,7 +263,7 @@ def _trained(
     outcomes: dict[str, TrainOutcome] = {}
     for at, (name, some) in enumerate(shared.items(), len(earlier)):
         dev = some[0].chosen_on.data if name and some[0].chosen_on else None
-        held = tuple(one.data for one in held_sets(some) if one.name != name)
+        held = tuple(one.data for one in selection.held_sets(some) if one.name != name)
         place = places[-1] / f"chosen-on-{_file_name(name)}" if name else places[-1]
         data, told = TrainingData(last, dev, held), part(progress, at, 1, parts)
         outcome = finetune(data, place, model, settings, device=plan.device, save=plan.save, progress=told)
