@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput
+
+
+@contextmanager
+def refused(path: Path, what: str = "written") -> Iterator[None]:
+    """Say in one line that a path cannot be written, read or locked, where the system refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be {what} ({error.strerror or error})") from None
+
+
+def csv_bytes(rows: Iterable[Iterable[object]]) -> bytes:
+    """Rows as the content of a csv file, the head first."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
 
 
 def read_text(path: Path) -> str:
@@ -60,13 +78,11 @@ def user_cache(name: str) -> Path:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write through a temporary file beside it; a link stays a link, and a pipe or a device is written to as it is."""
-    try:
+    with refused(path):
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # /dev/stdout and /dev/null must not be replaced; a folder refuses by itself
         else:
             _replace(Path(os.path.realpath(path)), data)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def _replace(path: Path, data: bytes) -> None:

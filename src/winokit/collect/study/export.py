@@ -16,8 +16,6 @@ majority of three workers for each question.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections import defaultdict
@@ -42,7 +40,7 @@ from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, j
 from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.checks.groups import group_name
 from winokit.data.formats import WriteOptions, write
-from winokit.files import write_whole
+from winokit.files import csv_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import decide
@@ -143,15 +141,15 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], done: Exported) -
 
 
 def _write_ledger(study: Study, path: Path, done: Exported) -> None:
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["worker", "reason", "amount", "currency", "submission", "note", "at", "settled_at"])
     entries = ledger.entries(study)
+    table: list[Sequence[object]] = [
+        ("worker", "reason", "amount", "currency", "submission", "note", "at", "settled_at"),
+    ]
     for entry in entries:
         amount, settled = f"{entry.cents / 100:.2f}", entry.settled_at and moment(entry.settled_at)
         row = [entry.worker.code, entry.reason, amount, study.config.pay.currency, entry.submission_id, entry.note]
-        table.writerow([*row, moment(entry.at), settled])
-    write_whole(path, out.getvalue().encode())
+        table.append([*row, moment(entry.at), settled])
+    write_whole(path, csv_bytes(table))
     done.files[path.name] = len(entries)
 
 

@@ -9,7 +9,6 @@ intervals are then from how they scatter around it alone.
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import csv_bytes, write_whole
 from winokit.methods.arrays import clusters
 from winokit.methods.metrics.curve import Crossed, LogFit, crossed_share, fit_log, leaderboard_auc
 from winokit.methods.metrics.groups import all_right
@@ -140,11 +139,6 @@ class CurveSeries:
             return []
         runs = zip(*(zip(level.sizes, level.values, strict=True) for level in trained), strict=True)
         return [fit_log(*zip(*run, strict=True)).slope for run in runs]
-
-    @property
-    def rises(self) -> bool:
-        """Whether the line rises for sure, at 95 per cent."""
-        return self.fit is not None and self.fit.slope_interval().low > 0
 
 
 @dataclass(frozen=True)
@@ -286,15 +280,13 @@ def _by_restart(scored: Sequence[ScoredPoint], weights: Matrix) -> Matrix | None
 
 def write_points(points: Sequence[CurvePoint], path: Path) -> None:
     """Write points.csv, one row a point, with shares from 0 to 1."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    table: list[Sequence[object]] = [COLUMNS]
     for point in points:
         named = (point.dataset, point.formalization, point.asked, point.size, point.restart, point.seed)
         rows = [point.accuracy, point.group_accuracy]
         scores = [[row.value, row.low, row.high, row.n or "", row.chance] if row else [""] * 5 for row in rows]
-        writer.writerow([*named, *scores[0], *scores[1], point.abstained, "; ".join(point.warnings)])
-    write_whole(path, text.getvalue().encode())
+        table.append([*named, *scores[0], *scores[1], point.abstained, "; ".join(point.warnings)])
+    write_whole(path, csv_bytes(table))
 
 
 def read_points(path: Path) -> list[CurvePoint]:

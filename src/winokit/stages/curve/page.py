@@ -260,6 +260,6 @@ def of_reach(one: CurveSeries, largest: float) -> str:
     reached = f"the line would have {goal} at {amount(reach.size)} problems"
     if not one.sure:
         return f"{reached}, give or take nobody knows how much."
-    if one.rises:
+    if fit.slope_interval().low > 0:  # it rises for sure, at 95 per cent
         return f"{reached} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if it went on like that."
     return f"{reached}, but its slope may be nought: at {end_of(reach.low)} problems or at none."

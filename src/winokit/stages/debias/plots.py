@@ -45,14 +45,10 @@ class Picture:
     """Counts of one arm: [answer, second component, first component], and [answer, first component]."""
 
     arm: str
+    title: str
     n: int
     plane: Ints
     line: Ints
-
-    @property
-    def title(self) -> str:
-        """What the arm is called."""
-        return title_of(self.arm)
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,8 @@ def pictures_of(arms: Sequence[DebiasArm], rows: DebiasRows, components: Compone
         parts = [places[arm.keep & (rows.y == answer)] for answer in (0, 1)]
         plane = [np.histogram2d(part[:, 1], part[:, 0], CELLS, (second, first))[0] for part in parts]
         line = [np.histogram(part[:, 0], bins, first)[0] for part in parts]
-        pictures.append(Picture(arm.name, int(arm.keep.sum()), np.array(plane, np.int64), np.array(line, np.int64)))
+        counts = np.array(plane, np.int64), np.array(line, np.int64)
+        pictures.append(Picture(arm.name, title_of(arm.name), int(arm.keep.sum()), *counts))
     shares = (float(components.shares[0]), float(components.shares[1]))
     return Pictures(tuple(pictures), first, second, shares)
 

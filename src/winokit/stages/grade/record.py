@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.files import json_bytes, read_object, write_whole
+from winokit.files import json_bytes, read_object, refused, write_whole
 from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.release.hidden import OWNER_ONLY, append_private, json_lines, write_private
 
@@ -186,11 +186,9 @@ def locked(folder: Path) -> Iterator[tuple[str, ...]]:
     except ImportError:  # Windows
         yield (UNLOCKED,)
         return
-    try:
+    with refused(folder / LOCK, "locked"):
         file = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
         fcntl.flock(file, fcntl.LOCK_EX)
-    except OSError as error:
-        raise BadInput(f"{folder / LOCK}: cannot be locked ({error.strerror or error})") from None
     with file:  # closing it frees the lock
         yield ()
 

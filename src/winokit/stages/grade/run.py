@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from winokit.drawing.wording import plural
 from winokit.errors import BadInput
-from winokit.files import refuse_overwriting
+from winokit.files import refuse_overwriting, refused
 from winokit.methods.arrays import FloatArray, IntArray, clusters
 from winokit.methods.metrics.curve import leaderboard_auc
 from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
@@ -140,10 +140,8 @@ def _check_out(out: Path, files: Sequence[Path]) -> None:
     refuse_overwriting(out, files)
     if out.is_dir():
         raise BadInput(f"{out}: a folder; an entry is a file: --out {out / 'NAME.json'}")
-    try:
+    with refused(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"{out}: cannot be written ({error.strerror or error})") from None
 
 
 def grade_submission(
@@ -298,10 +296,7 @@ def _score(
 
 
 QUESTIONS: dict[str, tuple[str, type]] = {
-    "formalization": (
-        "Formalization (how problems become inputs and decisions: mc-sent, partial scoring, …)",
-        str,
-    ),
+    "formalization": ("Formalization (how problems become inputs and decisions: mc-sent, partial scoring, …)", str),
     "training_data": ("Training data (what the model was trained on for this task; 'none' if nothing)", str),
     "trials": ("Number of trials (settings and seeds tried before this one)", int),
 }

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from winokit.errors import BadInput, Malformed
-from winokit.files import json_bytes, read_object, read_text
+from winokit.files import json_bytes, read_object, read_text, refused
 from winokit.stages.release.manifest import TEST, manifest_hash, problems_path, read_manifest
 
 RELEASE, LABELS, CHECKS, SECRET = "release.json", "labels.jsonl", "checks.json", "secret"
@@ -156,10 +156,8 @@ def write_hidden(
     """
     if not release:
         raise BadInput(f"{folder}: hidden labels must say which release they belong to")
-    try:
+    with refused(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
     if secret is not None:
         write_private(folder / SECRET, secret.hex().encode() + b"\n")
     write_private(folder / RELEASE, json_bytes(release))
@@ -262,20 +260,18 @@ def json_lines(text: str) -> list[Any]:
 def write_private(path: Path, data: bytes) -> None:
     """Write a file whole, readable by its owner alone from its first byte on."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        _write(temporary, os.O_TRUNC, data)
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None
+    with refused(path):
+        try:
+            _write(temporary, os.O_TRUNC, data)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def append_private(path: Path, line: str) -> None:
     """Add a line to a file that only its owner can read; a line is written at once, so that it is there or not."""
-    try:
+    with refused(path):
         _write(path, os.O_APPEND, line.encode() + b"\n")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def _write(path: Path, how: int, data: bytes) -> None:

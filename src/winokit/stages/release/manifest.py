@@ -29,7 +29,7 @@ from winokit.data.formats import fields, winogrande
 from winokit.data.formats.base import WriteOptions, lone_groups_dropped
 from winokit.data.formats.source import Source
 from winokit.errors import BadInput, Malformed
-from winokit.files import json_bytes, read_object, write_whole
+from winokit.files import json_bytes, read_object, refused, write_whole
 from winokit.problem import Card, Dataset, Problem
 
 MANIFEST = "manifest.json"
@@ -97,12 +97,9 @@ def file_names(folder: Path) -> list[str]:
 
 def described(path: Path) -> dict[str, Any]:
     """Hash and size of a file."""
-    try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256")
-            return {"sha256": digest.hexdigest(), "bytes": file.tell()}
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
+    with refused(path, "read"), path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return {"sha256": digest.hexdigest(), "bytes": file.tell()}
 
 
 LINEAGE = "lineage.jsonl"

@@ -19,6 +19,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import TrialState
 
 from winokit.errors import BadInput
+from winokit.files import refused
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import model_identity
 from winokit.methods.training.learner import check_same
@@ -41,10 +42,8 @@ class TrialBook:
 
     def __enter__(self) -> TrialBook:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        try:
+        with refused(self.out):
             self.out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"{self.out}: cannot be written ({error.strerror or error})") from None
         self._lock = _lock(self.out / LOCK)
         try:
             self._storage = _storage(self.out / DATABASE)

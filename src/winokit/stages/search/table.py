@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.page import INDEX
 from winokit.drawing.tables import Lines, table
-from winokit.files import json_bytes, write_whole
+from winokit.files import csv_bytes, json_bytes, write_whole
 from winokit.methods.scoring.scorer import write_predictions
 from winokit.results import rows_to_json
 from winokit.stages.train.run import share_and_interval
@@ -90,11 +88,7 @@ def save(findings: SearchFindings) -> None:
         }
         for trial in findings.trials
     ]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_whole(findings.folder / TRIALS, text.getvalue().encode())
+    write_whole(findings.folder / TRIALS, csv_bytes([rows[0], *(row.values() for row in rows)]))
     for finding in findings.found:
         name = re.sub(r"[^\w.-]+", "-", finding.formalization)
         for which, predictions in finding.voted.items():

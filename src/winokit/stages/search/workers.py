@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from queue import SimpleQueue
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
@@ -181,6 +181,18 @@ def work() -> None:
     job, device, threads = pickle.load(sys.stdin.buffer)
     torch.set_num_threads(threads)
     tasks: SimpleQueue[SearchTask] = SimpleQueue()
+    last = time.monotonic()
+
+    def answer(kind: str, what: Any) -> None:
+        pickle.dump((kind, what), answers)
+        answers.flush()
+
+    def report(done: float, of: float) -> None:
+        """Say now and then what share of a trial is done."""
+        nonlocal last
+        if time.monotonic() - last >= OFTEN:
+            last = time.monotonic()
+            answer(STEP, done / max(1, of))
 
     def receive() -> None:
         """Wait for tasks; the end of them is the end of this process, in the middle of a trial too."""
@@ -194,26 +206,9 @@ def work() -> None:
     while True:
         task = tasks.get()
         try:
-            _answer(answers, END, attempt(job, task, device, _Reporter(answers)))
+            answer(END, attempt(job, task, device, report))
         except WinokitError as error:
-            _answer(answers, REFUSED, str(error))
-
-
-class _Reporter:
-    """Says now and then what share of a trial is done."""
-
-    def __init__(self, answers: IO[bytes]) -> None:
-        self._answers, self._last = answers, time.monotonic()
-
-    def __call__(self, done: float, of: float) -> None:
-        if time.monotonic() - self._last >= OFTEN:
-            self._last = time.monotonic()
-            _answer(self._answers, STEP, done / max(1, of))
-
-
-def _answer(answers: IO[bytes], kind: str, what: Any) -> None:
-    pickle.dump((kind, what), answers)
-    answers.flush()
+            answer(REFUSED, str(error))
 
 
 def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address: str | None = None) -> Answers:
