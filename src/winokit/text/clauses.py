@@ -94,9 +94,7 @@ def clause_around(cuts: Sequence[int], at: int, end: int) -> tuple[int, int]:
 def is_content(piece: ClausePiece) -> bool:
     """Whether a piece is a word with a meaning of its own, and no candidate."""
     word = piece.word
-    return bool(word) and not (
-        piece.blank or word in grammar.FUNCTION or word in grammar.MARKS or grammar.is_adverb(word)
-    )
+    return bool(word) and not (piece.blank or word in grammar.EMPTY or grammar.is_adverb(word))
 
 
 def clause_words(problem: Problem) -> list[str]:

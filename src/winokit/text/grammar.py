@@ -55,6 +55,7 @@ CONNECTIVES = CONTRASTS | frozenset(
 MARKS = frozenset('.,;:!?…—–()[]"“”')
 FUNCTION = AUXILIARIES | NEGATIONS | ADVERBS | PREPOSITIONS | DETERMINERS | frozenset(PRONOUNS) | CONNECTIVES
 """Words that say nothing by themselves: never a head, never a special word."""
+EMPTY = FUNCTION | MARKS
 
 # One verb a line would fill pages: each is base, past, participle where it differs; -s and -ing are regular.
 _IRREGULAR = """
@@ -109,6 +110,11 @@ def is_participle(word: str) -> bool:
 def is_adverb(word: str) -> bool:
     """Whether a word may stand between a subject and its verb without being either."""
     return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply"))
+
+
+def goes_with_a_verb(word: str) -> bool:
+    """Whether a word may stand between a subject and its verb: an auxiliary, a negation or an adverb."""
+    return word in AUXILIARIES or word in NEGATIONS or is_adverb(word)
 
 
 @cache

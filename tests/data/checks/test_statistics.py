@@ -5,7 +5,7 @@ from winokit.data.formats import read
 from winokit.data.loading import load
 from winokit.errors import UnknownName
 from winokit.problem import Dataset, Problem
-from winokit.text.words import ptb, whitespace
+from winokit.text.words import TOKENIZERS, ptb
 
 # Table 2 of WinoGrande's first version: vocabulary and mean length. Lengths agree less well than vocabularies.
 PUBLISHED = {
@@ -33,7 +33,7 @@ def test_tokens_split_contractions_possessives_and_punctuation():
     assert ptb("Tom's dog didn't see Mr. Hill, did it?") == (
         ["Tom", "'s", "dog", "did", "n't", "see", "Mr.", "Hill", ",", "did", "it", "?"]
     )
-    assert whitespace("Tom's dog.") == ["Tom's", "dog."]
+    assert TOKENIZERS["whitespace"]("Tom's dog.") == ["Tom's", "dog."]
 
 
 def test_the_blank_is_a_word_of_the_text_and_not_of_the_vocabulary():

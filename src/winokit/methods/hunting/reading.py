@@ -26,19 +26,8 @@ from itertools import pairwise
 
 from winokit.methods.transforms.substitute import is_possessive
 from winokit.problem import Problem
+from winokit.text import grammar
 from winokit.text.clauses import ClausePiece, clause_around, find_cuts, is_content, take_apart
-from winokit.text.grammar import (
-    AUXILIARIES,
-    BE,
-    CONTRASTS,
-    DETERMINERS,
-    NEGATIONS,
-    PREPOSITIONS,
-    forms,
-    is_adverb,
-    is_participle,
-    is_verb_like,
-)
 
 SUBJECT, OBJECT, POSSESSOR = "subject", "object", "possessor"
 TAKE_AN_INFINITIVE = frozenset(
@@ -48,7 +37,7 @@ TAKE_AN_INFINITIVE = frozenset(
         "offer ask have use forget remember learn seem attempt expect intend prepare threaten choose hesitate happen "
         "tend go come force able unable ready eager willing reluctant sure likely afraid glad happy"
     ).split()
-    for form in forms(verb)
+    for form in grammar.forms(verb)
 )
 SUBJECT_PRONOUNS = frozenset("i we you he she they".split())
 
@@ -113,7 +102,7 @@ def read(problem: Problem) -> ProblemReading | str:
     if slots[1] == SUBJECT:
         first, second, slots = second, first, (slots[1], slots[0])
     begins = clause[0], clause_around(cuts, pair[0], len(pieces))[0]
-    contrast = any(begin > 0 and pieces[begin - 1].word in CONTRASTS for begin in begins)
+    contrast = any(begin > 0 and pieces[begin - 1].word in grammar.CONTRASTS for begin in begins)
     return ProblemReading(predicate, query[0], first, second, *slots, query[1], contrast)
 
 
@@ -145,7 +134,7 @@ def _context(
     lead = _without_lead(pieces[clause_around(cuts, one, len(pieces))[0] : one])
     before = lead[-1].word if lead else ""
     if any(is_content(piece) for piece in between):
-        if before in PREPOSITIONS:
+        if before in grammar.PREPOSITIONS:
             return "a candidate is named only as a part of something"
         words, slots = between, (SUBJECT, _slot(between))
     else:
@@ -153,7 +142,7 @@ def _context(
         if start is None:
             return "no predicate was found for the candidates"
         words, slots = lead[start:], (_slot(lead), _slot(between))
-    predicate = None if words[0].word in PREPOSITIONS else _predicate(words, text)
+    predicate = None if words[0].word in grammar.PREPOSITIONS else _predicate(words, text)
     if predicate is None:
         return "no predicate was found for the candidates"
     if predicate.passive:
@@ -188,9 +177,9 @@ def _is_object(lead: Sequence[ClausePiece], after: Sequence[ClausePiece]) -> boo
     """Whether the blank follows a verb or a preposition rather than opening the clause."""
     if not lead or lead[-1].candidate is not None:
         return False
-    if after and (after[0].word in AUXILIARIES or is_verb_like(after[0].word)):
+    if after and (after[0].word in grammar.AUXILIARIES or grammar.is_verb_like(after[0].word)):
         return False
-    return lead[-1].word in PREPOSITIONS or _verb_before(lead) is not None
+    return lead[-1].word in grammar.PREPOSITIONS or _verb_before(lead) is not None
 
 
 def _without_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
@@ -202,7 +191,7 @@ def _without_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
         if len(pieces) < back:
             break
         last = pieces[-back]
-        if last.word in DETERMINERS:
+        if last.word in grammar.DETERMINERS:
             return pieces[:-back]
         if not is_content(last):
             break
@@ -211,15 +200,17 @@ def _without_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
 
 def _without_what_follows_the_name(between: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
     """Words after a name without a phrase that belongs to it: "(the painting) in the hall was sold to"."""
-    if between[0].word not in PREPOSITIONS or not any(map(is_content, between)):
+    if between[0].word not in grammar.PREPOSITIONS or not any(map(is_content, between)):
         return between
-    verb = next((i for i, p in enumerate(between) if p.word in AUXILIARIES or is_verb_like(p.word)), None)
+    verb = next(
+        (i for i, p in enumerate(between) if p.word in grammar.AUXILIARIES or grammar.is_verb_like(p.word)), None
+    )
     return between if verb is None else between[verb:]
 
 
 def _slot(lead: Sequence[ClausePiece]) -> str:
     """The slot that a name fills after some words."""
-    return lead[-1].word if lead and lead[-1].word in PREPOSITIONS else OBJECT
+    return lead[-1].word if lead and lead[-1].word in grammar.PREPOSITIONS else OBJECT
 
 
 def _turned(slot: str) -> str:
@@ -233,13 +224,15 @@ def _verb_before(lead: Sequence[ClausePiece]) -> int | None:
     for i, piece in enumerate(lead):
         if not is_content(piece):
             continue
-        previous = next((p for p in reversed(lead[:i]) if not is_adverb(p.word) and p.word not in NEGATIONS), None)
-        where_one_must = previous is not None and (
-            previous.word in AUXILIARIES or previous.word in SUBJECT_PRONOUNS or previous.word == "to"
+        previous = next(
+            (p for p in reversed(lead[:i]) if not grammar.is_adverb(p.word) and p.word not in grammar.NEGATIONS), None
         )
-        if is_verb_like(piece.word) or where_one_must:
+        where_one_must = previous is not None and (
+            previous.word in grammar.AUXILIARIES or previous.word in SUBJECT_PRONOUNS or previous.word == "to"
+        )
+        if grammar.is_verb_like(piece.word) or where_one_must:
             verb = i
-    while verb and (lead[verb - 1].word in AUXILIARIES | NEGATIONS or is_adverb(lead[verb - 1].word)):
+    while verb and grammar.goes_with_a_verb(lead[verb - 1].word):
         verb -= 1
     return verb
 
@@ -249,14 +242,14 @@ def _predicate(words: Sequence[ClausePiece], text: str) -> Predicate | None:
     head = _head(words)
     if head is None or any(piece.candidate is not None for piece in words):
         return None
-    passive = any(piece.word in BE for piece in words[:head]) and is_participle(words[head].word)
+    passive = any(piece.word in grammar.BE for piece in words[:head]) and grammar.is_participle(words[head].word)
     return as_predicate(words, head, text, passive=passive)
 
 
 def as_predicate(words: Sequence[ClausePiece], head: int, text: str, *, passive: bool) -> Predicate:
     """Some words of a text as a predicate, where it is known which of them carries it."""
     special = next((piece.word for piece in reversed(words) if is_content(piece)), words[head].word)
-    negated = any(piece.word in NEGATIONS for piece in words[: head + 1])
+    negated = any(piece.word in grammar.NEGATIONS for piece in words[: head + 1])
     spelling = " ".join(text[words[0].start : words[-1].end].split())
     return Predicate(spelling, words[head].word, special, negated, passive)
 

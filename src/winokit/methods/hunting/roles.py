@@ -22,24 +22,7 @@ from dataclasses import dataclass
 
 from winokit.methods.hunting.queries import QueryPair
 from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, ProblemReading
-from winokit.text.grammar import (
-    AUXILIARIES,
-    BE,
-    CONNECTIVES,
-    CONTRASTS,
-    DETERMINERS,
-    FUNCTION,
-    MARKS,
-    NEGATIONS,
-    POSSESSIVES,
-    PREPOSITIONS,
-    PRONOUNS,
-    RELATIVES,
-    WordToken,
-    is_adverb,
-    is_participle,
-    tokenise,
-)
+from winokit.text import grammar
 from winokit.text.mentions import is_plural
 from winokit.text.words import gender_of
 
@@ -77,10 +60,10 @@ class Filler:
 
 def pronoun(word: str) -> Filler:
     """A pronoun as a filler, whatever its case."""
-    return Filler(PRONOUNS[word], frozenset({PRONOUNS[word]}), pronoun=True)
+    return Filler(grammar.PRONOUNS[word], frozenset({grammar.PRONOUNS[word]}), pronoun=True)
 
 
-def noun(token: WordToken) -> Filler:
+def noun(token: grammar.WordToken) -> Filler:
     """A noun with the pronouns that could stand for it."""
     word = token.word
     gender = gender_of(word.title()) if token.capital else None
@@ -95,7 +78,7 @@ def noun(token: WordToken) -> Filler:
     return Filler(word, frozenset(kinds))
 
 
-FindFiller = Callable[[WordToken, str], Filler | None]
+FindFiller = Callable[[grammar.WordToken, str], Filler | None]
 """What fills a slot of a word."""
 
 
@@ -147,7 +130,7 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFil
 
     `parsed` says what fills a slot of a word, where a parser does; otherwise the grammar here does.
     """
-    tokens = tokenise(text)
+    tokens = grammar.tokenise(text)
     why = "the words stand too far apart"
     for context in pair.context.find(tokens):
         for query in pair.query.find(tokens):
@@ -166,27 +149,27 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFil
     return why
 
 
-def _unlike(tokens: Sequence[WordToken], context: int, query: int, reading: ProblemReading) -> str | None:
+def _unlike(tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading) -> str | None:
     """How a sentence says something else than the problem, or None."""
     if _is_negated(tokens, context) != reading.context.negated or _is_negated(tokens, query) != reading.query.negated:
         return "a negation in one and not in the other"
     between = tokens[min(context, query) : max(context, query)]
-    contrast = any(token.word in CONTRASTS for token in (*tokens[:1], *between))
+    contrast = any(token.word in grammar.CONTRASTS for token in (*tokens[:1], *between))
     return None if contrast == reading.contrast else "a contrast in one and not in the other"
 
 
-def _is_negated(tokens: Sequence[WordToken], at: int) -> bool:
+def _is_negated(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     for token in reversed(tokens[max(0, at - 6) : at]):
-        if token.word in NEGATIONS:
+        if token.word in grammar.NEGATIONS:
             return True
-        passes = token.word in AUXILIARIES or token.word in TAKE_AN_INFINITIVE or token.word == "to"
-        if not passes and not is_adverb(token.word):
+        passes = token.word in grammar.AUXILIARIES or token.word in TAKE_AN_INFINITIVE or token.word == "to"
+        if not passes and not grammar.is_adverb(token.word):
             return False
     return False
 
 
 def _label(
-    tokens: Sequence[WordToken], context: int, query: int, reading: ProblemReading, parsed: FindFiller | None
+    tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading, parsed: FindFiller | None
 ) -> str:
     """The role of the one in question, or why it is not clear."""
 
@@ -212,7 +195,7 @@ def _label(
     return AGENT if as_agent else PATIENT
 
 
-def _filler(tokens: Sequence[WordToken], at: int, slot: str) -> Filler | None:
+def _filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Filler | None:
     """What fills a slot of the word at a place; passives are turned round."""
     if slot == POSSESSOR:
         return _owner(tokens, at)
@@ -225,25 +208,25 @@ def _filler(tokens: Sequence[WordToken], at: int, slot: str) -> Filler | None:
     for i in range(at + 1, min(len(tokens), at + 8)):
         if tokens[i].word == sought:
             return _phrase_from(tokens, i + 1)
-        if tokens[i].word in MARKS or tokens[i].word in CONNECTIVES:
+        if tokens[i].word in grammar.MARKS or tokens[i].word in grammar.CONNECTIVES:
             break
     return None
 
 
-def _is_passive(tokens: Sequence[WordToken], at: int) -> bool:
+def _is_passive(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     before = (token.word for token in reversed(tokens[:at]))
-    auxiliary = next((word for word in before if not is_adverb(word) and word not in NEGATIONS), "")
-    return is_participle(tokens[at].word) and (auxiliary in BE or auxiliary == "'s")
+    auxiliary = next((word for word in before if not grammar.is_adverb(word) and word not in grammar.NEGATIONS), "")
+    return grammar.is_participle(tokens[at].word) and (auxiliary in grammar.BE or auxiliary == "'s")
 
 
-def _subject(tokens: Sequence[WordToken], at: int) -> Filler | None:
+def _subject(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
     """The nearest noun or pronoun to the left, over auxiliaries, adverbs and verbs that take an infinitive."""
     i = at - 1
     while i >= 0:
         word = tokens[i].word
         if word == "to" and i and tokens[i - 1].word in TAKE_AN_INFINITIVE:
             i -= 2
-        elif word in AUXILIARIES or word in NEGATIONS or is_adverb(word) or word in RELATIVES:
+        elif grammar.goes_with_a_verb(word) or word in grammar.RELATIVES:
             i -= 1
         else:
             break
@@ -252,27 +235,26 @@ def _subject(tokens: Sequence[WordToken], at: int) -> Filler | None:
     return _phrase_up_to(tokens, i)
 
 
-def _shares_its_subject(tokens: Sequence[WordToken], at: int) -> bool:
+def _shares_its_subject(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     """Whether "and" or the like stands before a word, auxiliaries, negations and adverbs aside."""
     before = (token.word for token in reversed(tokens[:at]))
-    passed = AUXILIARIES | NEGATIONS
-    nearest = next((w for w in before if w in SHARE_A_SUBJECT or not (w in passed or is_adverb(w))), "")
+    nearest = next((word for word in before if word in SHARE_A_SUBJECT or not grammar.goes_with_a_verb(word)), "")
     return nearest in SHARE_A_SUBJECT
 
 
-def _phrase_up_to(tokens: Sequence[WordToken], end: int) -> Filler | None:
+def _phrase_up_to(tokens: Sequence[grammar.WordToken], end: int) -> Filler | None:
     """The noun phrase or pronoun that ends at a place."""
     if end < 0:
         return None
     token = tokens[end]
-    if token.word in PRONOUNS:
+    if token.word in grammar.PRONOUNS:
         return pronoun(token.word)
-    if token.word in FUNCTION or token.word in MARKS:
+    if token.word in grammar.EMPTY:
         return None
     start = end
-    while start and tokens[start - 1].word not in FUNCTION and tokens[start - 1].word not in MARKS and end - start < 3:
+    while start and tokens[start - 1].word not in grammar.EMPTY and end - start < 3:
         start -= 1
-    if start and tokens[start - 1].word in DETERMINERS:
+    if start and tokens[start - 1].word in grammar.DETERMINERS:
         start -= 1
     before = tokens[start - 1].word if start else ""
     if before == "of":
@@ -282,17 +264,17 @@ def _phrase_up_to(tokens: Sequence[WordToken], end: int) -> Filler | None:
     return noun(token)
 
 
-def _phrase_from(tokens: Sequence[WordToken], start: int) -> Filler | None:
+def _phrase_from(tokens: Sequence[grammar.WordToken], start: int) -> Filler | None:
     """The noun phrase or pronoun that begins at a place."""
     while start < len(tokens) and _only_leads(tokens, start):
         start += 1
     if start >= len(tokens):
         return None
-    if tokens[start].word in PRONOUNS:
+    if tokens[start].word in grammar.PRONOUNS:
         return pronoun(tokens[start].word)
-    run: list[WordToken] = []
+    run: list[grammar.WordToken] = []
     for token in tokens[start : start + 4]:
-        if token.word in FUNCTION or token.word in MARKS or is_adverb(token.word):
+        if token.word in grammar.EMPTY or grammar.is_adverb(token.word):
             break
         if run and run[0].capital and not token.capital:
             break
@@ -302,23 +284,23 @@ def _phrase_from(tokens: Sequence[WordToken], start: int) -> Filler | None:
     return noun(run[0] if run[0].capital and gender_of(run[0].word.title()) else run[-1])
 
 
-def _only_leads(tokens: Sequence[WordToken], at: int) -> bool:
+def _only_leads(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     """Whether a word only leads up to a noun: an article, an adverb, or a possessive with something after it."""
     word = tokens[at].word
-    if word in POSSESSIVES:
+    if word in grammar.POSSESSIVES:
         following = tokens[at + 1].word if at + 1 < len(tokens) else "."
-        return following not in FUNCTION and following not in MARKS
-    return word in DETERMINERS or is_adverb(word)
+        return following not in grammar.EMPTY
+    return word in grammar.DETERMINERS or grammar.is_adverb(word)
 
 
-def _owner(tokens: Sequence[WordToken], at: int) -> Filler | None:
+def _owner(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
     """Whose thing it is: a possessive before it, or a name with 's."""
     for i in range(at - 1, max(-1, at - 4), -1):
         word = tokens[i].word
-        if word in POSSESSIVES and word in PRONOUNS:
+        if word in grammar.POSSESSIVES and word in grammar.PRONOUNS:
             return pronoun(word)
         if word == "'s":
             return _phrase_up_to(tokens, i - 1)
-        if word in FUNCTION or word in MARKS or word in PREPOSITIONS:
+        if word in grammar.EMPTY:
             return None
     return None
