@@ -86,13 +86,12 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
 
 
 class Structure:
-    """How the texts of a dataset are built, counted; `special_last` and `special_words` over groups."""
+    """How the texts of a dataset are built, counted; `special_last` over groups."""
 
     def __init__(self, dataset: Dataset) -> None:
         pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1]
         self.special_last = sum(special_is_last(one, other) for one, other in pairs)
         self.groups = len(pairs)
-        self.special_words = Counter(word for one, other in pairs for word in special_words(one.text, other.text))
         self.connective = Counter(map(connective, dataset))
         self.clauses = Counter(map(clauses, dataset))
         self.blank_position = Counter(map(blank_position, dataset))

@@ -32,12 +32,11 @@ def parse_item(item: XmlNode) -> Problem:
     parts = {tag: item.words(tag) for tag in ("p", "a1", "a2")}
     for tag in parts:
         fields.string(parts, tag)
-    label = item.attributes.get("most-plausible-alternative")
     return problem(
         parts["p"],
         item.attribute("asks-for"),
         (parts["a1"], parts["a2"]),
-        fields.numbered_answer({"most-plausible-alternative": label}, "most-plausible-alternative", 2),
+        fields.numbered_answer(item.attributes, "most-plausible-alternative", 2),
         group=item.attributes.get("group"),
         provenance={"id": item.attributes["id"]} if "id" in item.attributes else {},
     )

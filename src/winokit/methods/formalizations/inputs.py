@@ -129,31 +129,22 @@ def encode(cases: Sequence[Case], formalization: Formalization, reader: InputRea
     texts = list(dict.fromkeys(one.text for some in marked if not isinstance(some, str) for one in some))
     readings: dict[str, TextReading] = {}
     for start in range(0, len(texts), CHUNK):
-        some = texts[start : start + CHUNK]
-        readings |= zip(some, read(reader.tokenizer, some, reader.longest), strict=True)
-    return [
-        some if isinstance(some, str) else _encoded(case, some, readings, reader, formalization)
-        for case, some in zip(cases, marked, strict=True)
-    ]
-
-
-def _encoded(
-    case: Case,
-    marked: Sequence[Marked],
-    readings: dict[str, TextReading],
-    reader: InputReader,
-    formalization: Formalization,
-) -> Encoded:
-    rows: dict[InputRow, int] = {}
-    options = []
-    for one, right in zip(marked, case.right, strict=True):
-        row, places, tokens = formalization.definition.input.row(
-            one, readings[one.text], reader, formalization.switches
-        )
-        if len(row.ids) > reader.longest:
-            raise TooLong(one.text, len(row.ids), reader.longest)
-        options.append(InputOption(rows.setdefault(row, len(rows)), places, tokens, right))
-    return Encoded(tuple(rows), tuple(options))
+        chunk = texts[start : start + CHUNK]
+        readings |= zip(chunk, read(reader.tokenizer, chunk, reader.longest), strict=True)
+    encoded: list[Encoded | str] = []
+    for case, some in zip(cases, marked, strict=True):
+        if isinstance(some, str):
+            encoded.append(some)
+            continue
+        rows: dict[InputRow, int] = {}
+        options = []
+        for one, right in zip(some, case.right, strict=True):
+            row, places, tokens = how.row(one, readings[one.text], reader, switches)
+            if len(row.ids) > reader.longest:
+                raise TooLong(one.text, len(row.ids), reader.longest)
+            options.append(InputOption(rows.setdefault(row, len(rows)), places, tokens, right))
+        encoded.append(Encoded(tuple(rows), tuple(options)))
+    return encoded
 
 
 def filled(problem: Problem, option: str, switches: Switches) -> Filled:

@@ -46,28 +46,15 @@ class MetricColumns:
     def __init__(
         self, problems: Sequence[Problem], predictions: Sequence[int | None], clusters: Mapping[str, int]
     ) -> None:
-        self.problems, self.predictions = problems, predictions
-        self._numbers = clusters
-
-    @cached_property
-    def answers(self) -> list[int]:
+        self.problems, self.predictions, self._numbers = problems, predictions, clusters
+        self.answers = [int(problem.answer or 0) for problem in problems]
         """The right candidate of each."""
-        return [int(problem.answer or 0) for problem in self.problems]
-
-    @cached_property
-    def candidates(self) -> list[int]:
+        self.candidates = [len(problem.candidates) for problem in problems]
         """How many there are to choose from."""
-        return [len(problem.candidates) for problem in self.problems]
-
-    @cached_property
-    def groups(self) -> list[str | None]:
+        self.groups = [problem.group for problem in problems]
         """The group of each; None for a problem alone."""
-        return [problem.group for problem in self.problems]
-
-    @cached_property
-    def clusters(self) -> IntArray:
+        self.clusters = np.fromiter((clusters[original_id(problem)] for problem in problems), np.int64)
         """What each hangs together with."""
-        return np.fromiter((self._numbers[original_id(problem)] for problem in self.problems), np.int64)
 
     @cached_property
     def correct(self) -> BoolArray:

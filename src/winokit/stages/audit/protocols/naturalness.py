@@ -20,16 +20,12 @@ from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
-THIRDS = ("likely", "middling", "unlikely")
-ANY = "any"
-"""The kind of models that are neither causal nor masked: the random one, functions, the hunter."""
-
 
 def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Mapping[str, float]:
     """Per-word surprisal of each solved text, by problem id; empty where the model cannot give it."""
     texts = solved_texts(dataset)
     asked: dict[str, Request]
-    if model.kind == ANY:  # a coin answers whatever it is asked, and has no surprisal
+    if model.kind == "any":  # neither causal nor masked: a coin answers whatever it is asked, and has no surprisal
         return {}
     if Continuation in model.can:
         asked = {key: Continuation("", text) for key, text in texts.items()}
@@ -56,7 +52,7 @@ def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
     graded = [case for case in sheet.graded() if case.problem.id in surprisals]
     order = np.argsort([surprisals[case.problem.id] for case in graded], kind="stable")
     thirds = [[graded[i] for i in part] for part in np.array_split(order, 3)]
-    for name, cases in zip(THIRDS, thirds, strict=True):
+    for name, cases in zip(("likely", "middling", "unlikely"), thirds, strict=True):
         yield from sheet.accuracy("naturalness", name, cases)
     yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), thirds[0], thirds[-1])
     values = [surprisals[case.problem.id] for case in graded]
