@@ -14,19 +14,8 @@ from importlib import import_module
 from typing import Any
 
 from winokit.errors import BadInput, MissingExtra, UnknownName
-from winokit.methods.hunting.dependencies import (
-    DependencyNode,
-    carrier,
-    clause,
-    is_passive,
-    is_verb,
-    owner,
-    path_up,
-    said,
-    slots,
-    stretch,
-)
-from winokit.methods.hunting.dependencies import subject as subject_of
+from winokit.methods.hunting import dependencies as deps
+from winokit.methods.hunting.dependencies import DependencyNode
 from winokit.methods.hunting.reading import (
     POSSESSOR,
     SUBJECT,
@@ -144,10 +133,10 @@ class SpacyParser:
         def find(token: WordToken, slot: str) -> Filler | None:
             node = next(n for n in self.parse(text) if n.idx <= token.start < n.idx + len(n.text))
             if slot == POSSESSOR:
-                filler = owner(node)
+                filler = deps.owner(node)
             else:
-                verb = carrier(node)
-                filler = None if verb is None else slots(verb).get(slot)
+                verb = deps.carrier(node)
+                filler = None if verb is None else deps.slots(verb).get(slot)
             return None if filler is None else as_filler(filler)
 
         return find
@@ -158,8 +147,8 @@ def _together(
 ) -> tuple[DependencyNode, tuple[tuple[int, str], tuple[int, str]]] | None:
     """A verb in which two candidates have a part, and their slots: the nearest before the blank, else the first."""
     verbs = []
-    for verb in filter(is_verb, nodes):
-        parts = sorted((node.i, slot) for slot, node in slots(verb).items() if node.i in named)
+    for verb in filter(deps.is_verb, nodes):
+        parts = sorted((node.i, slot) for slot, node in deps.slots(verb).items() if node.i in named)
         other = next((part for part in parts if named[part[0]] != named[parts[0][0]]), None)
         if other is not None:
             verbs.append((verb, (parts[0], other)))
@@ -171,13 +160,13 @@ def _place_of(blank: DependencyNode) -> tuple[DependencyNode, str] | None:
     """The word the blank goes with, and its slot there."""
     if blank.dep_ == "poss":
         return blank.head, POSSESSOR
-    verb = next(filter(is_verb, path_up(blank)), None)
-    slot = None if verb is None else next((slot for slot, node in slots(verb).items() if node == blank), None)
+    verb = next(filter(deps.is_verb, deps.path_up(blank)), None)
+    slot = None if verb is None else next((slot for slot, node in deps.slots(verb).items() if node == blank), None)
     if verb is None or slot is None:
         return None
-    while (after := _infinitive(verb)) is not None and subject_of(after) == blank:
+    while (after := _infinitive(verb)) is not None and deps.subject(after) == blank:
         verb = after
-        slot = next(slot for slot, node in slots(verb).items() if node == blank)
+        slot = next(slot for slot, node in deps.slots(verb).items() if node == blank)
     return verb, slot
 
 
@@ -185,7 +174,7 @@ def _infinitive(verb: DependencyNode) -> DependencyNode | None:
     """The verb that says what "wanted to" or "was eager to" only leads up to."""
     for above in (verb, *(child for child in verb.children if child.dep_ == "acomp")):
         for child in above.children:
-            if child.dep_ == "xcomp" and is_verb(child) and said(above) in TAKE_AN_INFINITIVE:
+            if child.dep_ == "xcomp" and deps.is_verb(child) and deps.said(above) in TAKE_AN_INFINITIVE:
                 return child
     return None
 
@@ -195,14 +184,14 @@ def _word(verb: DependencyNode, closed: frozenset[int]) -> DependencyNode:
     complements = [
         child for child in verb.children if child.dep_ in ("acomp", "attr", "oprd") and child.i not in closed
     ]
-    return complements[0] if complements and said(verb) in AUXILIARIES else verb
+    return complements[0] if complements and deps.said(verb) in AUXILIARIES else verb
 
 
 def _predicate(
     problem: Problem, masked: Masked, nodes: Sequence[DependencyNode], head: DependencyNode, closed: frozenset[int]
 ) -> Predicate | None:
     """The words around a head as a predicate in the words of the problem."""
-    run = stretch(nodes, head, closed)
+    run = deps.stretch(nodes, head, closed)
     start, end = masked.original(run[0].idx), masked.original(run[-1].idx) + len(run[-1].text)
     pieces = [piece for piece in take_apart(problem) if piece.start < end and start < piece.end]
     place = masked.original(head.idx)
@@ -211,30 +200,30 @@ def _predicate(
         at = next((i for i in range(at + 1, len(pieces)) if is_content(pieces[i])), None)
     if at is None or any(piece.candidate is not None or piece.blank for piece in pieces):
         return None
-    return as_predicate(pieces, at, problem.text, passive=is_passive(head))
+    return as_predicate(pieces, at, problem.text, passive=deps.is_passive(head))
 
 
 def _is_contrast(nodes: Sequence[DependencyNode], first: DependencyNode, second: DependencyNode) -> bool:
     """Whether "but", "although" and the like stand between two clauses, or open one of them."""
     between = nodes[min(first.i, second.i) : max(first.i, second.i)]
-    opening = [child for top in (clause(first), clause(second)) for child in top.children if child.i < top.i]
-    return any(said(node) in CONTRASTS for node in (*between, *opening))
+    opening = [child for top in (deps.clause(first), deps.clause(second)) for child in top.children if child.i < top.i]
+    return any(deps.said(node) in CONTRASTS for node in (*between, *opening))
 
 
 def as_filler(node: DependencyNode) -> Filler | None:
     """What a node of the parse could be called by."""
-    word = said(node)
+    word = deps.said(node)
     if any(child.dep_ == "conj" for child in node.children):
         return Filler(word, frozenset({"they", "we"}), place=node.i)
     if word in PRONOUNS:
         return replace(pronoun(word), place=node.i)
     if word in FUNCTION:
-        inside = [n for of in node.children if said(of) == "of" for n in of.children if n.dep_ == "pobj"]
+        inside = [n for of in node.children if deps.said(of) == "of" for n in of.children if n.dep_ == "pobj"]
         return as_filler(inside[0]) if inside else None
     names = [child for child in node.children if child.dep_ == "compound" and gender_of(child.text)]
     said_first = names[0] if names else node
     token = WordToken(
-        said(said_first), said_first.idx, said_first.idx + len(said_first.text), said_first.text[0].isupper()
+        deps.said(said_first), said_first.idx, said_first.idx + len(said_first.text), said_first.text[0].isupper()
     )
     return replace(noun(token), place=node.i)
 
