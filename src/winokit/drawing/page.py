@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 
 
-def write_page(path: Path, template: str, **shown: Any) -> None:
-    """Write one page from its template."""
+def write_page(path: Path, template: str, **shown: Any) -> Path:
+    """Write one page from its template, and return where it lies."""
     write_whole(path, rendered(template, **shown))
+    return path
 
 
 def rendered(template: str, **shown: Any) -> bytes:

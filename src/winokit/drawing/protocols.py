@@ -33,9 +33,6 @@ class ProtocolCaption:
 
 
 CITATIONS = {name: Citation(**fields) for name, fields in _CAPTIONS["citations"].items()}
-ELAZAR, LIU, RUDINGER = CITATIONS["ELAZAR"], CITATIONS["LIU"], CITATIONS["RUDINGER"]
-SAKAGUCHI, SAKAGUCHI_FIRST = CITATIONS["SAKAGUCHI"], CITATIONS["SAKAGUCHI_FIRST"]
-TRICHELAIR = CITATIONS["TRICHELAIR"]
 ABOUT = {
     name: ProtocolCaption(
         fields["title"], fields["question"], tuple(CITATIONS[source] for source in fields.get("sources", ()))

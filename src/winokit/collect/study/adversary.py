@@ -51,9 +51,7 @@ class AdversaryVerdict:
 
     def to_json(self) -> dict[str, Any]:
         """What is stored with the submission."""
-        stored = asdict(self) | {"right": list(self.right)}
-        del stored["message"]
-        return stored
+        return {name: value for name, value in asdict(self).items() if name != "message"} | {"right": list(self.right)}
 
 
 class Adversary:

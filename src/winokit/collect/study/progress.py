@@ -17,9 +17,6 @@ from winokit.collect.study.study import Study, is_paused
 from winokit.collect.study.tasks import expire
 from winokit.drawing.tables import Lines, table
 
-RECENT = 1000
-"""Submissions over which the usual time is taken."""
-
 
 @dataclass(frozen=True)
 class KindProgress:
@@ -96,7 +93,7 @@ def _kinds(study: Study, session: Session) -> list[KindProgress]:
     paid = _grouped(session, Payment.reason, func.sum(Payment.cents))
     rows = []
     for kind in study.config.tasks.kinds:
-        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.id.desc()).limit(RECENT)
+        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.id.desc()).limit(1000)
         seconds = session.scalars(recent).all()
         numbers: list[Any] = [*tasks.get(kind, (0, 0, 0)), *submissions.get(kind, (0, 0, 0))]
         numbers += [median(seconds) if seconds else None, *paid.get(kind, (0,))]

@@ -25,11 +25,8 @@ from winokit.methods.metrics.agreement import fleiss_kappa, rating_table
 
 FEW = 5
 """Fewer votes than this say nothing about a worker."""
-LOW_AGREEMENT = 0.6
 OFTEN = 0.2
 """A share of hasty submissions, or of pasted texts, from which on a worker is marked."""
-PASTED = 40
-"""Characters from the clipboard from which on a text counts as pasted: more than a name or a word."""
 QUESTIONS: tuple[tuple[str, str, Callable[[Vote], Hashable]], ...] = (
     (schema.VALIDATE, "answer", lambda vote: vote.choice),
     (schema.VALIDATE, "equally plausible", lambda vote: vote.equally_plausible),
@@ -60,11 +57,11 @@ class WorkerQuality:
             < (asked.fast_write_seconds if submission.kind == schema.WRITE else asked.fast_vote_seconds)
             for submission in handed_in
         )
-        self.pasted = sum(submission.pasted >= PASTED for submission in handed_in)
+        self.pasted = sum(submission.pasted >= 40 for submission in handed_in)  # characters: more than a name or a word
         self.earned_cents = sum(payment.cents for payment in worker.payments)
         flags = {
             "fails gold questions": len(gold) >= FEW and sum(gold) < asked.gold_least_accuracy * len(gold),
-            "disagrees with others": self.agreement is not None and self.agreement < LOW_AGREEMENT,
+            "disagrees with others": self.agreement is not None and self.agreement < 0.6,
             "hasty": len(handed_in) >= FEW and self.hasty > OFTEN * len(handed_in),
             "pastes texts": self.pasted > OFTEN * len(written),
         }

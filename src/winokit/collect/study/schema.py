@@ -27,7 +27,6 @@ ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", 
 WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
 PAUSED = "paused"
 LATE, FROM_BLOCKED = "late", "from a blocked worker"
-JSON_TYPES = (dict[str, Any], list[str], list[int])
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
 """What a page shows beside a row is read with it, or not at all: never row by row."""
 
@@ -59,7 +58,10 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = dict.fromkeys(JSON_TYPES, sa.JSON) | {datetime: Moment, str: sa.Text}
+    type_annotation_map = dict.fromkeys((dict[str, Any], list[str], list[int]), sa.JSON) | {
+        datetime: Moment,
+        str: sa.Text,
+    }
 
 
 class Numbered(Base):

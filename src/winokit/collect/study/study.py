@@ -36,11 +36,7 @@ from winokit.files import read_text, write_whole
 
 DATABASE, DATABASE_ENV = "study.db", "WINOKIT_COLLECT_DB"
 SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
-
-
-def utc_now() -> datetime:
-    """The moment, with its zone."""
-    return datetime.now(UTC)
+utc_now = partial(datetime.now, UTC)
 
 
 def read_secret(folder: Path) -> bytes:

@@ -63,11 +63,6 @@ TITLES = {
     429: "A moment, please",
 }
 WHYS = {404: "there is no page at this address", 405: "please use the links and buttons of the pages"}
-SUSPICIOUS = (403, 413, 429)
-LOGGED_A_MINUTE = 60
-"""Refusals that go to the audit log: a flood must not fill the disk."""
-OWN_THINGS = "/task/"
-"""Below this path everything is somebody's own, and asking for what is not is suspicious too."""
 
 
 class TooLarge(Refused):
@@ -169,7 +164,8 @@ def refusal_page(request: Request, error: Exception) -> Response:
     """The page for something refused, and a line in the audit log where it looks like an attempt."""
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
     why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, HTTPStatus(status).phrase)
-    suspicious = status in SUSPICIOUS or request.scope["path"].startswith(OWN_THINGS)
+    # Below /task/ everything is somebody's own, and asking for what is not is suspicious too.
+    suspicious = status in (403, 413, 429) or request.scope["path"].startswith("/task/")
     if suspicious and not request.app.state.refusals.count():
         # The shape of the address, since the address itself may hold a token.
         path = str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))
@@ -241,7 +237,7 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
     )
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
-    app.state.refusals = RateLimit(study, LOGGED_A_MINUTE)
+    app.state.refusals = RateLimit(study, 60)  # that go to the audit log: a flood must not fill the disk
     app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)
     for router in (*WORKERS, *REQUESTERS):

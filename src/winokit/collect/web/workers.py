@@ -14,8 +14,6 @@ from winokit.collect.web.visit import ARequester, RequesterVisit
 router = Pages(REQUESTER)
 Code = Annotated[str, Path(max_length=40)]
 INVITES = "/requester/invites"
-SHOWN = 50
-MOST_AT_ONCE, MOST_DAYS = 200, 3650
 
 
 @router.get("/requester/workers")
@@ -85,9 +83,9 @@ def links(visit: ARequester) -> Response:
 @router.form(INVITES, "label", "count", "uses", "days")
 def invite(visit: ARequester, fields: Fields) -> Response:
     """Make links."""
-    count = whole(fields, "count", 1, MOST_AT_ONCE)
+    count = whole(fields, "count", 1, 200)
     uses = whole(fields, "uses", 1, invites.MOST_USES)
-    days = whole(fields, "days", 1, MOST_DAYS)
+    days = whole(fields, "days", 1, 3650)
     label = " ".join(fields.get("label", "").split())
     for _ in range(count):
         invites.create(visit.study, label, uses=uses, days=days, actor=visit.actor)
@@ -113,5 +111,5 @@ def _own_address(visit: RequesterVisit) -> str:
 def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
     info = workers.get(visit.study, code)  # refuses a code that nobody has
     worker = next(person for person in quality.workers(visit.study) if person.code == code)
-    listing = listings.submissions(visit.study, worker=code, per_page=SHOWN)
+    listing = listings.submissions(visit.study, worker=code, per_page=50)
     return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link)

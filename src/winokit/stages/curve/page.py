@@ -16,7 +16,7 @@ from winokit.drawing import decision
 from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.protocols import ELAZAR, SAKAGUCHI
+from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import PER_CENT, percent
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, stands
 from winokit.stages.curve.fit import ACCURACY, GROUP, CurveSeries
@@ -42,7 +42,7 @@ def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
         if any(level.size for one in own for level in one.levels):
             charts.append(CurveChart(title, own))
     plots = {"curve": Figure([partial(draw_curve, chart=chart) for chart in charts], 4.6, 3.6)} if charts else {}
-    write_page(
+    return write_page(
         folder / INDEX,
         "stages/curve/page.html.j2",
         curve=curve,
@@ -55,9 +55,8 @@ def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
         rows=by_size(series),
         fits=fitted(series),
         settings=flat(curve.run),
-        sources=(SAKAGUCHI, ELAZAR),
+        sources=(CITATIONS["SAKAGUCHI"], CITATIONS["ELAZAR"]),
     )
-    return folder / INDEX
 
 
 class CurveDot(NamedTuple):

@@ -41,8 +41,6 @@ from winokit.stages.train.run import load_sets
 if TYPE_CHECKING:
     from winokit.methods.training.finetune import TrainOutcome
 
-EVALUATIONS = 10
-"""On the dev set, where a number of steps is given: an epoch of a few problems would be one after nearly every step."""
 Named = str | Path | Dataset
 
 
@@ -62,7 +60,8 @@ class CurveDesign(Settings):
         settings = replace(settings, formalization=formalization, seed=seed)
         if self.steps is None:
             return settings
-        every = settings.evaluate_every or max(1, self.steps // EVALUATIONS)
+        # Ten times in all: an epoch of a few problems would be over after nearly every step.
+        every = settings.evaluate_every or max(1, self.steps // 10)
         return replace(settings, steps=self.steps, epochs=self.steps, evaluate_every=every)
 
 

@@ -12,7 +12,7 @@ from winokit.drawing.decision import SMALL, VerdictTile
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
-from winokit.drawing.protocols import CITATIONS, SAKAGUCHI, SAKAGUCHI_FIRST
+from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import percent, say, say_chance
 from winokit.methods.aflite.methods import METHODS
 from winokit.methods.aflite.overuse import Overuse
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from winokit.stages.debias.run import Debiased
 
 MOST_WORDS, FEWEST_WORDS = 20, 5
-MOST_EXAMPLES = 8
-COMPONENTS = {"Component of all problems": "", "Component found anew in what is kept": ".refit"}
-"""Tables of divergences, and how the subsets of their rows end."""
 
 
 class RemovedExample(NamedTuple):
@@ -43,8 +40,7 @@ def write_debias_page(filtering: Debiased, folder: Path) -> Path:
     page = debias_page(filtering)
     figures = write_figures(figures_of(filtering, page["probe"], page["charts"]), folder / "figures")
     shown = {"page": page, "figures": figures, "word_of": word_of, "before_of": before_of}
-    write_page(folder / INDEX, "stages/debias/page.html.j2", filtering=filtering, **shown)
-    return folder / INDEX
+    return write_page(folder / INDEX, "stages/debias/page.html.j2", filtering=filtering, **shown)
 
 
 def debias_page(filtering: Debiased) -> dict[str, Any]:
@@ -64,10 +60,10 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
         "kept": int(chosen.keep.sum()),
         "verdict": verdict_of(filtering),
         "tiles": tuple(_tiles(filtering)),
-        # Each arm with its divergences, by every estimator both ways.
+        # Each arm with its divergences, by every estimator both ways; `.refit` is how the subsets of such rows end.
         "divergences": {
             title: [(title_of(arm.name), [filtering.rows[arm.name + end, way] for way in ways]) for arm in arms]
-            for title, end in COMPONENTS.items()
+            for title, end in (("Component of all problems", ""), ("Component found anew in what is kept", ".refit"))
         },
         "probe": probe_forest(filtering),
         "charts": phase_charts(chosen.history, chosen.settings),
@@ -84,7 +80,7 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
         "scale": Forest((), -reach, reach),
         "removed": tuple(_examples(filtering)),
         "settings": tuple(flat(filtering.settings)),
-        "sources": (SAKAGUCHI_FIRST, SAKAGUCHI, CITATIONS["GURURANGAN"]),
+        "sources": [CITATIONS[name] for name in ("SAKAGUCHI_FIRST", "SAKAGUCHI", "GURURANGAN")],
     }
 
 
@@ -126,7 +122,7 @@ def _examples(filtering: Debiased) -> Iterator[RemovedExample]:
     for row, problem in enumerate(dataset):
         if problem.group is not None:
             members.setdefault(problem.group, []).append(row)
-    for row in arm.removal_order[:MOST_EXAMPLES].tolist():
+    for row in arm.removal_order[:8].tolist():
         problem = dataset[row]
         others = [other for other in members.get(problem.group or "", []) if other != row]
         twin = "none" if not others else "kept" if arm.keep[others].any() else "removed"

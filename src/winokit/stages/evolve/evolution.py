@@ -41,7 +41,6 @@ from winokit.stages.release.manifest import ADDED, KEPT, REMOVED, RETIRED, TEST,
 
 RECORD = "evolution.json"
 ACCURACY, GROUP_ACCURACY = "accuracy", "group_accuracy"
-NO_FILE = "in no file of this version: there was no place for it that keeps splits apart"
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,8 @@ class Evolution:
                 row = {**row, "split": where.get(row["id"])}
                 if row["split"] is None:
                     before = {} if row["since"] == self.version else {"status": RETIRED, "until": self.version}
-                    row |= {"why": NO_FILE, **before}
+                    why = "in no file of this version: there was no place for it that keeps splits apart"
+                    row |= {"why": why, **before}
             rows.append(row)
         return rows
 

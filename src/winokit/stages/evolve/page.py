@@ -20,7 +20,6 @@ COARSE = (
     "hidden answers are in these scores, so that they are rounded as a leaderboard's are; how many groups were solved "
     "is with the answers"
 )
-BY_CONSTRUCTION = "filtered against it: a fall is by construction"
 
 
 def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
@@ -91,7 +90,7 @@ def _charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
             if fare.metric == metric:
                 numbers = (fare.value, fare.n, fare.low, fare.high, fare.chance)
                 row = Metric("", fare.model, "", None, "", fare.version, metric, *numbers)
-                note = BY_CONSTRUCTION if fare.against else None
+                note = "filtered against it: a fall is by construction" if fare.against else None
                 line = ForestLine(f"version {fare.version}", (ForestMark(0, row, stands(row)),), note)
                 blocks.setdefault(fare.model, []).append(line)
         notes = {model: "" if model in filtered else "never filtered against" for model in blocks}

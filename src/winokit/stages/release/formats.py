@@ -51,8 +51,6 @@ ABOUT = (
     "it with a candidate). The candidates and every text are fixed in dev.jsonl. The test is hidden; see the card.",
 )
 """What stands at the head of the harness's task."""
-MOST_SHOTS = 200
-"""Problems to draw solved examples from; nobody puts more into a prompt."""
 
 
 def parquet_path(name: str) -> PurePosixPath:
@@ -137,7 +135,8 @@ def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, lice
 def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:
     """The files of both tasks, by path inside the release."""
     name = slug(settings.name or "")
-    pool = next(iter(contents.sizes.values()), contents.files[DEBIASED])
+    # To draw solved examples from; nobody puts more into a prompt.
+    pool = next(iter(contents.sizes.values()), contents.files[DEBIASED])[:200]
     title = f"{settings.name} {settings.version}"
     about = [line.format(title=title, name=name, scoring=SCORING) for line in ABOUT]
     metadata = {"version": settings.version, "release": settings.name or "", "scoring": SCORING}
@@ -146,6 +145,6 @@ def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str
         f"lm_eval/{name}.yaml": lmeval_task(name, "dev.jsonl", about, metadata, train="train.jsonl"),
         "lm_eval/utils.py": lmeval_utils(settings.name or ""),
         "lm_eval/dev.jsonl": json_rows(documents(contents.files[DEV], labels=False)).encode(),
-        "lm_eval/train.jsonl": json_rows(documents(pool[:MOST_SHOTS], labels=False)).encode(),
+        "lm_eval/train.jsonl": json_rows(documents(pool, labels=False)).encode(),
         f"inspect/{name}.py": inspect_tasks(title, f"DIR/inspect/{name}.py", {name: "../lm_eval/dev.jsonl"}),
     }

@@ -20,19 +20,11 @@ from winokit.files import write_whole
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress
 from winokit.results import Brief
-from winokit.stages.release import manifest
+from winokit.stages.release import hidden, manifest
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
 from winokit.stages.release.contents import ReleaseContents, fill
 from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, task_files
-from winokit.stages.release.hidden import (
-    COMMITMENT,
-    Draws,
-    hidden_folder,
-    label_lines,
-    labels_of,
-    release_secret,
-    write_hidden,
-)
+from winokit.stages.release.hidden import COMMITMENT, Draws
 from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.settings import NAME, NOT_STATED, SCORING, ReleaseExtras, ReleaseSettings
 
@@ -97,7 +89,7 @@ def write_release(
     """
     folder, settings, extras = Path(out), settings or ReleaseSettings(), extras or ReleaseExtras()
     step = progress or (lambda done, total: None)
-    hidden = _hidden_place(folder, extras.hidden)
+    place = _hidden_place(folder, extras.hidden)
     stale = _earlier_files(folder)
     step(0, STEPS)
     inputs = read_inputs(kept, removed, as_=as_, lenient=lenient)
@@ -106,7 +98,7 @@ def write_release(
         raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
     title, settings = settings.name or card.title, replace(settings, name=settings.name or card.file_name)
     hides = bool(settings.test) or manifest.TEST in (fixed or {}).values()
-    secret = Draws(release_secret(hidden, extras.secret)) if hides else None
+    secret = Draws(hidden.release_secret(place, extras.secret)) if hides else None
     step(1, STEPS)
     contents = fill(inputs, settings, fixed, secret)
     step(2, STEPS)
@@ -116,10 +108,10 @@ def write_release(
     about = _about(contents, facts, files)
     test = contents.files.get(manifest.TEST)
     if test is not None and secret is not None:
-        labels = label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in test])
+        labels = hidden.label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in test])
         about[COMMITMENT] = secret.commitment(labels)
         belongs = {key: about[key] for key in BELONGS}
-        _check_hidden(hidden, belongs, folder)
+        _check_hidden(place, belongs, folder)
     for name, data in files.items():
         write_whole(folder / name, data)
     where, why = contents.where, "in the first release"
@@ -133,15 +125,15 @@ def write_release(
             "first_candidate_is_the_answer": first_answers(test),
             "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(manifest.TEST)],
         }  # what the card may not say: everything that was found on the test with its answers
-        write_hidden(hidden, belongs, labels, secret.key, checks)
+        hidden.write_hidden(place, belongs, labels, secret.key, checks)
     manifest.write_manifest(folder, about)
     notes = (*inputs.problems.notes, *contents.notes)
-    return Release(folder, hidden if test is not None else None, contents, facts, notes)
+    return Release(folder, place if test is not None else None, contents, facts, notes)
 
 
 def _hidden_place(folder: Path, asked: Path | None) -> Path:
     """Where hidden answers go: never into the folder that is given away."""
-    place = asked or hidden_folder(folder)
+    place = asked or hidden.hidden_folder(folder)
     if place.resolve() == folder.resolve() or folder.resolve() in place.resolve().parents:
         raise BadInput(f"{place}: hidden answers inside the release would be published with it")
     if place.exists() and not place.is_dir():
@@ -156,7 +148,7 @@ def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> N
     """
     if not place.exists() or not any(place.iterdir()):
         return
-    theirs = labels_of(place)
+    theirs = hidden.labels_of(place)
     replaced = manifest.read_manifest(folder) if (folder / manifest.MANIFEST).is_file() else {}
     if not any(all(theirs.get(key) == ours.get(key) for key in BELONGS) for ours in (belongs, replaced)):
         whose = f"{theirs.get('name')} {theirs.get('version')}"

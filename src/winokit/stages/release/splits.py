@@ -33,8 +33,6 @@ from winokit.stages.release.settings import ReleaseSettings
 Key = Hashable
 SMALL_BLOCKS, MOST_BLOCKS = 0.1, 0.5
 """Share of a split that a block may be: at first, and where the first do not suffice."""
-ALWAYS_FITS = 4
-"""Blocks of so many problems are never too big: a pair and its near-duplicate."""
 SHORT = 0.05
 """Share of a split that may be lacking before big blocks are broken up for it."""
 AT_LEAST = 2
@@ -186,7 +184,8 @@ class ReleaseSplit:
         if not all(self._may_evaluate(place) for place in block):
             return False
         for name in (TEST, DEV):
-            if size <= self.room[name] and size <= max(ALWAYS_FITS, share * self.wanted[name]):
+            # Four problems are never too many: a pair and its near-duplicate.
+            if size <= self.room[name] and size <= max(4, share * self.wanted[name]):
                 self._take(block, name, size)
                 return True
         return False

@@ -32,8 +32,6 @@ from winokit.stages.search.trials import DIVERGED, DONE, FAILED, Trial
 CHOSEN, ENSEMBLE, ANY = "chosen", "ensemble", "any"
 TRIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 TOP = 5
-NO = 0
-"""The place of "no" among the candidates of a judgement."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +246,7 @@ def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str)
         shares = tuple(cast.count(index) / len(cast) for index in range(len(problem.candidates)))
         choice, why = decide(shares)
         if choice is None and problem.query is not None:
-            choice, why = NO, None
+            choice, why = 0, None  # the place of "no" among the candidates of a judgement
         predictions.append(Prediction(*named, shares, choice, problem.answer, why))
     return predictions
 

@@ -27,8 +27,7 @@ def write_search_page(findings: SearchFindings, folder: Path) -> Path:
     """Write the page of a search, with its figures as PNG and SVG, and return it."""
     shown = search_page(findings)
     figures = write_figures(figures_of_search(findings, shown["strips"]), folder / "figures")
-    write_page(folder / INDEX, "stages/search/page.html.j2", **shown, figures=figures)
-    return folder / INDEX
+    return write_page(folder / INDEX, "stages/search/page.html.j2", **shown, figures=figures)
 
 
 def search_page(findings: SearchFindings) -> dict[str, Any]:

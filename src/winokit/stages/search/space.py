@@ -78,7 +78,7 @@ class SearchSpace(Settings):
     def parts(self) -> dict[str, SearchValues]:
         """The settings by name, in an order that decides which random number is whose."""
         names = [field.name for field in fields(self) if field.name != "sampler"]
-        return {name: parse(name, _written(getattr(self, name))) for name in names}
+        return {name: parse(name, getattr(self, name)) for name in names}
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -112,34 +112,26 @@ class SearchSpace(Settings):
         return {"sampler": self.sampler, **{name: str(some) for name, some in self.parts.items()}}
 
 
-def _written(values: Values) -> str:
-    """Values as they are typed.
+def parse(name: str, values: Values) -> SearchValues:
+    """A list or a range from what a user wrote, or from numbers.
 
-    >>> _written([1e-5, 2e-5]), _written(8), _written("8,16")
-    ('1e-05,2e-05', '8', '8,16')
-    """
-    return ",".join(map(str, values)) if isinstance(values, (list, tuple)) else str(values)
-
-
-def parse(name: str, text: str) -> SearchValues:
-    """A list or a range from what a user wrote.
-
-    >>> parse("epochs", "10,20")
-    SearchValues(values=(10, 20), is_range=False)
+    >>> parse("epochs", "10,20") == parse("epochs", [10, 20])
+    True
     >>> parse("learning_rate", "1e-6..1e-4")
     SearchValues(values=(1e-06, 0.0001), is_range=True)
     """
+    text = ",".join(map(str, values)) if isinstance(values, (list, tuple)) else str(values)
     option = f"--{name.replace('_', '-')} {text}"
     if BETWEEN in text:
         low, high = (_number(name, part, option) for part in text.split(BETWEEN, 1))
         if not 0 < low < high:
             raise BadInput(f"{option}: a range goes up from a number above 0, since it is drawn by logarithms")
         return SearchValues((low, high), is_range=True)
-    values = tuple(_number(name, part, option) for part in text.split(","))
-    for value in values:
-        if values.count(value) > 1:
-            raise BadInput(f"{option}: {value:g} stands there twice")
-    return SearchValues(values)
+    numbers = tuple(_number(name, part, option) for part in text.split(","))
+    for number in numbers:
+        if numbers.count(number) > 1:
+            raise BadInput(f"{option}: {number:g} stands there twice")
+    return SearchValues(numbers)
 
 
 def _number(name: str, text: str, option: str) -> Number:

@@ -16,7 +16,7 @@ from winokit.drawing import decision
 from winokit.drawing.decision import BAD, EACH, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import STEP, Chart, tenths_around
-from winokit.drawing.protocols import LIU
+from winokit.drawing.protocols import CITATIONS
 from winokit.errors import BadInput
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 
@@ -44,8 +44,7 @@ def write_train_page(folder: Path) -> Path:
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{folder}: not the folder of a finished training run ({error})") from None
-    write_page(page_of(folder), "stages/train/page.html.j2", **shown, sources=(LIU,))
-    return page_of(folder)
+    return write_page(page_of(folder), "stages/train/page.html.j2", **shown, sources=(CITATIONS["LIU"],))
 
 
 def page_of(folder: Path) -> Path:

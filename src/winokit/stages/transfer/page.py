@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from winokit.drawing import decision
 from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.protocols import LIU, RUDINGER, SAKAGUCHI, SAKAGUCHI_FIRST
+from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import join, percent, plural, points
 from winokit.files import write_whole
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
@@ -24,6 +24,7 @@ def write_transfer_page(transfer: Transfer, folder: Path) -> Path:
     """Write the page and, beside its folder, the tables in Markdown; return the page."""
     tables = tables_of(transfer)
     gender = any("Gender" in table.title for table in tables)
+    sources = ("SAKAGUCHI_FIRST", "SAKAGUCHI", "LIU", *(("RUDINGER",) if gender else ()))
     choices = []  # arm, test set, what was chosen on, and what each setting had there with whether it was taken
     for cell in transfer.cells:
         rows = [row for row in cell.rows if row.protocol == "choice"]
@@ -31,7 +32,7 @@ def write_transfer_page(transfer: Transfer, folder: Path) -> Path:
             marks = [(percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1)]
             choices.append((cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks))
     write_whole(folder.parent / "tables.md", markdown(tables).encode())
-    write_page(
+    return write_page(
         folder / INDEX,
         "stages/transfer/page.html.j2",
         transfer=transfer,
@@ -45,9 +46,8 @@ def write_transfer_page(transfer: Transfer, folder: Path) -> Path:
         choices=choices,
         settings=[_setting(one) for one in transfer.run["settings"]],
         run=flat({name: value for name, value in transfer.run.items() if name != "settings"}),
-        sources=(SAKAGUCHI_FIRST, SAKAGUCHI, LIU, *((RUDINGER,) if gender else ())),
+        sources=[CITATIONS[name] for name in sources],
     )
-    return folder / INDEX
 
 
 def _setting(one: dict[str, Any]) -> str:
@@ -76,7 +76,6 @@ WHOLE = {
     BELOW: ", and on none in whole groups",
     MIXED: ", in whole groups on some",
 }
-MOVED = "; gender statistics move the accuracy"
 NOT_ABOVE = {AT: "no arm is above guessing", BELOW: "every arm is below guessing"}
 TRIED = "Training shows signs of trouble, and what the model had before was not measured; it may have had as much. "
 
@@ -85,7 +84,7 @@ def _case(cells: str, groups: str, gap: str, signs: str) -> tuple[dict[str, str]
     """Single problems give the word; groups, gaps and signs of trouble qualify it, and leave no praise as it is."""
     word, tone = WORDS[cells]
     groups_said = WHOLE.get(groups, "") if cells in (ABOVE, MIXED) else ""
-    moved = MOVED if gap == CLEAR else ""
+    moved = "; gender statistics move the accuracy" if gap == CLEAR else ""
     doubts = bool(groups_said or moved or signs == YES)
     state = {CELLS: cells, GROUPS: groups, GAP: gap, SIGNS: signs}
     sentence = TRIED if signs == YES and cells in (ABOVE, MIXED) else ""
