@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from winokit.drawing.wording import say
 from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
@@ -56,14 +55,6 @@ class Verdict:
     tone: str
     headline: str
     points: tuple[VerdictPoint, ...]
-
-
-class VerdictTile(NamedTuple):
-    """One of the few numbers beside a verdict."""
-
-    label: str
-    value: str
-    small: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,8 @@ def test_a_cell_of_one_answer_has_its_colour(found):
 
 
 def test_divergences_are_nats_and_not_percentages(found):
-    (tile,) = [tile for tile in debias_page(found)["tiles"] if tile.label.startswith("Divergence")]
-    assert "%" not in tile.value + tile.small
+    ((value, small),) = [rest for label, *rest in debias_page(found)["tiles"] if label.startswith("Divergence")]
+    assert "%" not in value + small
 
 
 def test_the_page_tells_over_use_with_an_example_from_the_removed(found, html):

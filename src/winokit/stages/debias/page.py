@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from winokit.drawing.decision import SMALL, VerdictTile
+from winokit.drawing.decision import SMALL
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
@@ -84,18 +84,18 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
     }
 
 
-def _tiles(filtering: Debiased) -> Iterator[VerdictTile]:
-    """Kept, probe and divergence before and after, and removals beyond chance."""
+def _tiles(filtering: Debiased) -> Iterator[tuple[str, str, str]]:
+    """Kept, probe and divergence before and after, and removals beyond chance: label, value, and what is small."""
     chosen, n = filtering.chosen, len(filtering.dataset)
     kept = int(chosen.keep.sum())
-    yield VerdictTile("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
+    yield ("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
     for label, metric in (("Linear probe", "probe_accuracy"), ("Divergence (KL)", "kl_histogram")):
         before, after = filtering.find("all", metric), filtering.find(filtering.method, metric)
         if before is not None and after is not None:
-            yield VerdictTile(label, say(after), f"before {say(before)}, chance {say_chance(after)}")
+            yield (label, say(after), f"before {say(before)}, chance {say_chance(after)}")
     removed = filtering.find(filtering.method, "n_removed")
     if removed is not None:
-        yield VerdictTile("Removed", say(removed), f"by chance {say_chance(removed)}")
+        yield ("Removed", say(removed), f"by chance {say_chance(removed)}")
 
 
 def _traits(filtering: Debiased) -> Iterator[tuple[str, str, Sequence[Overuse]]]:

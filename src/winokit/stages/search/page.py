@@ -58,27 +58,21 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
     }
 
 
-def _tiles(findings: SearchFindings) -> Iterator[decision.VerdictTile]:
-    """Trials, those that learned nothing, the best on dev, what is left of it, and on tests."""
+def _tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
+    """Label, value and small print: trials, those that learned nothing, the best on dev, what is left of it, tests."""
     lucky, trials = findings.overall, findings.trials
     failed = sum(one.count(FAILED) for one in findings.found)
     more = f", {failed} failed" if failed else ""
-    yield decision.VerdictTile(
-        "Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}"
-    )
+    yield ("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}")
     diverged = sum(one.count(DIVERGED) for one in findings.found)
     some = sum(one.degenerate for one in findings.found)
-    yield decision.VerdictTile("Degenerate", f"{some:,}", f"of {len(trials):,}, {diverged} diverged")
-    yield decision.VerdictTile("Best on dev", percent(lucky.best), f"best of guessers {percent(lucky.guessing)}")
+    yield ("Degenerate", f"{some:,}", f"of {len(trials):,}, {diverged} diverged")
+    yield ("Best on dev", percent(lucky.best), f"best of guessers {percent(lucky.guessing)}")
     if lucky.corrected is not None:
-        yield decision.VerdictTile(
-            "Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}"
-        )
+        yield ("Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}")
     for name, dataset in findings.answered.items():
         if (row := findings.best.score(CHOSEN, name)) is not None:
-            yield decision.VerdictTile(
-                f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}"
-            )
+            yield (f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}")
 
 
 WIDE = 0.1
