@@ -39,8 +39,6 @@ MIGRATING = threading.Lock()
 ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
 """For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
 which everybody waits."""
-REVISION = "alembic_version"
-"""The table in which Alembic keeps how far a database is migrated."""
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -99,7 +97,7 @@ class Store:
                 EnvironmentContext(Config(), scripts, fn=steps) as environment,
             ):
                 names = inspect(session.connection()).get_table_names() if self.is_sqlite else []
-                if names and REVISION not in names:  # something else keeps its tables here
+                if names and "alembic_version" not in names:  # something else keeps its tables here
                     place = self.url.render_as_string()
                     raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
                 environment.configure(

@@ -52,16 +52,6 @@ ALWAYS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 LOG = logging.getLogger("winokit.collect")
-TITLES = {
-    403: "That is not possible",
-    404: "There is nothing here",
-    405: "That is not how this page works",
-    409: "Not at the moment",
-    410: "This link has had its day",
-    413: "That is too much",
-    422: "Something is missing",
-    429: "A moment, please",
-}
 WHYS = {404: "there is no page at this address", 405: "please use the links and buttons of the pages"}
 
 
@@ -170,7 +160,7 @@ def refusal_page(request: Request, error: Exception) -> Response:
         # The shape of the address, since the address itself may hold a token.
         path = str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))
         request.app.state.study.note(_actor(request), "refused", path[:200], status=status, why=why[:200])
-    response = _page(request, status, TITLES.get(status, "That did not work"), why)
+    response = _page(request, status, why)
     if isinstance(error, TooMany):
         response.headers["Retry-After"] = str(error.wait)
     return response
@@ -178,14 +168,14 @@ def refusal_page(request: Request, error: Exception) -> Response:
 
 def accident_page(request: Request) -> Response:
     """The page for a mistake of ours."""
-    return _page(request, 500, "Something went wrong here", "the fault is ours; what you had saved is kept")
+    return _page(request, 500, "the fault is ours; what you had saved is kept")
 
 
-def _page(request: Request, status: int, title: str, why: str) -> Response:
+def _page(request: Request, status: int, why: str) -> Response:
     visit = Visit(request)
     if visit.is_htmx:
         return visit.piece("refusal", status=status, why=why)
-    return visit.page("error", status=status, title=title, why=why)
+    return visit.page("error", status=status, code=status, why=why)
 
 
 def _out_of_order(request: Request, error: Exception) -> Response:

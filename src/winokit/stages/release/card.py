@@ -45,12 +45,6 @@ from winokit.stages.release.settings import (
 
 STUDY = "study.json"
 SIZE_CATEGORIES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
-REPEATED = {
-    "same": "the same problem",
-    "contradiction": "the same text with another answer",
-    "near": "nearly the same text",
-    "twin": "nearly the same text with the other answer",
-}
 
 
 @dataclass(frozen=True)
@@ -283,7 +277,6 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         columns=COLUMNS,
         formalization=FORMALIZATIONS[facts.settings.formalization.partition("?")[0]],
         scoring=SCORING,
-        said=REPEATED,
         first_answers={name: first_answers(contents.files[name]) for name in (DEBIASED, DEV)},
     )
 

@@ -35,14 +35,6 @@ TRIALS = 60
 """As many as Liu et al. made of each formalization."""
 PATIENCE = 20
 """Evaluations without a better one after which Liu et al.'s code stops."""
-CommonSettings = Annotated[
-    training.TrainSettings,
-    Without(
-        *("formalization", "learning_rate", "batch_size", "epochs", "warmup", "weight_decay", "seed"),
-        *("tokens", "clip", "keep", "checkpoint_every"),
-    ),
-]
-"""Whatever trials have in common; what is drawn of it, and what a search does not offer, is left out."""
 
 
 @verb
@@ -63,7 +55,13 @@ def search(
         int | None, Help("Trials of each formalization. Default: 60; of a grid, all.", "N", least=1)
     ] = None,
     space: SearchSpace = SearchSpace(),
-    settings: CommonSettings = training.TrainSettings(patience=PATIENCE),
+    settings: Annotated[
+        training.TrainSettings,
+        Without(  # what is drawn, and what a search does not offer
+            *("formalization", "learning_rate", "batch_size", "epochs", "warmup", "weight_decay", "seed"),
+            *("tokens", "clip", "keep", "checkpoint_every"),
+        ),
+    ] = training.TrainSettings(patience=PATIENCE),
     seed: Annotated[int, Help("Decides the settings and the seed of every trial, and the holdout.", least=0)] = 0,
     workers: Annotated[int, Help("Trials at a time, each in a process of its own.", least=1)] = 1,
     devices: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from winokit.drawing import decision
 from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
@@ -44,19 +44,9 @@ def write_transfer_page(transfer: Transfer, folder: Path) -> Path:
         ],
         tables=tables,
         choices=choices,
-        settings=[_setting(one) for one in transfer.run["settings"]],
+        settings=transfer.run["settings"],
         run=flat({name: value for name, value in transfer.run.items() if name != "settings"}),
         sources=[CITATIONS[name] for name in sources],
-    )
-
-
-def _setting(one: dict[str, Any]) -> str:
-    """A setting in words: what may differ between them."""
-    kept = "last weights" if one["keep"] == "last" else "best weights"
-    steps = "" if one["steps"] is None else f", at most {one['steps']:,} steps"
-    return (
-        f"learning rate {one['learning_rate']:g}, {plural(one['epochs'], 'epoch')}{steps}, "
-        f"{one['batch_size']} a batch, seed {one['seed']}, {kept}"
     )
 
 

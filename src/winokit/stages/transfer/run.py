@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 PAPERS = "papers"
 ARROW = ">"
-SUBSETS = {"accuracy": "all", "groups": "complete"}
-"""The subsets of an audit's rows."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +286,8 @@ def _cell(arm: str, test: TransferTarget, runs: Sequence[TrainOutcome], model: s
     if not own:
         why = "its answers are hidden; predictions are in the run's folder"
         return TransferCell(arm, test.name, (), why, best + 1, str(outcome.folder))
-    rows = [replace(row, model=model, subset=SUBSETS[row.protocol], details={**row.details, **about}) for row in own]
+    subsets = {"accuracy": "all", "groups": "complete"}  # as an audit's rows have them
+    rows = [replace(row, model=model, subset=subsets[row.protocol], details={**row.details, **about}) for row in own]
     first = rows[0]
     if has_gender(test.data):
         path = outcome.folder / "predictions" / f"{own[0].subset}.jsonl"
