@@ -65,8 +65,10 @@ def export(study: Study, folder: Path) -> Exported:
     if schema.WRITE in study.config.tasks.kinds:
         card = Card(re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study", title=study.config.title)
         written = [row for row in rows if row.origin == schema.WRITTEN]
+        good = (True,) if schema.VALIDATE in study.config.tasks.kinds else (True, None)
+        is_chosen = {row.id: row.valid in good and not row.withdrawn for row in written}
         for name, wanted in (("problems.jsonl", True), ("others.jsonl", False)):
-            problems = with_group_names(study, [row for row in written if _is_chosen(study, row) is wanted])
+            problems = with_group_names(study, [row for row in written if is_chosen[row.id] is wanted])
             write(Dataset(problems, card), folder / name, "jsonl", WriteOptions(source_ids=True))
             done.files[name] = len(problems)
     if schema.EVALUATE in study.config.tasks.kinds:
@@ -102,13 +104,6 @@ def with_group_names(study: Study, rows: Sequence[ProblemRow]) -> list[Problem]:
             name = group_name(problems[member] for member in members)
             problems |= {member: problems[member].replace(group=name) for member in members}
     return list(problems.values())
-
-
-def _is_chosen(study: Study, row: ProblemRow) -> bool:
-    """Whether a problem goes to `problems.jsonl`."""
-    if row.withdrawn:
-        return False
-    return row.valid is True if schema.VALIDATE in study.config.tasks.kinds else row.valid is not False
 
 
 def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, done: Exported) -> None:

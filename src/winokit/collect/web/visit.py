@@ -24,12 +24,7 @@ from winokit.collect.web.rendering import render
 
 V = TypeVar("V")
 A = TypeVarTuple("A")
-STEPS = {
-    workers.CONSENT: "/consent",
-    workers.SCREENING: "/screening",
-    workers.QUIZ: "/quiz",
-    workers.WORK: "/begin",
-}
+STEPS = {step: f"/{step}" for step in (workers.CONSENT, workers.SCREENING, workers.QUIZ)} | {workers.WORK: "/begin"}
 STRANGER = "please open the link you were given; it lets you in again if you are taking part already"
 FINISH, LOGIN, HOME, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], "/requester"
 NO_FRAMES = "'none'"
