@@ -6,9 +6,10 @@ after, say nothing of the difference: a few problems fewer move a probe about as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations, count
 from typing import Annotated, Any
 
@@ -108,6 +109,28 @@ class DebiasMeasures:
             values = float(np.mean(shares)), len(chosen.keep), min(shares), max(shares), float(np.mean(expected))
             yield self.row(chosen.name, f"{name}_overlap", *values, note)
 
+    def assessed(
+        self,
+        arms: Sequence[DebiasArm],
+        chosen: DebiasArm,
+        others: Sequence[DebiasArm],
+        how: Assessment,
+        timed: Callable[[str], AbstractContextManager[None]],
+    ) -> Iterator[Metric]:
+        """The rows of every arm in features; of `others`, other seeds, the probes alone, in folds of their own."""
+        seeds = [(arm, replace(how, seed=arm.settings["seed"])) for arm in others]
+        before = [(replace(arms[0], name=of_seed(ALL, its.seed)), its) for _, its in seeds]
+        with timed("probe"):
+            probed = (*((arm, how) for arm in arms), *before, *seeds)
+            probes = {arm.name: self.probe(arm, its) for arm, its in probed}
+        yield from probes.values()
+        with timed("removals"):
+            for arm, its in ((chosen, how), *seeds):
+                yield from self.removals(arm, probes[arm.name], its)
+        with timed("divergence"):
+            for arm in arms:
+                yield from self.divergences(arm, how)
+
     def probe(self, arm: DebiasArm, how: Assessment) -> Metric:
         """The probe's accuracy on what an arm keeps, with an interval over groups."""
         probe, groups = self._probe(arm.keep, how)
@@ -143,14 +166,20 @@ class DebiasMeasures:
         yield self.row(arm.name, "random_probe_accuracy", *values, note)
         yield self.row(arm.name, "p_random_removal", among.p_value, among.draws)
 
-    def divergences(self, arm: DebiasArm, how: Assessment, fixed: divergence.Components) -> Iterator[Metric]:
+    @cached_property
+    def components(self) -> divergence.Components:
+        """The principal components of all problems."""
+        assert self.rows.x is not None
+        return divergence.principal_components(self.rows.x)
+
+    def divergences(self, arm: DebiasArm, how: Assessment) -> Iterator[Metric]:
         """Divergence along the first component by every estimator, both ways.
 
         Rows of the subset `pmi` use the components of all problems, those of `pmi.refit` components of what is kept.
         """
         x, refit = self.rows.x, f"{arm.name}.refit"
         assert x is not None
-        estimates = list(self._estimates(arm.name, fixed.project(x, arm.keep)[:, 0], arm, how))
+        estimates = list(self._estimates(arm.name, self.components.project(x, arm.keep)[:, 0], arm, how))
         yield from estimates
         if arm.keep.all():
             yield from (replace(estimate, subset=refit) for estimate in estimates)

@@ -19,7 +19,7 @@ from winokit import __version__
 from winokit.data.loading import As, Data, Lenient, Limit, load_one
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
-from winokit.methods.aflite.divergence import bins_for, principal_components
+from winokit.methods.aflite.divergence import bins_for
 from winokit.methods.aflite.inputs import Ints
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasMethod, DebiasRows
 from winokit.methods.aflite.null import NullModel, null_runs
@@ -309,9 +309,10 @@ def _filtered(
         metrics += measures.by_chance(chosen, seeds, null)
     pictures = None
     if how is not None:
-        how = replace(how, bins=how.bins or bins_for(min(int(arm.keep.sum()) for arm in arms)))
-        assessed, pictures = _assessed(arms, chosen, others, how, measures, work)
-        metrics += assessed
+        bins = how.bins or bins_for(min(int(arm.keep.sum()) for arm in arms))
+        how = replace(how, bins=bins)
+        metrics += measures.assessed(arms, chosen, others, how, work.timed)
+        pictures = pictures_of(arms, rows, measures.components, bins)
     with work.timed("words"):
         overused = Overused()
         if not chosen.keep.all():
@@ -388,31 +389,3 @@ def _arms(chosen: DebiasArm, method: DebiasMethod, compare: Sequence[str], work:
     order = dict.fromkeys((*names, chosen.name))
     everything = DebiasArm(ALL, np.ones(len(work.rows), np.bool_))
     return (everything, *(arms[name] for name in order if name in arms))
-
-
-def _assessed(
-    arms: Sequence[DebiasArm],
-    chosen: DebiasArm,
-    others: Sequence[DebiasArm],
-    how: Assessment,
-    measures: DebiasMeasures,
-    work: _Work,
-) -> tuple[list[Metric], Pictures]:
-    """The rows of every arm in features, and the picture; of other seeds the probes alone, in folds of their own."""
-    rows = work.rows
-    assert rows.x is not None
-    assert how.bins is not None
-    seeds = [(arm, replace(how, seed=arm.settings["seed"])) for arm in others]
-    before = [(replace(arms[0], name=of_seed(ALL, its.seed)), its) for _, its in seeds]
-    with work.timed("probe"):
-        probed = (*((arm, how) for arm in arms), *before, *seeds)
-        probes = {arm.name: measures.probe(arm, its) for arm, its in probed}
-    metrics = list(probes.values())
-    with work.timed("removals"):
-        for arm, its in ((chosen, how), *seeds):
-            metrics += measures.removals(arm, probes[arm.name], its)
-    with work.timed("divergence"):
-        components = principal_components(rows.x)
-        for arm in arms:
-            metrics += measures.divergences(arm, how, components)
-    return metrics, pictures_of(arms, rows, components, how.bins)
