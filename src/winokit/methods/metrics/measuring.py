@@ -7,7 +7,7 @@ wherever it stands. The quantities themselves are functions of `winokit.methods.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
+from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import correct, guess_chance
 from winokit.methods.metrics.gender import gotcha
 from winokit.methods.metrics.groups import complete_groups
@@ -27,6 +28,12 @@ Name = tuple[str, str, str]
 ALWAYS = 10
 """So many answers alike are no accident."""
 GENDERS = ("female", "male", "neutral")
+GROUP_METRICS = {
+    "group_accuracy": (groups.all_right, groups.all_right_chance),
+    "one_right": (groups.some_right, groups.some_right_chance),
+    "none_right": (groups.no_right, groups.no_right_chance),
+}
+"""By name, whether each complete group counts, and how likely it does by guessing."""
 BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite by construction"
 
 
@@ -152,20 +159,13 @@ class RowHead:
             about = {"p": found.p(chance), "first": found.first.value, "second": found.second.value}
             yield self.row(name, found.value, len(is_first), interval.low, interval.high, chance, note, about)
 
-    def by_group(
-        self,
-        name: Name,
-        columns: MetricColumns,
-        units: Callable[[BoolArray, Sequence[Any], Mapping[str, int] | None], BoolArray],
-        chances: Callable[[FloatArray, Sequence[Any], Mapping[str, int] | None], FloatArray],
-        sizes: Mapping[str, int] | None = None,
-        note: str | None = None,
-    ) -> Iterator[Metric]:
-        """A share of complete groups: `n` counts groups."""
+    def by_group(self, name: Name, columns: MetricColumns, sizes: Mapping[str, int]) -> Iterator[Metric]:
+        """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
         if members := complete_groups(columns.groups, sizes):
+            counts, chances = GROUP_METRICS[name[2]]
             clusters = columns.clusters[[rows[0] for rows in members.values()]]
-            values = units(columns.correct, columns.groups, sizes)
-            yield from self.share(name, values, clusters, chances(columns.chances, columns.groups, sizes), note)
+            values = counts(columns.correct, columns.groups, sizes)
+            yield from self.share(name, values, clusters, chances(columns.chances, columns.groups, sizes))
 
 
 def against_floor(row: Metric, columns: MetricColumns, settled: FloatArray | None = None) -> Metric:

@@ -18,7 +18,7 @@ from winokit.methods.formalizations.cases import alone, cases
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network
 from winokit.methods.metrics.accuracy import abstained, chance, credit, majority_class
-from winokit.methods.metrics.groups import all_right, all_right_chance, complete_groups, group_accuracy
+from winokit.methods.metrics.groups import complete_groups, group_accuracy
 from winokit.methods.metrics.intervals import share
 from winokit.methods.metrics.measuring import MetricColumns, RowHead, against_floor, clusters_by_id
 from winokit.methods.scoring.scorer import Prediction
@@ -106,7 +106,7 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
             made.append(row if columns.floor is None else against_floor(row, columns, settled))
         made.append(head.row(("accuracy", subset, "abstained"), silent, len(known)))
     sizes = {name: len(members) for name, members in dataset.groups.items()}
-    return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, all_right, all_right_chance, sizes)]
+    return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, sizes)]
 
 
 def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> MetricColumns:

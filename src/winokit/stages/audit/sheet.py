@@ -6,14 +6,13 @@ Protocols choose which problems a row is about; what the row says of them is a f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from winokit.data.runs import LeftOut
-from winokit.methods.arrays import BoolArray, FloatArray
 from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.measuring import MetricColumns, Name, RowHead, clusters_by_id, original_id
 from winokit.methods.scoring.base import SCORINGS, Scoring
@@ -119,15 +118,9 @@ class AuditSheet:
         is_first = np.arange(len(first) + len(second)) < len(first)
         return self.head.gap(name, self.columns([*first, *second]), is_first, note)
 
-    def by_group(
-        self,
-        name: Name,
-        graded: Sequence[GradedProblem],
-        units: Callable[..., BoolArray],
-        chances: Callable[..., FloatArray],
-    ) -> Iterable[Metric]:
+    def by_group(self, name: Name, graded: Sequence[GradedProblem]) -> Iterable[Metric]:
         """A row for a share of complete groups: `n` counts groups."""
-        return self.head.by_group(name, self.columns(graded), units, chances, self.sizes)
+        return self.head.by_group(name, self.columns(graded), self.sizes)
 
     def complete(self, graded: Sequence[GradedProblem]) -> list[list[GradedProblem]]:
         """The groups whose every member is among those graded."""

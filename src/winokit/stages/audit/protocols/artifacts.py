@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.methods.metrics.groups import all_right, all_right_chance
 from winokit.methods.transforms.variants import ARTIFACTS
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
@@ -35,4 +34,4 @@ def _on_variant(sheet: AuditSheet, name: str, subset: str, variant: str) -> Iter
     sheet.leave_out_refused(name, subset, variant)
     graded = sheet.graded(variant)
     yield from sheet.accuracy(name, subset, graded)
-    yield from sheet.by_group((name, subset, "group_accuracy"), graded, all_right, all_right_chance)
+    yield from sheet.by_group((name, subset, "group_accuracy"), graded)

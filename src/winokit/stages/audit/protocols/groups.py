@@ -8,17 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winokit.methods.metrics.groups import (
-    all_right,
-    all_right_chance,
-    independent_group_accuracy,
-    no_right,
-    no_right_chance,
-    same_option_chance,
-    same_options,
-    some_right,
-    some_right_chance,
-)
+from winokit.methods.metrics.groups import independent_group_accuracy, same_option_chance, same_options
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
@@ -37,9 +27,9 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
         sheet.leave_out("groups", "complete", "a member of the group has no prediction", torn)
     if not complete:
         sheet.leave_out("groups", "complete", "the dataset has no groups", len(graded))
-    yield from sheet.by_group(("groups", "complete", "group_accuracy"), graded, all_right, all_right_chance)
-    yield from sheet.by_group(("groups", "complete", "one_right"), graded, some_right, some_right_chance)
-    yield from sheet.by_group(("groups", "complete", "none_right"), graded, no_right, no_right_chance)
+    yield from sheet.by_group(("groups", "complete", "group_accuracy"), graded)
+    yield from sheet.by_group(("groups", "complete", "one_right"), graded)
+    yield from sheet.by_group(("groups", "complete", "none_right"), graded)
     grouped = [case for case in graded if id(case) in inside]
     yield from sheet.accuracy("groups", "grouped", grouped)
     yield from sheet.accuracy("groups", "single", single)

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 from winokit.data.checks.statistics import connective, special_is_last
-from winokit.methods.metrics.groups import all_right, all_right_chance
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
@@ -50,7 +49,7 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
     for subset, wanted in (("special_last", True), ("special_not_last", False)):
         cases = [case for case in graded if case.problem.group is not None and (case.problem.group in last) is wanted]
         yield from sheet.accuracy("structure", subset, cases)
-        yield from sheet.by_group(("structure", subset, "group_accuracy"), cases, all_right, all_right_chance)
+        yield from sheet.by_group(("structure", subset, "group_accuracy"), cases)
     words = {case.problem.id: connective(case.problem) for case in graded}
     common = {word for word, count in Counter(words.values()).items() if count >= FEWEST}
     for word in [*sorted(common), "other"]:
