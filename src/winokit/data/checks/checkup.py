@@ -159,12 +159,9 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
             broken[violation.rule].append(violation)
     for rule, violations in broken.items():
         message = f"rule {rule}: broken {len(violations):,} {'time' if len(violations) == 1 else 'times'}"
-        places = [violation.rows for violation in violations]
-        examples = tuple(
-            f"row {rows[-1] + 1}: {violation.reason}: {dataset[rows[-1]].text}"
-            for violation, rows in zip(violations, places, strict=True)
-        )
-        yield Finding(dataset.card.name, "rules", True, message, len(violations), examples, {"rows": places})
+        examples = tuple(f"row {v.rows[-1] + 1}: {v.reason}: {dataset[v.rows[-1]].text}" for v in violations)
+        details = {"rows": [violation.rows for violation in violations]}
+        yield Finding(dataset.card.name, "rules", True, message, len(violations), examples, details)
 
 
 def _structure(dataset: Dataset) -> Finding:

@@ -54,17 +54,13 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
     if tokens not in TOKENIZERS:
         raise UnknownName("way to count tokens", tokens, TOKENIZERS)
     tokenize = TOKENIZERS[tokens]
-    words: Counter[str] = Counter()
-    for problem in dataset:
-        words.update(word.lower() for word in tokenize(problem.sentence))
+    words = Counter(word.lower() for problem in dataset for word in tokenize(problem.sentence))
     total = words.total()
     del words[BLANK]
     sizes = Counter(len(members) for members in dataset.groups.values())
     grouped = sum(size * count for size, count in sizes.items())
     answers = [problem.answer for problem in dataset if problem.answer is not None]
-    flags: Counter[str] = Counter()
-    for problem in dataset:
-        flags.update(name for name, value in problem.labels.items() if value is True)
+    flags = Counter(name for problem in dataset for name, value in problem.labels.items() if value is True)
     return Statistics(
         dataset=dataset.card.name,
         problems=len(dataset),

@@ -16,6 +16,7 @@ from typing import Any
 
 from winokit.data.formats import copa, fields, jsonl, knowref, superglue_wsc, trichelair, winogrande
 from winokit.data.formats.base import json_format, numbers_dropped
+from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
 from winokit.errors import BadInput, Malformed, MissingExtra
 from winokit.problem import Dataset, Problem
@@ -77,16 +78,11 @@ def load_hub(name: str, *, lenient: bool = False) -> Dataset:
     split = split or next((known for known in PREFERRED if known in splits), next(iter(splits)))
     if split not in splits:
         raise BadInput(f"hub:{place}: no split {split!r}; it has {', '.join(splits)}")
-    problems: list[Problem] = []
-    notes = [f"hub:{place}: split {split!r} of {', '.join(splits)}"]
-    for number, row in enumerate(splits[split]):
-        try:
-            # Hub tables have a cell in every column.
-            problems.append(parse_row({key: cell for key, cell in row.items() if cell is not None and cell != ""}))
-        except Malformed as error:
-            if not lenient:
-                raise error.at(f"hub:{place}#{split}", number) from None
-            notes.append(f"skipped: {error.at(f'hub:{place}#{split}', number)}")
+    source = Source(Path(f"hub:{place}#{split}"), lenient=lenient)
+    # Hub tables have a cell in every column.
+    rows = ({key: cell for key, cell in row.items() if cell is not None and cell != ""} for row in splits[split])
+    problems = list(source.each(enumerate(rows), parse_row))
+    notes = [f"hub:{place}: split {split!r} of {', '.join(splits)}", *(f"skipped: {why}" for why in source.skipped)]
     if not problems:
         raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")
     problems, _ = numbers_dropped(problems)

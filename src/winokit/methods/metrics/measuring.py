@@ -17,7 +17,7 @@ import numpy as np
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import correct, guess_chance
-from winokit.methods.metrics.gender import gotcha
+from winokit.methods.metrics.gender import GENDERS, gotcha
 from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.intervals import gap, mean_interval, share
 from winokit.problem import Dataset, Problem
@@ -27,7 +27,6 @@ Name = tuple[str, str, str]
 """Protocol, subset and metric."""
 ALWAYS = 10
 """So many answers alike are no accident."""
-GENDERS = ("female", "male", "neutral")
 GROUP_METRICS = {
     "group_accuracy": (groups.all_right, groups.all_right_chance),
     "one_right": (groups.some_right, groups.some_right_chance),
