@@ -12,11 +12,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from winokit.errors import Malformed
 
 BLANK = "_"
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +216,8 @@ class Dataset(Sequence[Problem]):
     @cached_property
     def groups(self) -> dict[str, tuple[Problem, ...]]:
         """The members of each group, in order of appearance."""
-        found: dict[str, list[Problem]] = {}
-        for problem in self.problems:
-            if problem.group is not None:
-                found.setdefault(problem.group, []).append(problem)
-        return {name: tuple(members) for name, members in found.items()}
+        members = grouped((problem.group, problem) for problem in self.problems if problem.group is not None)
+        return {name: tuple(problems) for name, problems in members.items()}
 
     @cached_property
     def clusters(self) -> tuple[int, ...]:
@@ -265,6 +264,18 @@ def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
                 one, other = sorted((root(row), root(owner.setdefault(link, row))))
                 parents[other] = one
     return [root(row) for row in range(len(parents))]
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """The values of each key, all in order of appearance.
+
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    values: dict[K, list[V]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -11,12 +11,12 @@ from winokit.data.checks.contamination import CorpusCopy, find_copies
 from winokit.data.checks.groups import Grouping, find_groups, with_groups
 from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
-from winokit.data.checks.rules import RULES, Limits, Violation, broken_rules
+from winokit.data.checks.rules import RULES, Limits, broken_rules
 from winokit.data.checks.statistics import Structure
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.search import Corpus
 from winokit.methods.overlap import NEAR, Match, find_matches
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 from winokit.progress import Progress
 from winokit.text.words import bare, letters
 
@@ -150,13 +150,9 @@ def _leaks(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
-    members: dict[str, list[int]] = defaultdict(list)
-    for row, problem in enumerate(dataset):
-        members[f"row {row}" if problem.group is None else problem.group].append(row)
-    broken: dict[str, list[Violation]] = defaultdict(list)
-    for rows in members.values():
-        for violation in broken_rules([dataset[row] for row in rows], rows, limits):
-            broken[violation.rule].append(violation)
+    members = grouped((f"row {row}" if p.group is None else p.group, row) for row, p in enumerate(dataset))
+    found = (broken_rules([dataset[row] for row in rows], rows, limits) for rows in members.values())
+    broken = grouped((violation.rule, violation) for violations in found for violation in violations)
     for rule, violations in broken.items():
         message = f"rule {rule}: broken {len(violations):,} {'time' if len(violations) == 1 else 'times'}"
         examples = tuple(f"row {v.rows[-1] + 1}: {v.reason}: {dataset[v.rows[-1]].text}" for v in violations)
@@ -185,10 +181,10 @@ def _structure(dataset: Dataset) -> Finding:
 
 
 def _duplicates(datasets: Sequence[Dataset]) -> Iterator[Finding]:
-    by_place: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
-    for match in find_duplicates(datasets):
-        (place, row), (other_place, other_row) = match.first, match.second
-        by_place[match.kind, place, other_place].append((row, other_row))
+    by_place = grouped(
+        ((match.kind, match.first[0], match.second[0]), (match.first[1], match.second[1]))
+        for match in find_duplicates(datasets)
+    )
     for (kind, place, other_place), rows in by_place.items():
         first, second = datasets[place], datasets[other_place]
         where = first.card.name if place == other_place else f"{first.card.name} and {second.card.name}"

@@ -24,7 +24,7 @@ from math import inf
 
 from rapidfuzz.distance import Levenshtein, Prefix
 
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 from winokit.text.words import bare, same_words
 
 LOOK = 0.5
@@ -88,10 +88,7 @@ def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping
     grouping = Grouping()
     taken: set[int] = set()
     if use_ids:
-        by_name: dict[str, list[int]] = defaultdict(list)
-        for row, problem in enumerate(dataset):
-            if problem.group is not None:
-                by_name[problem.group].append(row)
+        by_name = grouped((problem.group, row) for row, problem in enumerate(dataset) if problem.group is not None)
         for named in by_name.values():
             for copy in _copies(dataset, named):
                 grouping.add(copy, "ids")
@@ -127,10 +124,7 @@ def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
 
 def _copies(dataset: Sequence[Problem], rows: list[int]) -> list[list[int]]:
     """The rows under one id as one group, or as several where a file holds the group twice (train_xl has one such)."""
-    by_copy: dict[int, list[int]] = defaultdict(list)
-    for row in rows:
-        by_copy[dataset[row].occurrence].append(row)
-    copies = list(by_copy.values())
+    copies = list(grouped((dataset[row].occurrence, row) for row in rows).values())
     whole = len(copies) > 1 and all(len(copy) > 1 for copy in copies)
     return copies if whole else [rows] if len(rows) > 1 else []
 
@@ -199,9 +193,7 @@ def _near(
 
     Rows whose candidates too many others share are not compared.
     """
-    blocks: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for row in rows:
-        blocks[texts.keys[row]].append(row)
+    blocks = grouped((texts.keys[row], row) for row in rows)
     near: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for block in blocks.values():
         for a, b in combinations(block, 2) if len(block) <= LARGEST_BLOCK else ():

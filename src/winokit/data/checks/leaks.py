@@ -11,14 +11,14 @@ problem. p-values are corrected for the number of tests (Holm).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import lcm
 
 from winokit.methods.metrics.compare import holm
-from winokit.problem import Dataset, Problem, joined
+from winokit.problem import Dataset, Problem, grouped, joined
 from winokit.text.words import bare, mention_places
 
 ALPHA = 0.01
@@ -80,11 +80,12 @@ def _units(problems: Sequence[Problem]) -> list[int]:
 
 def _id_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
     """Does the end of a source id go with the answer?"""
-    ids: dict[str, list[tuple[str, _Case]]] = defaultdict(list)
-    for case in cases:
-        for key, value in case.problem.provenance.items():
-            if isinstance(value, (str, int)) and str(value)[-1:].isalnum():
-                ids[key].append((str(value), case))
+    ids = grouped(
+        (key, (str(value), case))
+        for case in cases
+        for key, value in case.problem.provenance.items()
+        if isinstance(value, (str, int)) and str(value)[-1:].isalnum()
+    )
     for key, named in ids.items():
         if len({value for value, _ in named}) < MOSTLY * len(named):
             continue  # not an id: "(Winograd 1972)" stands under many problems
@@ -154,10 +155,9 @@ def _longer(problem: Problem) -> int | None:
 
 def _candidate_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
     """Is a candidate that occurs often right more, or less, often than the others?"""
-    places: dict[str, list[tuple[_Case, int]]] = defaultdict(list)
-    for case in cases:  # "yes" is no candidate: how often it is right, its place has told
-        for place, candidate in enumerate(case.problem.candidates if case.problem.query is None else ()):
-            places[bare(candidate)].append((case, place))
+    # "Yes" is no candidate: how often it is right, its place has told.
+    choices = [case for case in cases if case.problem.query is None]
+    places = grouped((bare(name), (case, at)) for case in choices for at, name in enumerate(case.problem.candidates))
     for name, tried in places.items():
         if len(tried) >= RARE:
             yield _guessed("candidate", f"{name!r} is the answer", tried)
@@ -171,9 +171,7 @@ def _guessed(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak
     """
     import numpy as np
 
-    units: dict[int, list[tuple[_Case, int]]] = defaultdict(list)
-    for case, place in guesses:
-        units[case.unit].append((case, place))
+    units = grouped((case.unit, (case, place)) for case, place in guesses)
     n, kinds = len(guesses), Counter(_outcomes(members) for members in units.values())
     transform = np.ones(n + 1, dtype=complex)
     for outcomes, count in kinds.items():

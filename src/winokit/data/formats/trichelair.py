@@ -14,7 +14,7 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, json_format, need_answer, need_two, with_brackets
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 
 FLAGS = {"is_switchable": "switchable", "is_associative": "associative"}
 
@@ -54,10 +54,7 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 def annotate(dataset: Dataset, labelled: Iterable[Dataset]) -> Dataset:
     """The dataset with the labels of others joined to it by text and pronoun; what does not match is noted."""
     problems = list(dataset)
-    place: dict[str, list[int]] = {}
-    for index, problem in enumerate(problems):
-        for key in {_key(problem), _clause_key(problem)}:
-            place.setdefault(key, []).append(index)
+    place = grouped((key, at) for at, p in enumerate(problems) for key in {_key(p), _clause_key(p)})
     notes = []
     for labels in labelled:
         notes += [note for note in labels.notes if note not in dataset.notes]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.methods import arrays
+from winokit.problem import grouped
 
 Sizes = Mapping[Any, int]
 """How many members each group has in the whole dataset."""
@@ -29,10 +30,7 @@ def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[H
     >>> complete_groups(["a", "b", "a", None])
     {'a': [0, 2]}
     """
-    rows: dict[Hashable, list[int]] = {}
-    for row, group in enumerate(groups):
-        if group is not None:
-            rows.setdefault(group, []).append(row)
+    rows = grouped((group, row) for row, group in enumerate(groups) if group is not None)
     return {
         group: members
         for group, members in rows.items()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 
 
 def binary(dataset: Dataset) -> Dataset:
@@ -32,10 +32,7 @@ def _pairs(problem: Problem) -> Iterable[Problem]:
 
 def siblings(dataset: Iterable[Problem]) -> Iterable[list[Problem]]:
     """Judgements about the same pronoun of the same sentence, together; problems with candidates by themselves."""
-    together: dict[tuple[object, ...], list[Problem]] = defaultdict(list)
-    for problem in dataset:
-        alone = problem.id if problem.query is None else None
-        together[problem.before, problem.pronoun, problem.after, alone].append(problem)
+    together = grouped(((p.before, p.pronoun, p.after, p.id if p.query is None else None), p) for p in dataset)
     return together.values()
 
 

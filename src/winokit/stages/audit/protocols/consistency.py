@@ -8,15 +8,15 @@ if its twins, their switched and their perturbed versions are all right.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 from winokit.methods.metrics.consistency import CONSISTENCY_CHANCE, choice_kept, choice_kept_chance, role_kept
 from winokit.methods.metrics.groups import all_right, all_right_chance, complete_groups
 from winokit.methods.transforms.variants import PERTURBED
+from winokit.problem import grouped
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
-from winokit.stages.audit.sheet import AuditSheet, GradedProblem
+from winokit.stages.audit.sheet import AuditSheet
 
 
 @protocol("switched")
@@ -61,18 +61,16 @@ def stability(sheet: AuditSheet) -> Iterable[Metric]:
 @protocol("switched", PERTURBED)
 def strict(sheet: AuditSheet) -> Iterable[Metric]:
     """Group accuracy over everything that was asked about a group."""
-    versions: dict[str, list[GradedProblem]] = defaultdict(list)
-    for variant in ("switched", *(name for name in sheet.variants if name.startswith(PERTURBED))):
-        if variant in sheet.predictions:
-            for case in sheet.graded(variant):
-                versions[case.origin].append(case)
+    variants = ("switched", *(name for name in sheet.variants if name.startswith(PERTURBED)))
+    asked_too = (case for variant in variants if variant in sheet.predictions for case in sheet.graded(variant))
+    versions = grouped((case.origin, case) for case in asked_too)
     if not versions:
         return
     asked = [
         case
         for group in sheet.complete(sheet.graded())
         for twin in group
-        for case in (twin, *versions[twin.problem.id])
+        for case in (twin, *versions.get(twin.problem.id, ()))
     ]
     if asked:
         columns = sheet.columns(asked)
