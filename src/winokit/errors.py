@@ -13,7 +13,7 @@ The library raises these; only the command line catches them, prints one line an
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class WinokitError(Exception):
@@ -58,6 +58,12 @@ class UnknownName(WinokitError, LookupError):
         close = difflib.get_close_matches(name, known, n=1)
         hint = f" Did you mean {meant}?" if meant else f" Did you mean {close[0]!r}?" if close else ""
         super().__init__(f"No {kind} named {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+def check_known(kind: str, name: str, known: Collection[str]) -> None:
+    """Refuse a name that is none of those known."""
+    if name not in known:
+        raise UnknownName(kind, name, known)
 
 
 class MissingExtra(WinokitError, ImportError):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
 from winokit.data.synthetic import synthetic
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.overlap import overlap, said
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.transforms.views import VIEWS
@@ -72,8 +72,7 @@ def load(
     if labels:
         dataset = annotate(dataset, [read(path, "trichelair", lenient=lenient) for path in labels])
     if as_ is not None:
-        if as_ not in VIEWS:
-            raise UnknownName("view", as_, VIEWS)
+        check_known("view", as_, VIEWS)
         dataset = VIEWS[as_](dataset)
         if not len(dataset):
             raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(dataset.notes[-3:])}")

@@ -13,7 +13,7 @@ from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
 from winokit.data.checks.rules import RULES, Limits, broken_rules
 from winokit.data.checks.statistics import Structure
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.hunting.search import Corpus
 from winokit.methods.overlap import NEAR, Match, find_matches
 from winokit.problem import Dataset, Problem, grouped
@@ -79,8 +79,7 @@ def check(
     if rules is not None and rules not in RULES:
         raise UnknownName("set of rules", rules, RULES)
     for name in only:
-        if name not in get_args(Check):
-            raise UnknownName("check", name, get_args(Check))
+        check_known("check", name, get_args(Check))
     if CORPUS in only and corpus is None:
         raise BadInput("the check 'corpus' needs an index of one: --corpus INDEX")
     if FACTS in only and not train:

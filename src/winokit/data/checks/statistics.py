@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Postfix, Prefix
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.problem import BLANK, Dataset, Problem
 from winokit.text.words import TOKENIZERS, bare
 
@@ -51,8 +51,7 @@ class Statistics:
 
 def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
     """Count a dataset. Lengths are of the text with its pronoun, or with the blank where there is none."""
-    if tokens not in TOKENIZERS:
-        raise UnknownName("way to count tokens", tokens, TOKENIZERS)
+    check_known("way to count tokens", tokens, TOKENIZERS)
     tokenize = TOKENIZERS[tokens]
     words = Counter(word.lower() for problem in dataset for word in tokenize(problem.sentence))
     total = words.total()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.registry import Registry
 
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ class Formalization:
         definition = FORMALIZATIONS[name]
         asked = dict(parse_qsl(query, keep_blank_values=True))
         style = asked.pop("style", "default")
-        if style not in STYLES:
-            raise UnknownName("style of formalization", style, STYLES)
+        check_known("style of formalization", style, STYLES)
         for switch in asked:
             if switch not in definition.switches:
                 raise UnknownName(f"switch of {name!r}", switch, [*definition.switches, "style"])

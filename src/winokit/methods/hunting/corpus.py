@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from winokit.errors import BadInput, Malformed, MissingExtra, UnknownName
+from winokit.errors import BadInput, Malformed, MissingExtra, check_known
 
 BLOCK = 1 << 20
 """Bytes of uncompressed text read at a time. Unfinished indexes go by it: another size needs another version."""
@@ -52,8 +52,7 @@ class CorpusLayout:
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        if self.documents not in LAYOUTS:
-            raise UnknownName("layout of a corpus", self.documents, LAYOUTS)
+        check_known("layout of a corpus", self.documents, LAYOUTS)
         try:
             "".encode(self.encoding)  # unlike codecs.lookup, refuses base64 and others that are not of text
         except (LookupError, ValueError):

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.methods.hunting.association import associate
 from winokit.methods.hunting.causality import causal_scores
 from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, load_synonyms, query_sets
@@ -97,11 +97,9 @@ class Hunter:
         limit: int = LIMIT,
         parser: str = "auto",
     ) -> None:
-        if by not in WAYS:
-            raise UnknownName("way of hunting", by, WAYS)
+        check_known("way of hunting", by, WAYS)
         for name in sets:
-            if name not in SETS:
-                raise UnknownName("set of queries", name, SETS)
+            check_known("set of queries", name, SETS)
         self.corpus, self.spec, self.by = corpus, spec, by
         self.sets, self.limit = tuple(sets), limit
         self.synonyms = load_synonyms(None) if synonyms is None else synonyms

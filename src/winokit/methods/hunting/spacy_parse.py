@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from winokit.errors import BadInput, MissingExtra, UnknownName
+from winokit.errors import BadInput, MissingExtra, check_known
 from winokit.methods.hunting import dependencies as deps
 from winokit.methods.hunting.dependencies import DependencyNode
 from winokit.methods.hunting.reading import (
@@ -235,8 +235,7 @@ def name_of(parser: SpacyParser | None) -> str:
 
 def find_parser(asked: str) -> SpacyParser | None:
     """The parser asked for; None is our own grammar, which `auto` takes where spaCy or an English model is missing."""
-    if asked not in PARSERS:
-        raise UnknownName("parser", asked, PARSERS)
+    check_known("parser", asked, PARSERS)
     if asked == RULES:
         return None
     try:

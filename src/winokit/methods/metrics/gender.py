@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.arrays import BoolArray, Flags
 from winokit.methods.metrics.intervals import gap
 
@@ -30,8 +30,7 @@ def gotcha(gender: str, answer_is_occupation: bool, percent_female: float) -> bo
     >>> gotcha("female", True, 40.3), gotcha("male", True, 40.3), gotcha("neutral", True, 40.3)
     (True, False, None)
     """
-    if gender not in GENDERS:
-        raise UnknownName("gender", gender, GENDERS)
+    check_known("gender", gender, GENDERS)
     if not 0 <= percent_female <= 100:
         raise BadInput(f"a percentage of women from 0 to 100 expected, found {percent_female}")
     if gender == "neutral":

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.overlap import find_matches, overlap, said
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
@@ -56,8 +56,7 @@ class VariantArm:
         _parsed(variant)
         if name is None:
             raise BadInput(f"variant {variant!r}: which arm? Known: {', '.join(ARMS)}")
-        if name not in ARMS:
-            raise UnknownName("arm", name, ARMS)
+        check_known("arm", name, ARMS)
         return cls(variant if name.startswith("variant") else ORIGINAL, variant)
 
 
@@ -150,8 +149,7 @@ def make_variant(dataset: Dataset, variant: str) -> Dataset:
 def _parsed(variant: str) -> tuple[str, dict[str, str]]:
     name, _, query = variant.partition("?")
     options = dict(parse_qsl(query))
-    if name not in VARIANTS:
-        raise UnknownName("variant to train or test on", name, VARIANTS)
+    check_known("variant to train or test on", name, VARIANTS)
     for option in options:
         if option != "style":
             raise UnknownName(f"option of variant {name!r}", option, ("style",))

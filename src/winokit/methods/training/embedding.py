@@ -16,7 +16,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, check_known
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.batch import Batch
 from winokit.methods.formalizations.cases import cases
@@ -127,10 +127,8 @@ def states(network: Network, examples: Sequence[Encoded], pooling: str, progress
 
 def _check(dataset: Dataset, formalization: Formalization, features: str, pooling: str) -> None:
     """Refuse, before minutes of training, what does not become features: options that are one text, or not two."""
-    if features not in get_args(FeatureKind):
-        raise UnknownName("kind of features", features, get_args(FeatureKind))
-    if pooling not in POOLINGS:
-        raise UnknownName("pooling of a fine-tuned model", pooling, POOLINGS)
+    check_known("kind of features", features, get_args(FeatureKind))
+    check_known("pooling of a fine-tuned model", pooling, POOLINGS)
     if features == "single":
         return
     odd = next((problem for problem in dataset if len(problem.candidates) != 2 or problem.query is not None), None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.problem import Problem
 
 STYLES = ("default", "paper")
@@ -26,8 +26,7 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
     >>> local_context(cup).text
     'tray because _ was loose.'
     """
-    if style not in STYLES:
-        raise UnknownName("style of local context", style, STYLES)
+    check_known("style of local context", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be cut"
     near = TWO_WORDS.search(problem.before)

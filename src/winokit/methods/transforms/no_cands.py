@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.methods.transforms.substitute import edited
 from winokit.problem import BLANK, Problem
 from winokit.text.mentions import article_before, core, mentions, occurrences, stands_in_another_form
@@ -34,8 +34,7 @@ def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
     >>> no_cands(nosy).text, no_cands(nosy, style="code").text
     ('knows all about problems because _ is nosy.', " knows all about 's problems because _ is nosy.")
     """
-    if style not in STYLES:
-        raise UnknownName("style of no-cands", style, STYLES)
+    check_known("style of no-cands", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be removed"
     parts = _all_mentions_removed(problem) if style == "default" else _substrings_removed(problem)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.problem import Problem
 from winokit.text.mentions import core, occurrences
 
@@ -43,8 +43,7 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     >>> part_sent(cup).text, part_sent(cup, style="code").text
     ('because _ was loose.', '_ was loose.')
     """
-    if style not in STYLES:
-        raise UnknownName("style of part-sent", style, STYLES)
+    check_known("style of part-sent", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be cut"
     markers = [token for token in TOKEN.finditer(problem.before) if _marks(token.group(), style)]

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from rapidfuzz.distance import Postfix, Prefix
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, check_known
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import BLANK, Dataset, Problem
 
@@ -98,8 +98,7 @@ def non_associative(dataset: Dataset, *, style: str = "trichelair") -> Dataset:
     `trichelair`: the problems that are not associative (236 of WSC273). `elazar`: the twin pairs of which neither is
     (220 problems); 15 pairs have one associative member, and their other one goes too.
     """
-    if style not in NON_ASSOCIATIVE:
-        raise UnknownName("definition of WSC-na", style, NON_ASSOCIATIVE)
+    check_known("definition of WSC-na", style, NON_ASSOCIATIVE)
     if not all("associative" in problem.labels for problem in dataset):
         raise BadInput(f"{dataset.card.name}: not every problem says whether it is associative; give label files")
     if style == "trichelair":
@@ -120,8 +119,7 @@ def special_word_pairs(dataset: Dataset, *, style: str = "code") -> list[Pair]:
     out; options go into the blank as they are; a full stop is added or taken off. `default` is `special_word_problem`
     for both twins.
     """
-    if style not in STYLES:
-        raise UnknownName("style of special-word pairs", style, STYLES)
+    check_known("style of special-word pairs", style, STYLES)
     pairs = [(one, other) if one.answer == 0 else (other, one) for one, other in twin_pairs(dataset)]
     if style == "code":
         return [made for pair in pairs if (made := _as_released(*pair)) is not None]

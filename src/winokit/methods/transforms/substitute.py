@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.problem import Problem
 from winokit.text.words import ARTICLE, gender_of
 
@@ -71,8 +71,7 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
     >>> substitute(bone, "Bella").text
     "Rex took the bone from Bella and hid Bella's toy."
     """
-    if style not in get_args(Style):
-        raise UnknownName("style of substitution", style, get_args(Style))
+    check_known("style of substitution", style, get_args(Style))
     # Running text: the blank was made from a pronoun, a clause (COPA), or by one of our transforms.
     labelled = "asks_for" in problem.labels or problem.labels.get("substitution") == "natural"
     if style == "natural" or (style == "auto" and (problem.pronoun is not None or labelled)):

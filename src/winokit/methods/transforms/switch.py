@@ -23,7 +23,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.methods.transforms.substitute import edited, opens_sentence
 from winokit.problem import Problem
 from winokit.text.mentions import (
@@ -62,8 +62,7 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
     >>> switch(made) == ball
     True
     """
-    if style not in STYLES:
-        raise UnknownName("style of switching", style, STYLES)
+    check_known("style of switching", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement names one candidate only"
     if len(problem.candidates) != 2:
