@@ -24,7 +24,7 @@ from pathlib import Path
 
 from scoring import harness_task, interleaved, shell, smollm2
 
-from winokit.testing import FakeServer, Response
+from winokit.testing import FakeServer, Response, complains
 
 
 def main() -> None:
@@ -69,7 +69,7 @@ def compare(args, model, harness, folder) -> None:
     score += f" --model completions:smollm2@{url}?concurrency={args.concurrency}"
     evaluate = f"{harness} --model local-completions --tasks wg_local --include_path {folder} --batch_size 1"
     evaluate += f" --model_args model=smollm2,base_url={url}/completions,num_concurrent={args.concurrency}"
-    evaluate += f",tokenizer={model},max_retries=3 --log_samples --output_path {theirs}"
+    evaluate += f",tokenizer={model},tokenizer_backend=huggingface,max_retries=3 --log_samples --output_path {theirs}"
 
     def run(command):
         ask(url, "/reset")
@@ -121,6 +121,8 @@ class TransformersServer(FakeServer):
         if path == "/counts":
             counts = {"requests": self.requests, "tokens": self.tokens, "asking": self.last - self.first}
             return Response(payload=counts)
+        if body is None:
+            return complains(404, "Not Found")
         began = time.monotonic()
         prompts = body["prompt"]
         prompts = [prompts] if isinstance(prompts, str) or isinstance(prompts[0], int) else prompts
@@ -150,7 +152,8 @@ class TransformersServer(FakeServer):
         return logprobs[range(len(ids) - 1), ids[1:]].tolist(), logprobs.max(-1).values.tolist()
 
     def made_up(self, ids):
-        numbers = [-hashlib.sha256(str(ids[: place + 1]).encode()).digest()[0] / 25 for place in range(len(ids))]
+        digests = (hashlib.sha256(str(ids[: place + 1]).encode()).digest() for place in range(len(ids)))
+        numbers = [-int.from_bytes(digest[:4]) / 2**29 for digest in digests]
         return numbers[1:], [0.0] * len(ids)
 
 

@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
         raw = response.payload if isinstance(response.payload, bytes) else json.dumps(response.payload).encode()
         try:
             self.send_response(response.status)
-            for name, value in response.headers.items():
+            for name, value in {"Content-Type": "application/json", **response.headers}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(raw)))
             self.end_headers()
