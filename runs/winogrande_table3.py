@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import winokit
 from winokit.methods.aflite.overuse import Overuse, Sides, overused_polarity, overused_words
-from winokit.problem import Dataset, Problem
-from winokit.stages.debias.run import words_of
+from winokit.problem import BLANK, Dataset, Problem
+from winokit.text.words import ptb
 
 SHOWN = 8
 
@@ -27,7 +27,7 @@ def experiment(options: Options) -> Outcome:
     data = options.load("winogrande/train_xl.jsonl")
     gone = removed_flags(data, options)
     sides = Sides(gone, [problem.group for problem in data])
-    texts = words_of(data)
+    texts = [[word.lower() for word in ptb(problem.sentence) if word != BLANK] for problem in data]
     polarity, words = overused_polarity(texts, sides), overused_words(texts, sides)
     lost = {problem.id for problem, flag in zip(data, gone, strict=True) if flag}
     fates = Counter(fate(members, lost) for members in data.groups.values())
