@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from common import Options, Outcome, judged, named, percent, predicted, row, rows_of, run, short, table
 
-from winokit.drawing.protocols import TRICHELAIR
+from winokit.drawing.protocols import CITATIONS
 from winokit.methods.metrics.accuracy import expected_accuracy
 from winokit.methods.metrics.consistency import consistency
 from winokit.methods.transforms.switch import switch
@@ -34,7 +34,7 @@ PRINTED = {
 def experiment(options: Options) -> Outcome:
     """Both tables, the paper's rows first."""
     wsc = options.wsc273()
-    facts = [fact for fact in published("wsc273") if fact.source is TRICHELAIR]
+    facts = [fact for fact in published("wsc273") if fact.source is CITATIONS["TRICHELAIR"]]
     values: dict[str, dict[str, float]] = {f"{fact.system}, paper": {} for fact in facts}
     for fact in facts:
         values[f"{fact.system}, paper"][PRINTED[fact.protocol, fact.subset, fact.metric]] = fact.value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from common import Options, Outcome, answered, judged, loaded, percent, rows_of, run, short, table
 
 from winokit.data.runs import Run
-from winokit.drawing.protocols import SAKAGUCHI_FIRST
+from winokit.drawing.protocols import CITATIONS
 from winokit.problem import Dataset
 from winokit.stages.audit.published import published
 
@@ -27,7 +27,7 @@ def experiment(options: Options) -> Outcome:
     tables, rows = [], []
     for name, file, written, view, known in DATASETS:
         data = options.load(file, written, as_=view)
-        facts = [fact for fact in published(known) if fact.source is SAKAGUCHI_FIRST]
+        facts = [fact for fact in published(known) if fact.source is CITATIONS["SAKAGUCHI_FIRST"]]
         lines = [(f"{fact.system}, paper", percent(fact.value), "") for fact in facts]
         for spec in options.models:
             found = judged_copa(data, spec, options) if name == "COPA" else judged(data, spec, options)
