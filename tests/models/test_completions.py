@@ -119,6 +119,10 @@ def spoil_sign(payload):
     payload["choices"][0]["logprobs"]["token_logprobs"][3] = 0.7
 
 
+def spoil_first(payload):
+    payload["choices"][0]["logprobs"]["token_logprobs"][0] = 0.7
+
+
 def spoil_hole(payload):
     payload["choices"][0]["logprobs"]["token_logprobs"][3] = None
 
@@ -133,6 +137,7 @@ def spoil_model(payload):
         (spoil_text, "log-probabilities of another text"),
         (spoil_number, "nan is no log-probability"),
         (spoil_sign, "0.7 is no log-probability"),
+        (spoil_first, "0.7 is no log-probability"),
         (spoil_hole, "None is no log-probability"),
         (spoil_model, "changed its model in the middle"),
     ],

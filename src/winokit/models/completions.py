@@ -223,7 +223,7 @@ class CompletionsModel:
             spelt = "".join(token.text or "…" for token in tokens[:12])
             raise self._server.error(path, f"log-probabilities of another text than {text[:40]!r}: {spelt!r}")
         begun = next((number for number, token in enumerate(placed) if token.end > 0), 0)
-        for token in placed[begun + (placed[begun].start == 0 and not _numbers(placed[begun : begun + 1])) :]:
+        for token in placed[begun + (placed[begun].start == 0 and placed[begun].logprob is None) :]:
             if not _numbers([token]):
                 fact = f"{token.logprob!r} is no log-probability, of {text[token.start : token.end]!r} in {text[:40]!r}"
                 raise self._server.error(path, fact)

@@ -74,14 +74,15 @@ class EnsembleModel:
             for index, answer in member.answer(requests):
                 answers[index].append(answer)
                 if len(answers[index]) == len(self.members):
-                    yield index, self._combined(requests[index], answers[index])
+                    yield index, self.combined(requests[index], answers[index])
 
     def close(self) -> None:
         """Let every member go."""
         for member in self.members:
             release(member)
 
-    def _combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
+    def combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
+        """The answer of all from that of each."""
         for answer in answers:
             if isinstance(answer, Refusal):  # what one of them cannot read, they cannot read together
                 return answer

@@ -13,6 +13,7 @@ import asyncio
 import os
 import random
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -135,11 +136,12 @@ class ModelServer:
         self._served: str | None = None
 
     def post(self, path: str, body: Body | None) -> dict[str, Any]:
-        """The JSON that one request is answered with; with no body it is fetched (`/models`)."""
-        answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body]))
-        if not answers:
-            raise self.error(path, "not asked, since the limit of requests is reached")
-        return answers[0][1]
+        """The JSON that one request is answered with, which counts against no limit of requests.
+
+        With no body it is fetched (`/models`).
+        """
+        ((_, payload),) = self.stream(path, [body], free=True)
+        return payload
 
     def stream(
         self,
@@ -149,6 +151,7 @@ class ModelServer:
         refused: Callable[[Complaint], T | None] | None = None,
         *,
         first_alone: bool = False,
+        free: bool = False,
     ) -> Iterator[tuple[int, T]]:
         """Send every body, yielding (index, what was read) as soon as each is known.
 
@@ -164,11 +167,13 @@ class ModelServer:
             is then sent again. Without it, and where it changes nothing, the complaint is raised.
         first_alone
             Whether the rest waits for the first answer, which may show what the server accepts.
+        free
+            Whether they count against no limit.
         """
         results: SimpleQueue[tuple[int, T] | Exception | None] = SimpleQueue()
         loop = asyncio.new_event_loop()
         exchange = _Exchange(self, path, read, refused)
-        work = loop.create_task(exchange.send_all(bodies, results.put, first_alone=first_alone))
+        work = loop.create_task(exchange.send_all(bodies, results.put, first_alone=first_alone, free=free))
         thread = Thread(target=_drive, args=(loop, work, results.put), name="winokit-server", daemon=True)
         thread.start()
         try:
@@ -206,15 +211,19 @@ class ModelServer:
         self._served = served
 
     def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
-        """Count the tokens of an answer; of a server that does not say, those of what was sent, by its length."""
-        said = payload.get("usage")
+        """Count the tokens of an answer; of a server that does not say, by the length of what was sent and said."""
+        said = payload.get("usage") or payload.get("meta_info")
         counts = said if isinstance(said, Mapping) else {}
         read, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
         if not isinstance(read, int):
             self.usage.estimated = True
-            read = estimated_tokens(str(body.get("prompt") or body.get("messages") or "")) if body else 0
+            sent = (body or {}).get
+            read = estimated_tokens(str(sent("prompt") or sent("messages") or sent("text") or ""))
+        if not isinstance(written, int):
+            self.usage.estimated = True
+            written = min(estimated_tokens(_written(payload)), (body or {}).get("max_tokens", sys.maxsize))
         self.usage.read += read
-        self.usage.written += written if isinstance(written, int) else 0
+        self.usage.written += written
 
 
 class _Exchange:
@@ -235,7 +244,7 @@ class _Exchange:
         self._answered = False
 
     async def send_all(
-        self, bodies: Sequence[Body | None], put: Callable[[tuple[int, Any]], None], *, first_alone: bool
+        self, bodies: Sequence[Body | None], put: Callable[[tuple[int, Any]], None], *, first_alone: bool, free: bool
     ) -> None:
         """As many bodies at once as agreed, after the first alone where asked."""
         pending = iter(enumerate(bodies))
@@ -245,9 +254,9 @@ class _Exchange:
 
         async def work_off(numbered: Iterable[tuple[int, Body | None]]) -> None:
             for index, body in numbered:
-                if not self.server.usage.may_ask():
+                if not (free or self.server.usage.may_ask()):
                     return
-                self.server.usage.requests += 1
+                self.server.usage.requests += not free
                 put((index, await self._send(http, body)))
 
         async with httpx.AsyncClient(headers=headers, limits=limits, timeout=None) as http:
@@ -318,7 +327,8 @@ class _Exchange:
             raise server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _Failed(f"{type(error).__name__} {error}".strip()) from None
-        status, said = response.status_code, _complaint(response)
+        status = response.status_code
+        said = "" if status == 200 else _complaint(response)
         # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
         lasting = "logprob" in said or TOO_LONG.search(said)
         if (status in (408, 409, 429) or status >= 500) and not lasting:
@@ -331,13 +341,12 @@ class _Exchange:
             if not isinstance(payload, dict):
                 raise TypeError(payload)
             server.check_same_model(self.path, payload)
-            answer = self.read(payload)
             server.charge(payload, body)
-            return answer
+            return self.read(payload)
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise _Failed(f"not an answer of such a server: {said}", status) from None
+            raise _Failed(f"not an answer of such a server: {_complaint(response)}", status) from None
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
@@ -353,6 +362,13 @@ class _Exchange:
         again = refusals if failed.crowded else tries
         pause = min(manners.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
         return max(pause, failed.pause + random.uniform(0, manners.delay) if failed.pause else 0.0)
+
+
+def _written(payload: Mapping[str, Any]) -> str:
+    """What a server wrote, its thoughts included."""
+    choice = (payload.get("choices") or [payload])[0]
+    said = choice.get("message") or choice
+    return "".join(str(said.get(name) or "") for name in ("reasoning_content", "reasoning", "content", "text"))
 
 
 def _complaint(response: httpx.Response) -> str:

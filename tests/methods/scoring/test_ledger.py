@@ -12,7 +12,8 @@ from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.models.base import Ask, Continuation, Usage
 from winokit.models.random_model import RandomModel
-from winokit.testing import CoinServer
+from winokit.models.registry import load_model
+from winokit.testing import ChatServer, CoinServer, CompletionsServer, says
 
 TEXTS = [Continuation("", f"text number {n}") for n in range(10)]
 
@@ -134,3 +135,59 @@ def test_requests_of_local_models_are_counted_by_their_texts():
     cache.ledger = Ledger(Spending(dry_run=True))
     answer_all(RandomModel(), [Ask("Who?", ("A", "B"))], cache)
     assert cache.ledger.planned({})["tokens_in"] == 1
+
+
+@pytest.mark.parametrize("together", ["audit two", "ensemble", "ensemble that votes"])
+def test_what_two_models_are_asked_is_counted_for_each(tmp_path, together):
+    with CompletionsServer() as one, CompletionsServer() as other:
+        specs = [f"completions:a@{one.url}", f"completions:b@{other.url}"]
+        vote = "?combine=vote" if "votes" in together else ""
+        models = specs if together == "audit two" else [f"ensemble:{specs[0]}+{specs[1]}{vote}"]
+        options = {"limit": 10, "protocol": ["accuracy", "switching"], "cache": tmp_path / "c"}
+        plan = winokit.audit("open", models, **options, dry_run=True).settings["plan"]
+        run = winokit.audit("open", models, **options)
+        assert plan["new"] == run.settings["asked"]["requests"] == len(one.bodies) + len(other.bodies) - 2  # two probes
+
+
+def test_an_ensemble_under_a_limit_goes_on_where_it_stopped(tmp_path):
+    with CompletionsServer() as one, CompletionsServer() as other:
+        spec = f"ensemble:completions:a@{one.url}+completions:b@{other.url}"
+        for _ in range(2):
+            with pytest.raises(BadInput, match="stopped at --max-requests 15"):
+                winokit.score("open", spec, limit=10, cache=tmp_path / "c", max_requests=15)
+        assert len(winokit.score("open", spec, limit=10, cache=tmp_path / "c", max_requests=15).predictions) == 10
+
+
+@pytest.mark.parametrize("speaks", ["echo", "generate"])
+def test_the_smallest_limit_still_gets_on_and_the_probe_uses_none_of_it(tmp_path, speaks):
+    with CompletionsServer(speaks) as server:
+        spec, answered = f"completions:m@{server.url}", []
+        for _ in range(2):
+            with pytest.raises(BadInput, match="stopped at --max-requests 1: ") as stopped:
+                winokit.score("open", spec, limit=3, cache=tmp_path / "c", max_requests=1)
+            answered.append(str(stopped.value).split()[4])
+        assert answered == ["1", "2"]
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_tokens_are_charged_in_every_dialect_and_estimated_where_the_server_does_not_say(tells):
+    class Sglang(CompletionsServer):
+        def respond(self, number, path, body):
+            response = super().respond(number, path, body)
+            if path == "/generate" and not tells:
+                del response.payload["meta_info"]["prompt_tokens"]
+                del response.payload["meta_info"]["completion_tokens"]
+            return response
+
+    with Sglang("generate") as server:
+        model = load_model(f"completions:m@{server.url}")
+        list(model.answer([Continuation("The jug fills the cup because the jug", " is large.")]))
+        assert (model.usage.requests, model.usage.estimated, model.usage.written) == (1, not tells, 2)
+        assert 20 <= model.usage.read <= 30  # the text's 10 tokens, and the probe's 12
+
+
+def test_what_a_chat_model_writes_is_estimated_where_the_server_does_not_say():
+    with ChatServer(lambda *_: says("A, since it is " + "very " * 40)) as server:
+        model = load_model(f"chat:m@{server.url}?max_tokens=30")
+        list(model.answer([Ask("Who?", ("A", "B"))]))
+        assert (model.usage.written, model.usage.estimated) == (30, True)

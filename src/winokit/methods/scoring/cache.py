@@ -24,6 +24,7 @@ from winokit.errors import BadInput
 from winokit.files import user_cache
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.models.base import Answer, Model, Piece, Refusal, Reply, Request, Scores
+from winokit.models.ensemble import EnsembleModel
 from winokit.progress import Progress
 from winokit.settings import Help
 
@@ -160,6 +161,9 @@ def answer_all(
     unfit = next((request for request in missing if type(request) not in model.can), None)
     if unfit is not None:
         raise BadInput(f"{model.spec!r}, a {model.kind} model, cannot answer a {type(unfit).__name__} request")
+    if isinstance(model, EnsembleModel):  # each member's answers are kept: an end in the middle loses nothing
+        each = [answer_all(member, missing, cache, progress) for member in model.members]
+        return answers | {request: model.combined(request, [given[request] for given in each]) for request in missing}
     if cache.ledger.spending.dry_run:
         cache.ledger.enter(model, distinct, missing)
         return {**answers, **dict.fromkeys(missing, Refusal("not asked: a dry run"))}

@@ -69,14 +69,14 @@ class Spending(Settings):
 
 @dataclass
 class Texts:
-    """Texts to be sent, by what was asked: new ones and those whose answers are known, each with its tokens."""
+    """Texts to be sent, each to the model of a fingerprint: new ones with their tokens, and those that are known."""
 
-    new: dict[str, tuple[int, int]] = field(default_factory=dict)
+    new: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """Tokens read, and written at most."""
-    cached: set[str] = field(default_factory=set)
+    cached: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, other: Texts) -> None:
-        """Take in what was asked elsewhere; a text is sent once."""
+        """Take in what was asked elsewhere; a text is sent to a model once."""
         self.new |= other.new
         self.cached = (self.cached | other.cached) - self.new.keys()
 
@@ -106,21 +106,21 @@ class Ledger:
         texts = Texts()
         for request in requests:
             for text, written in sent(model, request):
+                key = (model.fingerprint, text)
                 if request in unknown:
-                    texts.new[text] = (self._tokens(model, text), written)
+                    texts.new[key] = (self._tokens(model, text), written)
                 else:
-                    texts.cached.add(text)
+                    texts.cached.add(key)
         texts.add(Texts())  # a text that is sent for one request is not cached for another
         entry.add(texts)
 
     def affordable(self, model: Model, missing: Sequence[Request]) -> Sequence[Request]:
         """The requests that may be asked: all, where the model itself asks before each call."""
-        members = getattr(model, "members", (model,))
-        usages = [member.usage for member in members if hasattr(member, "usage")]
-        for usage in usages:
+        usage = getattr(model, "usage", None)
+        if usage is not None:
             usage.may_ask = lambda: self.spending.exhausted(self.usages) is None
-        self.usages += [usage for usage in usages if not any(usage is known for known in self.usages)]
-        if usages or not self.spending.limited:
+            self.usages += [] if any(usage is known for known in self.usages) else [usage]
+        if usage is not None or not self.spending.limited:
             return missing
         own = Usage()
         self.usages.append(own)
@@ -156,7 +156,7 @@ class Ledger:
         spent = self.spent()
         if not spent:
             return []
-        about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.2f}" if "cost" in spent else ""
+        about, cost = "about " if spent["estimated"] else "", f", cost {money(spent['cost'])}" if "cost" in spent else ""
         tokens = f"{about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
         return [f"asked: {spent['requests']:,} requests, {tokens}{cost}"]
 
@@ -195,6 +195,11 @@ class Ledger:
             self.exact = False
             return estimated_tokens(text)
         return int(count(text))
+
+
+def money(cost: float) -> str:
+    """A cost to read; what is below a hundredth keeps two digits that tell something."""
+    return f"{cost:,.2f}" if cost >= 0.1 or not cost else f"{cost:.2g}"
 
 
 def sent(model: Model, request: Request) -> Sequence[tuple[str, int]]:
