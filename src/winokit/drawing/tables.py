@@ -49,7 +49,7 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
         counts, heads = [*counts, "cost_at_most"], [*heads, "cost at most"]
 
     def cells(row: Mapping[str, Any]) -> list[str]:
-        return [f"{row[name]:,.2f}" if name == "cost_at_most" else f"{row[name]:,}" for name in counts]
+        return [f"{row[name]:,.4f}" if name == "cost_at_most" else f"{row[name]:,}" for name in counts]
 
     named = ("model", "scoring", "variant")
     yield table([*named, *heads], ([*(row[n] for n in named), *cells(row)] for row in plan["by_variant"]), left=3)
@@ -60,7 +60,7 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
     yield "in all: {new:,} new requests of {requests:,}, {cached:,} are known".format(**plan)
     yield "{about}{tokens_in:,} tokens read, {tokens_out_at_most:,} written at most".format(
         about="about " if plan["estimated"] else "", **plan
-    ) + (f"; cost at most {plan['cost_at_most']:,.2f}" if "cost_at_most" in plan else "")
+    ) + (f"; cost at most {plan['cost_at_most']:,.4f}" if "cost_at_most" in plan else "")
     if plan["estimated"]:
         yield "tokens are estimates, four bytes each; ?tokenizer=NAME_OR_DIR of a served model counts them"
     yield "a dry run: nothing was asked"

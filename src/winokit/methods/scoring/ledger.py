@@ -156,7 +156,7 @@ class Ledger:
         spent = self.spent()
         if not spent:
             return []
-        about, cost = "about " if spent["estimated"] else "", f", cost {money(spent['cost'])}" if "cost" in spent else ""
+        about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.4f}" if "cost" in spent else ""
         tokens = f"{about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
         return [f"asked: {spent['requests']:,} requests, {tokens}{cost}"]
 
@@ -195,11 +195,6 @@ class Ledger:
             self.exact = False
             return estimated_tokens(text)
         return int(count(text))
-
-
-def money(cost: float) -> str:
-    """A cost to read; what is below a hundredth keeps two digits that tell something."""
-    return f"{cost:,.2f}" if cost >= 0.1 or not cost else f"{cost:.2g}"
 
 
 def sent(model: Model, request: Request) -> Sequence[tuple[str, int]]:
