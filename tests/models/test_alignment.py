@@ -52,3 +52,33 @@ def test_a_text_of_no_latin_letters():
 
 def test_spaces_at_the_end_belong_to_the_last_token():
     assert places("a cup  ", ["a", " cup"]) == ["a", " cup  "]
+
+
+LOST = ["Ich", " mag", " \ufffd", *["\ufffd"] * 7]
+"""Of three emoji, without a word after them."""
+
+
+def test_parts_of_characters_that_are_lost_cover_no_words():
+    assert places("Ich mag 😀😀😀 sehr", [*LOST, " sehr"])[-1] == " sehr"
+    assert places("Ich mag 😀😀😀 sehr", [*LOST, " nicht"]) is None
+
+
+def test_it_is_told_where_a_token_that_is_lost_may_end():
+    placed = align("奖杯大", [ServedToken("\ufffd", -1.0)] * 6)
+    assert [(token.least_end, token.end) for token in placed] == [(1, 2), (1, 3), (1, 3), (2, 3), (2, 3), (3, 3)]
+
+
+def test_many_lost_parts_take_no_time_to_be_found_wrong():
+    tokens = [ServedToken("\ufffd", -1.0)] * 60
+    assert align("奖杯放不下棕色的行李箱" * 3 + " because", [*tokens, ServedToken(" although", -1.0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "spelt", "found"),
+    [
+        ("cafe\u0301 ist", ["caf", "\u00e9", " ist"], ["caf", "e\u0301", " ist"]),
+        ("ﬁsh\u00a0… ok", ["fi", "sh", " ...", " ok"], ["ﬁ", "sh", "\u00a0…", " ok"]),
+    ],
+)
+def test_a_tokenizer_may_read_the_normal_form_of_a_text(text, spelt, found):
+    assert places(text, spelt) == found

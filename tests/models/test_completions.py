@@ -265,6 +265,16 @@ def test_texts_of_the_tiny_tokenizer_are_aligned(tiny):
     assert pieces[-1].end == len(" café")
 
 
+def test_a_boundary_among_tokens_that_are_lost_is_an_abstention_and_no_guess():
+    def lost(text):
+        return [("\ufffd", -1.0 - place / 10) for place in range(6)] if "大" in text else words_at_random(text)
+
+    with CompletionsServer(tokens=lost) as server:
+        ((unknown, whole), _) = answers(server, [Continuation("奖", "杯大"), Continuation("", "奖杯大")])
+    assert "it is not known which tokens to score" in unknown.why
+    assert len(whole) == 6
+
+
 class Html(FakeServer):
     """Somebody's sign-in page."""
 

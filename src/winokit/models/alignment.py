@@ -9,15 +9,20 @@ tokens of another text is found out.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import TypeAlias
+from unicodedata import combining, normalize
 
 REACH = 24
 """Bytes that a token of unknown spelling may cover at most."""
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
+_SPACES = re.compile(rb"\s*")
+Spelling: TypeAlias = bytes | re.Pattern[bytes] | None
+"""The bytes of a token; a pattern where some are lost; None where it has no spelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,77 +40,113 @@ class PlacedToken:
     start: int
     end: int
     logprob: float | None
+    least_end: int
+    """Where it may end already: another place where some tokens before the next known one are spelt as "\ufffd"."""
 
 
 def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
     """The tokens of the text, each in its place; None where these are tokens of something else.
 
     A token before the text (BOS) has an empty place at its start; those after it, which were generated, are left out.
+    Tokens of the text as Unicode's normal forms write it, which some tokenizers read, will do.
     """
-    laid: list[list[int]] = []
-    for spell in (_as_read, _byte_level, _sentencepiece):
-        borders = _borders(text.encode(), [None if token.text is None else spell(token.text) for token in tokens])
-        laid += [borders] if borders is not None else []
-    if not laid:
-        return None
-    # A token of unknown spelling may pass for what others would cover: the spelling that places most is the right one.
-    places = _in_characters(text, max(laid, key=len))
-    return [PlacedToken(*place, token.logprob) for place, token in zip(places, tokens[: len(places)], strict=True)]
-
-
-def _borders(text: bytes, spelt: Sequence[bytes | None]) -> list[int] | None:
-    """Byte borders of the tokens that cover the text; one more than there are tokens."""
-    for special in range(min(3, len(spelt))):  # tokens before the text: BOS, a prefix
-        borders = _laid(text, spelt[special:], 0)
+    for form in ("", "NFC", "NFKC"):
+        clusters = _clusters(text) if form else list(text)
+        written = [normalize(form, cluster).encode() if form else cluster.encode() for cluster in clusters]
+        borders = _best(b"".join(written), tokens)
         if borders is not None:
-            return [0] * special + borders
-        if spelt[special] is not None and text.startswith(spelt[special] or b"\0"):
+            starts, ends = _edges(clusters, written)
+            return [
+                PlacedToken(starts[min(start)], ends[max(end)], token.logprob, ends[min(end)])
+                for (start, end), token in zip(pairwise(borders), tokens, strict=False)
+            ]
+    return None
+
+
+def _best(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
+    """The borders by the spelling that places most tokens: one of unknown spelling may pass for what others cover."""
+    best: list[Collection[int]] | None = None
+    for spell in (_as_read, _byte_level, _sentencepiece):
+        borders = _borders(text, [None if token.text is None else spell(token.text) for token in tokens])
+        if borders is not None and (best is None or len(borders) > len(best)):
+            best = borders
+        if best is not None and len(best) >= len(tokens):  # all but one, which was generated
+            break
+    return best
+
+
+def _borders(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
+    """Where tokens that cover the text may begin and end, in bytes; one more than there are tokens."""
+    for special in range(min(3, len(spelt))):  # tokens before the text: BOS, a prefix
+        borders = _laid(text, spelt[special:])
+        if borders is not None:
+            return [(0,)] * special + borders
+        if spelt[special] is not None and _ends(text, spelt[special], 0):
             break
     return None
 
 
-def _laid(text: bytes, spelt: Sequence[bytes | None], at: int) -> list[int] | None:
-    """Borders of tokens laid one after the other from a place on; None where they do not fit, or end too early."""
-    borders = [at]
-    for number, token in enumerate(spelt):
-        if not text[at:].strip():
-            borders[-1] = len(text)
-            return borders
-        if token is None:
-            for reach in range(REACH):
-                rest = _laid(text, spelt[number + 1 :], at + reach)
-                if rest is not None:
-                    return borders + rest
-            return None
-        if not text.startswith(token, at):  # a space too many, or one too few
-            token = token.lstrip()
-            at += len(text) - at - len(text[at:].lstrip())
-        if not text.startswith(token, at):
-            return None
-        at += len(token)
-        borders.append(at)
-    return None if text[at:].strip() else [*borders[:-1], len(text)]
-
-
-def _in_characters(text: str, borders: Sequence[int]) -> list[tuple[int, int]]:
-    """Places in characters; a token that holds part of a character's bytes reaches over all of it."""
-    starts = [0]
-    for character in text:
-        starts.append(starts[-1] + len(character.encode()))
-    known = {byte: place for place, byte in enumerate(starts)}
-
-    def place(byte: int, step: int) -> int:
-        while byte not in known:
-            byte += step
-        return known[byte]
-
-    return [(place(start, -1), place(end, 1)) for start, end in pairwise(borders)]
-
-
-def _as_read(token: str) -> bytes | None:
-    """A token that is spelt as it reads, or as bytes; None where part of a character is lost."""
-    if "\ufffd" in token:
+def _laid(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
+    """Borders of tokens laid one after the other; None where they do not fit, or end too early."""
+    stop, steps, done = len(text.rstrip()), list[dict[int, list[int]]](), 0
+    reached: Collection[int] = (0,)
+    for number, token in enumerate(spelt, 1):
+        steps.append({at: _ends(text, token, at) for at in reached if at < stop})
+        reached = {end for ends in steps[-1].values() for end in ends}
+        if any(end >= stop for end in reached):
+            done = number
+        if not reached:
+            break
+    if not done:
         return None
+    borders: list[Collection[int]] = [(len(text),)]
+    wanted = {end for ends in steps[done - 1].values() for end in ends if end >= stop}
+    for step in reversed(steps[:done]):
+        wanted = {at for at, ends in step.items() if not wanted.isdisjoint(ends)}
+        borders.append(wanted)
+    return borders[::-1]
+
+
+def _ends(text: bytes, token: Spelling, at: int) -> list[int]:
+    """Where a token may end that begins at a place, or behind spaces there."""
+    if token is None:
+        return list(range(at, min(at + REACH, len(text) + 1)))
+    if isinstance(token, re.Pattern):
+        return [end for end in range(at, min(at + REACH, len(text)) + 1) if token.fullmatch(text, at, end)]
+    if text.startswith(token, at):
+        return [at + len(token)]
+    token, spaces = token.lstrip(), _SPACES.match(text, at)  # a space too many, or one too few
+    behind = spaces.end() if spaces else at
+    return [behind + len(token)] if text.startswith(token, behind) else []
+
+
+def _clusters(text: str) -> list[str]:
+    """Characters, each with the accents that follow it."""
+    clusters: list[str] = []
+    for character in text:
+        if clusters and combining(character):
+            clusters[-1] += character
+        else:
+            clusters.append(character)
+    return clusters
+
+
+def _edges(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int], list[int]]:
+    """From a byte to the characters that begin and end there, or around it."""
+    starts, ends, at = list[int](), list[int](), 0
+    for cluster, raw in zip(clusters, written, strict=True):
+        behind = at + len(cluster)
+        starts += [at] * len(raw)
+        ends += [at, *[behind] * (len(raw) - 1)] if raw else []
+        at = behind
+    return [*starts, at], [*ends, at]
+
+
+def _as_read(token: str) -> Spelling:
+    """A token that is spelt as it reads, or as bytes; a pattern where part of a character is lost."""
+    if "\ufffd" in token:
+        known = (re.escape(part.encode(errors="replace")) for part in token.lstrip().split("\ufffd"))
+        return re.compile(rb"\s*" + rb"[\x80-\xff]{1,4}".join(known))
     byte = _BYTE.match(token)
     if byte:
         return bytes.fromhex(byte[1])
@@ -115,12 +156,12 @@ def _as_read(token: str) -> bytes | None:
     return token.encode(errors="replace")
 
 
-def _sentencepiece(token: str) -> bytes | None:
+def _sentencepiece(token: str) -> Spelling:
     """A token as sentencepiece spells it, with ▁ for a space."""
     return _as_read(token.replace("▁", " "))
 
 
-def _byte_level(token: str) -> bytes | None:
+def _byte_level(token: str) -> Spelling:
     """A token as GPT-2's tokenizer and its kin spell it, a printable character for each byte; BOS stays as it is."""
     alphabet = _alphabet()
     if all(character in alphabet for character in token):

@@ -48,6 +48,7 @@ WAY_OUT = (
     "vLLM, SGLang and `python -m llama_cpp.server --logits_all true` give them; llama.cpp's own server does not "
     "(gguf:FILE reads the file itself), and chat:MODEL@URL does without"
 )
+UNPLACED = "the server writes parts of characters as \ufffd, so that it is not known which tokens to score"
 BOS_WAY_OUT = "name the token that texts begin with, as ?bos=<s>, or use gguf:FILE"
 
 
@@ -235,6 +236,8 @@ class CompletionsModel:
             return read
         context, text = moved(part)
         whole, origin = context + text, len(context) + len(text) - len(part.text)
+        if any(token.least_end <= len(context) < token.end for token in read):
+            return Refusal(UNPLACED)
         scored = [token for token in read if token.end > len(context) or token.start >= len(context) > 0]
         pieces = []
         for token in scored:

@@ -140,8 +140,8 @@ class ModelServer:
 
         With no body it is fetched (`/models`).
         """
-        ((_, payload),) = self.stream(path, [body], free=True)
-        return payload
+        answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body], free=True))
+        return answers[0][1]
 
     def stream(
         self,
