@@ -50,7 +50,11 @@ def test_a_text_of_no_latin_letters():
     assert places("奖杯 放不下", ["奖", "杯", " 放", "不下"]) == ["奖", "杯", " 放", "不下"]
 
 
-def test_spaces_at_the_end_belong_to_the_last_token():
+def test_spaces_at_the_end_are_tokens_where_the_server_has_some():
+    assert places("a cup \n", ["a", " cup", " ", "\n", " and"]) == ["a", " cup", " ", "\n"]
+
+
+def test_spaces_at_the_end_belong_to_the_last_token_otherwise():
     assert places("a cup  ", ["a", " cup"]) == ["a", " cup  "]
 
 
@@ -65,7 +69,7 @@ def test_parts_of_characters_that_are_lost_cover_no_words():
 
 def test_it_is_told_where_a_token_that_is_lost_may_end():
     placed = align("奖杯大", [ServedToken("\ufffd", -1.0)] * 6)
-    assert [(token.least_end, token.end) for token in placed] == [(1, 2), (1, 3), (1, 3), (2, 3), (2, 3), (3, 3)]
+    assert [(token.least_end, token.end) for token in placed] == [(1, 2), (1, 2), (1, 2), (2, 3), (2, 3), (3, 3)]
 
 
 def test_many_lost_parts_take_no_time_to_be_found_wrong():

@@ -9,15 +9,17 @@ tokens of another text is found out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TypeAlias
 from unicodedata import combining, normalize
 
 REACH = 24
 """Bytes that a token of unknown spelling may cover at most."""
+FORMS: tuple[Callable[[str], str], ...] = (str, partial(normalize, "NFC"), partial(normalize, "NFKC"))
+"""How a tokenizer may write characters before it reads them."""
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
 _SPACES = re.compile(rb"\s*")
@@ -50,9 +52,9 @@ def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
     A token before the text (BOS) has an empty place at its start; those after it, which were generated, are left out.
     Tokens of the text as Unicode's normal forms write it, which some tokenizers read, will do.
     """
-    for form in ("", "NFC", "NFKC"):
-        clusters = _clusters(text) if form else list(text)
-        written = [normalize(form, cluster).encode() if form else cluster.encode() for cluster in clusters]
+    for form in FORMS:
+        clusters = list(text) if form is str else _clusters(text)
+        written = [form(cluster).encode() for cluster in clusters]
         borders = _best(b"".join(written), tokens)
         if borders is not None:
             starts, ends = _edges(clusters, written)
@@ -91,7 +93,8 @@ def _laid(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | Non
     stop, steps, done = len(text.rstrip()), list[dict[int, list[int]]](), 0
     reached: Collection[int] = (0,)
     for number, token in enumerate(spelt, 1):
-        steps.append({at: _ends(text, token, at) for at in reached if at < stop})
+        only_spaces = isinstance(token, bytes) and token.isspace() and token in text[stop:]
+        steps.append({at: _ends(text, token, at) for at in reached if at < stop or (only_spaces and at < len(text))})
         reached = {end for ends in steps[-1].values() for end in ends}
         if any(end >= stop for end in reached):
             done = number
@@ -99,12 +102,14 @@ def _laid(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | Non
             break
     if not done:
         return None
-    borders: list[Collection[int]] = [(len(text),)]
-    wanted = {end for ends in steps[done - 1].values() for end in ends if end >= stop}
-    for step in reversed(steps[:done]):
-        wanted = {at for at, ends in step.items() if not wanted.isdisjoint(ends)}
-        borders.append(wanted)
-    return borders[::-1]
+    ways = [{end for ends in steps[done - 1].values() for end in ends if end >= stop}]
+    for step in reversed(steps[1:done]):
+        ways.append({at for at, ends in step.items() if not ways[-1].isdisjoint(ends)})
+    borders: list[Collection[int]] = [(0,)]
+    for token, step, way in zip(spelt, steps, reversed(ways), strict=False):
+        ends = way.intersection(end for at in borders[-1] for end in step[at])
+        borders.append(ends if token is not None else (min(ends),))
+    return [*borders[:-1], (len(text),)]
 
 
 def _ends(text: bytes, token: Spelling, at: int) -> list[int]:

@@ -236,7 +236,7 @@ class CompletionsModel:
             return read
         context, text = moved(part)
         whole, origin = context + text, len(context) + len(text) - len(part.text)
-        if any(token.least_end <= len(context) < token.end for token in read):
+        if any(token.least_end <= len(context) < token.end for token in read if context):
             return Refusal(UNPLACED)
         scored = [token for token in read if token.end > len(context) or token.start >= len(context) > 0]
         pieces = []
