@@ -14,7 +14,7 @@ from winokit.models.base import Ask, Choose, Model, Refusal, Reply
 from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
-from winokit.models.thoughts import UNFINISHED
+from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED
 from winokit.testing import THOUGHTS_WRITTEN, ChatServer, ReasoningServer, Response, complains, says
 
 LETTERS = ("A", "B")
@@ -481,6 +481,27 @@ def test_a_thought_does_not_count_and_is_kept(style):
     assert (reply.choice, reply.why) == (0, None)
     assert "It may be B. Wait, no." in reply.text
     assert reply.text.endswith("A")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "Is it B?"}]}, {"type": "text", "text": "A"}], {}),
+        ([{"type": "thinking", "thinking": "Is it B?"}, "A"], {}),
+        ("A", {"reasoning_details": [{"type": "reasoning.text", "text": "Is it B?"}]}),
+        ("A", {"reasoning_content": [{"type": "text", "text": "Is it"}, {"type": "text", "text": " B?"}]}),
+    ],
+)
+def test_a_thought_in_parts_is_kept_like_any_other(content, message):
+    with ChatServer(in_turn(says(content, finish="stop", **message))) as server:
+        assert dict(chat(server).answer(asks(1))) == {0: Reply(None, 0, "<think>\nIs it B?\n</think>\n\nA")}
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_more_tokens_are_not_advised_where_a_reply_that_is_all_thought_was_not_cut_off(content):
+    with ChatServer(in_turn(says(content, finish="stop", reasoning_content="The answer is A"))) as server:
+        ((_, reply),) = chat(server).answer(asks(1))
+    assert (reply.choice, reply.why) == (None, ALL_THOUGHT)
 
 
 @pytest.mark.parametrize("style", THOUGHTS_WRITTEN)

@@ -22,7 +22,7 @@ from winokit.models.base import Answer, Ask, Refusal, Reply, Request, Usage, can
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, connect
-from winokit.models.thoughts import UNFINISHED, answer_in
+from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
 
 TOP_LOGPROBS = 20
 """Alternatives asked for at each token: the most that OpenAI gives."""
@@ -150,7 +150,8 @@ def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (
     in_thought = completion.cut and answer == text
     choice = None if answer is None else choice_in(answer, ask.options, ask.aliases, only_leading=in_thought)
     if choice is None:
-        return Reply(None, None, text, UNFINISHED if completion.cut or answer is None else None)
+        silent = ALL_THOUGHT if completion.ended else UNFINISHED
+        return Reply(None, None, text, UNFINISHED if completion.cut else silent if answer is None else None)
     tokens: Sequence[ChatToken] = completion.tokens or ()
     if answer is not None and answer != text:
         tokens = _tokens_of(tokens, SPECIAL_TOKEN.sub("", answer).strip())

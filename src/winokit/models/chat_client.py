@@ -16,6 +16,8 @@ from winokit.models.server import Body, Complaint, ModelServer
 from winokit.models.thoughts import answer_in, thinking_aloud
 
 PATH = "/chat/completions"
+THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
+"""Where a message has its thought, if it is kept apart: a text, or parts."""
 TOO_LARGE = re.compile(r"too (?:large|long)", re.IGNORECASE)
 
 Messages: TypeAlias = Sequence[Mapping[str, str]]
@@ -36,6 +38,8 @@ class Completion:
     text: str
     refused: bool = False
     cut: bool = False
+    ended: bool = False
+    """The server says that it came to its end by itself."""
     too_long: bool = False
     """The conversation did not fit into the model's context; the text is the server's complaint."""
     tokens: tuple[ChatToken, ...] | None = None
@@ -116,17 +120,26 @@ def read_completion(payload: Any) -> Completion:
     choice = payload["choices"][0]
     message, finish = choice["message"], choice.get("finish_reason")
     refused = bool(message.get("refusal")) or finish == "content_filter"
-    text = message.get("refusal") or message.get("content")
-    if text is not None and not isinstance(text, str):  # a list of parts
-        text = "".join(part.get("text") or "" for part in text)
-    thought = message.get("reasoning_content") or message.get("reasoning")
-    if thought and isinstance(thought, str):
+    content = message.get("refusal") or message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    thoughts = [part for part in parts if isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")]
+    text = None if content is None else _text_of([part for part in parts if part not in thoughts])
+    apart = [message[name] for name in THOUGHTS if isinstance(message.get(name), str | list) and message[name]]
+    thought = _text_of([*apart[:1], *thoughts])
+    if thought:
         text = thinking_aloud(thought, text)
     elif text is None and not refused and finish != "length":
         raise ValueError("a message without content")
     listed = (choice.get("logprobs") or {}).get("content")
     tokens = tuple(_token(entry) for entry in listed) if listed else None
-    return Completion(text or "", refused, finish == "length", tokens=tokens)
+    return Completion(text or "", refused, finish == "length", finish == "stop", tokens=tokens)
+
+
+def _text_of(parts: Any) -> str:
+    """What a string says, or a list of parts; a part has its text under one of several names, or parts of its own."""
+    if isinstance(parts, dict):
+        parts = next((parts[name] for name in ("text", "thinking", "summary", "reasoning") if parts.get(name)), "")
+    return parts if isinstance(parts, str) else "".join(_text_of(part) for part in parts)
 
 
 def _token(entry: Mapping[str, Any]) -> ChatToken:

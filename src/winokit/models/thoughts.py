@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 UNFINISHED = "its reply ended before the answer: raise max_tokens"
 """Why a reply says nothing: its tokens were spent on the thought."""
+ALL_THOUGHT = "all of its reply is a thought, though it was not cut off: see the server's reasoning parser"
+"""Why a reply says nothing that came to its end by itself."""
 HARMONY = ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>")
 MARKS = (
     ("<think>", "</think>"),
