@@ -14,7 +14,7 @@ from winokit.cli.main import app
 from winokit.errors import BadInput
 from winokit.models.base import Ask, Continuation, Embed, Refusal
 from winokit.models.registry import load_model
-from winokit.testing import CompletionsServer, FakeServer, FlakyServer, Response, words_at_random
+from winokit.testing import CompletionsServer, FakeServer, FlakyServer, Response, complains, words_at_random
 
 CUP = Continuation("The jug fills the cup because the jug", " is large.")
 QUICK = "?retries=2&delay=0.01&timeout=5"
@@ -78,6 +78,43 @@ def test_bos_makes_the_first_token_count():
     ) as server:
         ((pieces,), model) = answers(server, [Continuation("", "The cup broke.")])
     assert (len(pieces), pieces[0].logprob, model.notes) == (3, -2.0, ())
+
+
+def test_bos_twice_is_told():
+    def begun(text):
+        words = words_at_random(text.removeprefix("<s>"))
+        return [("<s>", None), ("<s>", -0.1), (words[0][0], -2.0), *words[1:]]
+
+    with CompletionsServer(tokens=begun) as server:
+        _, model = answers(server, [CUP], f"{QUICK}&bos=<s>")
+    assert "reads 2 tokens before every text; it puts BOS there itself: leave out ?bos=" in model.notes[0]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 3000 `inputs` tokens",
+        "Input validation error: `inputs` must have less than 1024 tokens. Given: 2000",
+    ],
+)
+def test_that_a_text_is_too_long_is_understood_in_the_words_of_vllm_and_tgi(said):
+    class Short(CompletionsServer):
+        def respond(self, number, path, body):
+            return complains(400, said) if number else super().respond(number, path, body)
+
+    with Short() as server:
+        ((refused,), _) = answers(server, [CUP])
+    assert refused.why == said
+
+
+def test_an_error_that_comes_as_a_success_is_told():
+    class Sick(FakeServer):
+        def respond(self, number, path, body):
+            return Response(payload={"error": "CUDA out of memory"})
+
+    with Sick() as server, pytest.raises(BadInput, match="echo: CUDA out of memory"):
+        answers(server, [CUP])
 
 
 def test_an_ask_has_a_log_probability_for_each_option():

@@ -195,7 +195,7 @@ class CompletionsModel:
             except BadInput:  # no server, or none that is well
                 raise
             except (ValueError, TypeError, LookupError, AttributeError):
-                failures.append(f"{dialect.name}: none")
+                failures.append(f"{dialect.name}: {payload.get('error') or 'none'}")
                 continue
             if shifted:
                 fact = (
@@ -209,12 +209,16 @@ class CompletionsModel:
                 return dialect
             failures.append(f"{dialect.name}: {why}")
         fact = f"no log-probabilities of the texts sent ({'; '.join(failures)}), so that none can be scored"
-        raise self._server.error("", fact, WAY_OUT)
+        raise self._server.error("", fact, f"is {self._bos} a token of this model? {WAY_OUT}" if self._bos else WAY_OUT)
 
     def _say_start(self, tokens: Sequence[ServedToken]) -> None:
         placed = align(PROBE, tokens) or []
-        if placed and placed[0].end > 0 and not self._bos:
+        before = sum(token.end == 0 for token in placed)
+        if not before and not self._bos:
             self.notes = (f"{self.spec}: the server reads texts without BOS before them",)
+        elif before > 1:
+            way_out = "; it puts BOS there itself: leave out ?bos=" if self._bos else ""
+            self.notes = (f"{self.spec}: the server reads {before} tokens before every text{way_out}",)
 
     def _placed(self, dialect: Dialect, text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken]:
         """The tokens of a text in their places, after a check that they are its own and all have numbers."""

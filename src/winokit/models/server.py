@@ -48,7 +48,8 @@ WAYS_OUT = {
     429: "ask less at once (?concurrency=2) or later",
 }
 TOO_LONG = re.compile(
-    r"context.(?:length|size|window)|maximum context|(?:prompt|input|request)\b.{0,40} too (?:large|long)",
+    r"context.(?:length|size|window)|maximum context|(?:prompt|input|request)\b.{0,40} too (?:large|long)"
+    r"|longer than the maximum model length|`inputs`.{0,40} must (?:have less than|be <=)",  # vLLM, TGI
     re.IGNORECASE,
 )
 """A text that the model cannot read; others it may."""
@@ -217,8 +218,9 @@ class ModelServer:
         read, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
         if not isinstance(read, int):
             self.usage.estimated = True
-            sent = (body or {}).get
-            read = estimated_tokens(str(sent("prompt") or sent("messages") or sent("text") or ""))
+            sent = body or {}
+            said_to_it = "\n".join(message["content"] for message in sent.get("messages", ()))
+            read = estimated_tokens(sent.get("prompt") or sent.get("text") or said_to_it)
         if not isinstance(written, int):
             self.usage.estimated = True
             written = min(estimated_tokens(_written(payload)), (body or {}).get("max_tokens", sys.maxsize))

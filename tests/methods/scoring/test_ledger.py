@@ -54,8 +54,9 @@ def test_a_dry_run_knows_what_is_cached_and_what_each_variant_and_protocol_adds(
         assert (by_variant["original"]["cached"], by_variant["original"]["new"]) == (40, 0)
         assert by_protocol["switching"]["new"] == by_variant["switched"]["new"] > 0
         asked = len(server.bodies)
-        winokit.audit("open", spec, limit=20, cache=cache)
+        told = winokit.audit("open", spec, limit=20, cache=cache).settings["asked"]
         assert len(server.bodies) - asked == plan["new"]  # a promise that was kept
+        assert told["tokens_in"] == plan["tokens_in"]  # estimated in the same way, before and after
 
 
 def test_a_text_that_two_variants_share_is_counted_once():
