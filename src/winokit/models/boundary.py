@@ -17,20 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winokit.errors import BadInput
-from winokit.models.base import (
-    Answer,
-    Ask,
-    Continuation,
-    Model,
-    NothingToScore,
-    Piece,
-    Pieces,
-    Refusal,
-    Reply,
-    Request,
-    TooLong,
-    cannot,
-)
+from winokit.models import base
 from winokit.models.packing import ScoredText
 
 ALONE = "a single token with nothing before it has no probability; ?bos=on puts BOS there"
@@ -43,9 +30,9 @@ class EncodedText:
     scored: ScoredText
     places: list[tuple[int, int]]
 
-    def pieces(self, logprobs: Sequence[float]) -> Pieces:
+    def pieces(self, logprobs: Sequence[float]) -> base.Pieces:
         """The scored tokens with their log-probabilities."""
-        return tuple(Piece(*place, logprob) for place, logprob in zip(self.places, logprobs, strict=True))
+        return tuple(base.Piece(*place, logprob) for place, logprob in zip(self.places, logprobs, strict=True))
 
 
 class Boundary:
@@ -77,21 +64,21 @@ class Boundary:
             text: self._begun(*encoded) for text, encoded in plain.items()
         }
 
-    def split(self, requests: Sequence[Continuation], most: int = sys.maxsize) -> list[EncodedText | Refusal]:
+    def split(self, requests: Sequence[base.Continuation], most: int = sys.maxsize) -> list[EncodedText | base.Refusal]:
         """The tokens of each request, and which of them are scored; `most` is how many a model reads."""
         sides = [moved(request) for request in requests]
         whole = self.encode([context + text for context, text in sides])
         alone = self.encode([context for context, _ in sides if context])
-        encoded: list[EncodedText | Refusal] = []
+        encoded: list[EncodedText | base.Refusal] = []
         for request, (context, text) in zip(requests, sides, strict=True):
             ids, places = whole[context + text]
             first = len(alone[context][0]) if context else 1
             if first >= len(ids):
                 bare = not context and ids and not self.bos
-                encoded.append(Refusal(ALONE) if bare else NothingToScore(request.text).refusal)
+                encoded.append(base.Refusal(ALONE) if bare else base.NothingToScore(request.text).refusal)
                 continue
             if len(ids) - 1 > most:
-                encoded.append(TooLong(context + text, len(ids) - 1, most).refusal)
+                encoded.append(base.TooLong(context + text, len(ids) - 1, most).refusal)
                 continue
             shift = len(context) + len(text) - len(request.text)
             encoded.append(
@@ -121,27 +108,29 @@ def after_a_space(prompt: str) -> tuple[str, str]:
 
 
 def parts_of(
-    model: Model, requests: Sequence[Request], opened: Callable[[str], tuple[str, str]] = after_a_space
-) -> list[tuple[int, Continuation]]:
+    model: base.Model, requests: Sequence[base.Request], opened: Callable[[str], tuple[str, str]] = after_a_space
+) -> list[tuple[int, base.Continuation]]:
     """The continuations that requests ask for, each with the request's index; refuse what the model cannot answer.
 
     An `Ask` is one for each option, after the prompt as `opened` has it; a space at its end is moved there anyway.
     """
-    parts: list[tuple[int, Continuation]] = []
+    parts: list[tuple[int, base.Continuation]] = []
     for index, request in enumerate(requests):
         if type(request) not in model.can:
-            raise cannot(model, request)
-        if isinstance(request, Continuation):
+            raise base.cannot(model, request)
+        if isinstance(request, base.Continuation):
             parts.append((index, request))
-        elif isinstance(request, Ask):
+        elif isinstance(request, base.Ask):
             prompt, gap = opened(request.prompt)
-            parts += [(index, Continuation(prompt, gap + option)) for option in request.options]
+            parts += [(index, base.Continuation(prompt, gap + option)) for option in request.options]
     return parts
 
 
 def joined(
-    requests: Sequence[Request] | Mapping[int, Request], owners: Sequence[int], read: Iterable[tuple[int, Answer]]
-) -> Iterator[tuple[int, Answer]]:
+    requests: Sequence[base.Request] | Mapping[int, base.Request],
+    owners: Sequence[int],
+    read: Iterable[tuple[int, base.Answer]],
+) -> Iterator[tuple[int, base.Answer]]:
     """Answers of requests from those of their parts, each when its last part is read or one of them was refused.
 
     The reply to an `Ask` has the summed log-probabilities of its options; nothing is said, so that there is no text.
@@ -157,18 +146,18 @@ def joined(
     totals: dict[int, dict[int, float]] = defaultdict(dict)
     for number, answer in read:
         index = owners[number]
-        if not isinstance(requests[index], Ask):
+        if not isinstance(requests[index], base.Ask):
             yield index, answer
-        elif isinstance(answer, Refusal):
+        elif isinstance(answer, base.Refusal):
             if left.pop(index, None):
                 yield index, answer
         elif isinstance(answer, tuple) and index in left:
             totals[index][number] = sum(piece.logprob for piece in answer)
             if len(totals[index]) == left[index]:
-                yield index, Reply(tuple(total for _, total in sorted(totals.pop(index).items())), None, "")
+                yield index, base.Reply(tuple(total for _, total in sorted(totals.pop(index).items())), None, "")
 
 
-def moved(request: Continuation) -> tuple[str, str]:
+def moved(request: base.Continuation) -> tuple[str, str]:
     """Context and text, spaces at the end of the one moved to the beginning of the other."""
     context = request.context.rstrip()
     return context, request.context[len(context) :] + request.text

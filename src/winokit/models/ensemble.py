@@ -17,19 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winokit.errors import BadInput, UnknownName
-from winokit.models.base import (
-    Answer,
-    Choose,
-    Continuation,
-    Fill,
-    Model,
-    Piece,
-    Pieces,
-    PseudoLikelihood,
-    Refusal,
-    Request,
-    Scores,
-)
+from winokit.models import base
 from winokit.models.registry import Spec, load_model, release
 
 COMBINE = ("probability", "logprob", "vote")
@@ -40,14 +28,16 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 class EnsembleModel:
     """Models that answer together."""
 
-    def __init__(self, spec: str, members: Sequence[Model], combine: str = "probability") -> None:
+    def __init__(self, spec: str, members: Sequence[base.Model], combine: str = "probability") -> None:
         if combine not in COMBINE:
             raise UnknownName("way to combine", combine, COMBINE)
         self.spec, self.members, self.combine = spec, members, combine
         kinds = {member.kind for member in members}
         self.kind = kinds.pop() if len(kinds) == 1 else "any"
         shared = frozenset.intersection(*(member.can for member in members))
-        self.can = shared if combine == "vote" else shared & {Continuation, Fill, PseudoLikelihood, Choose}
+        self.can = (
+            shared if combine == "vote" else shared & {base.Continuation, base.Fill, base.PseudoLikelihood, base.Choose}
+        )
         if not self.can:
             raise BadInput(f"{spec}: the models answer nothing in common that could be combined")
 
@@ -67,9 +57,9 @@ class EnsembleModel:
         """The members' fingerprints and how they are combined."""
         return f"ensemble {self.combine} " + " + ".join(member.fingerprint for member in self.members)
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer each request when the last member has answered it."""
-        answers: list[list[Answer]] = [[] for _ in requests]
+        answers: list[list[base.Answer]] = [[] for _ in requests]
         for member in self.members:
             for index, answer in member.answer(requests):
                 answers[index].append(answer)
@@ -81,24 +71,26 @@ class EnsembleModel:
         for member in self.members:
             release(member)
 
-    def combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
+    def combined(self, request: base.Request, answers: Sequence[base.Answer]) -> base.Answer:
         """The answer of all from that of each."""
         for answer in answers:
-            if isinstance(answer, Refusal):  # what one of them cannot read, they cannot read together
+            if isinstance(answer, base.Refusal):  # what one of them cannot read, they cannot read together
                 return answer
-        if isinstance(request, Choose):
-            given = [answer.values for answer in answers if isinstance(answer, Scores) and answer.values is not None]
-            return Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)
+        if isinstance(request, base.Choose):
+            given = [
+                answer.values for answer in answers if isinstance(answer, base.Scores) and answer.values is not None
+            ]
+            return base.Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)
         text = getattr(request, "text", "")
         words = [match.span() for match in WORD.finditer(text)]
         logprobs = np.array([[_word_logprob(answer, span) for span in words] for answer in answers])
         mean = _log_mean_exp(logprobs) if self.combine == "probability" else logprobs.mean(axis=0)
-        return tuple(Piece(start, end, float(value)) for (start, end), value in zip(words, mean, strict=True))
+        return tuple(base.Piece(start, end, float(value)) for (start, end), value in zip(words, mean, strict=True))
 
 
-def _word_logprob(answer: Answer, span: tuple[int, int]) -> float:
+def _word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
     """Summed log-probability of the pieces that start within a word; white space before a word belongs to it."""
-    pieces: Pieces = answer if isinstance(answer, tuple) else ()
+    pieces: base.Pieces = answer if isinstance(answer, tuple) else ()
     return float(sum(piece.logprob for piece in pieces if span[0] <= piece.start < span[1]))
 
 

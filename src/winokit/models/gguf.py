@@ -25,20 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winokit.errors import BadInput, MissingExtra
-from winokit.models.base import (
-    Answer,
-    Ask,
-    Continuation,
-    LetGo,
-    NothingToScore,
-    Piece,
-    Pieces,
-    Refusal,
-    Reply,
-    Request,
-    TooLong,
-    Unreadable,
-)
+from winokit.models import base
 from winokit.models.boundary import joined, parts_of
 from winokit.models.registry import Spec
 
@@ -74,7 +61,7 @@ class GgufModel:
     """A causal language model in llama.cpp."""
 
     kind = "causal"
-    can: frozenset[type] = frozenset({Continuation, Ask})
+    can: frozenset[type] = frozenset({base.Continuation, base.Ask})
 
     def __init__(self, spec: str, path: Path, reader: _Reader, gpu_layers: int) -> None:
         self.spec = spec
@@ -88,39 +75,39 @@ class GgufModel:
             else ()
         )
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
         parts = parts_of(self, requests)
         read = self._read([part for _, part in parts])
         for index, answer in joined(requests, [index for index, _ in parts], read):
-            logprobs = answer.logprobs if isinstance(answer, Reply) else None
-            yield index, answer if logprobs is None else Reply(logprobs, int(np.argmax(logprobs)), "")
+            logprobs = answer.logprobs if isinstance(answer, base.Reply) else None
+            yield index, answer if logprobs is None else base.Reply(logprobs, int(np.argmax(logprobs)), "")
 
     def close(self) -> None:
         """Let llama.cpp free the weights."""
-        self._reader = LetGo(self.spec)
+        self._reader = base.LetGo(self.spec)
 
-    def _read(self, requests: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
+    def _read(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
         encoded: list[tuple[tuple[int, ...], int, int]] = []
         for number, request in enumerate(requests):
             try:
                 encoded.append((*self._tokens(request), number))
-            except Unreadable as unreadable:
+            except base.Unreadable as unreadable:
                 yield number, unreadable.refusal
         for tokens, first, number in sorted(encoded):
             logprobs = self._reader.logprobs(tokens, first).tolist()
             borders = _borders(requests[number].text, [self._reader.spelling(token) for token in tokens[first:]])
-            yield number, tuple(map(Piece, borders, borders[1:], logprobs))
+            yield number, tuple(map(base.Piece, borders, borders[1:], logprobs))
 
-    def _tokens(self, request: Continuation) -> tuple[tuple[int, ...], int]:
+    def _tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
         """The tokens of a continuation, split as lm-evaluation-harness splits them, and the first one scored."""
         context = self._reader.tokens(request.context.rstrip())
         tokens = (*self._reader.mark, *self._reader.tokens(request.context + request.text))
         first = max(len(self._reader.mark) + len(context), 1)
         if first >= len(tokens):
-            raise NothingToScore(request.text)
+            raise base.NothingToScore(request.text)
         if len(tokens) - 1 > self._reader.longest:
-            raise TooLong(request.context + request.text, len(tokens) - 1, self._reader.longest)
+            raise base.TooLong(request.context + request.text, len(tokens) - 1, self._reader.longest)
         return tokens, first
 
 

@@ -29,17 +29,7 @@ from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils.hub import cached_file
 
 from winokit.errors import BadInput
-from winokit.models.base import (
-    Answer,
-    Ask,
-    Continuation,
-    Embed,
-    LetGo,
-    Pieces,
-    Refusal,
-    Request,
-    Unreadable,
-)
+from winokit.models import base
 from winokit.models.batching import FILLER, free_memory, in_batches, out_of_memory
 from winokit.models.boundary import Boundary, EncodedText, after_a_space, joined, parts_of
 from winokit.models.chat_template import ChatTemplate
@@ -66,10 +56,10 @@ TOLERANCE_QUANTISED = 5e-1
 LARGEST_TREE = 2048
 """Tokens of a tree at most, since its mask is their square."""
 SAMPLE = (
-    Continuation("The cup", " fell off the table because it stood near the edge."),
-    Continuation("The cup", " fell off the table, and broke."),
-    Continuation("The cup stood", " on the table."),
-    Continuation("A spoon", " fell."),
+    base.Continuation("The cup", " fell off the table because it stood near the edge."),
+    base.Continuation("The cup", " fell off the table, and broke."),
+    base.Continuation("The cup stood", " on the table."),
+    base.Continuation("A spoon", " fell."),
 )
 CONTEXT_SIZES = ("n_positions", "max_position_embeddings", "n_ctx")
 WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
@@ -274,7 +264,9 @@ class CausalModel:
     ) -> None:
         self.spec = str(spec)
         self.settings, self.boundary, self.reader, self.template = settings, boundary, reader, template
-        self.can: frozenset[type] = frozenset({Continuation, Ask, Embed} if template is None else {Ask})
+        self.can: frozenset[type] = frozenset(
+            {base.Continuation, base.Ask, base.Embed} if template is None else {base.Ask}
+        )
         sample = [encoded.scored for encoded in boundary.split(SAMPLE) if isinstance(encoded, EncodedText)]
         if not reader.choose_plan(sample):
             raise BadInput(f"{settings.place}: not a causal model, since its guesses change with what follows")
@@ -302,28 +294,30 @@ class CausalModel:
             return f"{fingerprint(self.settings)} chat_template={self.template.hash}"
         return f"{fingerprint(self.settings)} bos={'on' if self.boundary.bos else 'off'}"
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer requests, those with long texts first."""
         parts = parts_of(self, requests, after_a_space if self.template is None else self.template.opened)
         if requests:
             self.reader.budget.settle()
         yield from joined(requests, [index for index, _ in parts], self._read([part for _, part in parts]))
-        yield from self._embed({i: request for i, request in enumerate(requests) if isinstance(request, Embed)})
+        yield from self._embed({i: request for i, request in enumerate(requests) if isinstance(request, base.Embed)})
 
     def close(self) -> None:
         """Let the weights go."""
-        self.reader.network = self.reader.head = LetGo(self.spec)
+        self.reader.network = self.reader.head = base.LetGo(self.spec)
         free_memory()
 
-    def _read(self, requests: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
+    def _read(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
         encoded = self.boundary.split(requests, self.reader.most)
-        yield from ((number, text) for number, text in enumerate(encoded) if isinstance(text, Refusal))
+        yield from ((number, text) for number, text in enumerate(encoded) if isinstance(text, base.Refusal))
         texts = [(number, text) for number, text in enumerate(encoded) if isinstance(text, EncodedText)]
         for place, logprobs in self.reader.read([text.scored for _, text in texts]):
             number, text = texts[place]
             yield number, text.pieces(logprobs)
 
-    def _embed(self, requests: Mapping[int, Embed]) -> Iterator[tuple[int, npt.NDArray[np.float32] | Refusal]]:
+    def _embed(
+        self, requests: Mapping[int, base.Embed]
+    ) -> Iterator[tuple[int, npt.NDArray[np.float32] | base.Refusal]]:
         """Pooled hidden states; a text is read once, however many vectors are wanted of it."""
         encoded = self.boundary.encode([request.text for request in requests.values()])
         wanted: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
@@ -335,7 +329,7 @@ class CausalModel:
                 reading.check()
                 tokens = reading.pooled(request)
                 wanted[request.text].append((name, tokens))
-            except Unreadable as unreadable:
+            except base.Unreadable as unreadable:
                 yield name, unreadable.refusal
         texts = list(wanted)
         ids = [encoded[text][0] for text in texts]

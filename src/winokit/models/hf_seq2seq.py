@@ -24,18 +24,7 @@ import transformers
 from torch.nn.utils.rnn import pad_sequence
 
 from winokit.errors import BadInput
-from winokit.models.base import (
-    Answer,
-    Ask,
-    Continuation,
-    Embed,
-    NothingToScore,
-    Piece,
-    Pieces,
-    Request,
-    Unreadable,
-    cannot,
-)
+from winokit.models import base
 from winokit.models.batching import FILLER, in_batches
 from winokit.models.boundary import joined, moved
 from winokit.models.hf import HfModel, HfSettings, load_tokenizer, load_weights
@@ -50,7 +39,7 @@ class Seq2seqPart:
     """What the encoder reads and the decoder scores for a request, or for one option of an `Ask`."""
 
     number: int
-    request: Request
+    request: base.Request
     prompt: TextReading
     target: TextReading | None
     """None for an `Embed`, which needs the encoder alone."""
@@ -58,12 +47,12 @@ class Seq2seqPart:
     def check(self) -> None:
         """Raise for a text that cannot be read or scored."""
         if not self.prompt.ids:
-            raise NothingToScore(self.prompt.text)
+            raise base.NothingToScore(self.prompt.text)
         self.prompt.check()
         if self.target is not None:
             self.target.check()
             self.target.own()
-        elif isinstance(self.request, Embed):
+        elif isinstance(self.request, base.Embed):
             self.prompt.pooled(self.request)
 
     @property
@@ -76,12 +65,12 @@ class Seq2seqPart:
         """What the decoder should say, up to the last token that is scored."""
         return [] if self.target is None else self.target.ids[: self.own[-1] + 1]
 
-    def pieces(self, logprobs: Logprobs) -> Pieces:
+    def pieces(self, logprobs: Logprobs) -> base.Pieces:
         """The scored tokens, those of a continuation without the spaces that came from its context."""
         assert self.target is not None
-        moved = len(self.target.text) - len(self.request.text) if isinstance(self.request, Continuation) else 0
+        moved = len(self.target.text) - len(self.request.text) if isinstance(self.request, base.Continuation) else 0
         places = [(max(start - moved, 0), max(end - moved, 0)) for start, end in filter(None, self.target.places)]
-        return tuple(Piece(*place, logprob) for place, logprob in zip(places, logprobs, strict=True))
+        return tuple(base.Piece(*place, logprob) for place, logprob in zip(places, logprobs, strict=True))
 
 
 def load(spec: Spec, settings: HfSettings) -> Seq2SeqModel:
@@ -94,7 +83,7 @@ class Seq2SeqModel(HfModel):
     """A sequence-to-sequence language model, loaded."""
 
     kind = "seq2seq"
-    can: frozenset[type] = frozenset({Ask, Continuation, Embed})
+    can: frozenset[type] = frozenset({base.Ask, base.Continuation, base.Embed})
 
     def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any) -> None:
         super().__init__(spec, settings, tokenizer, model)
@@ -102,7 +91,7 @@ class Seq2SeqModel(HfModel):
         self.longest = most_tokens(model.config, "encoder")
         self.longest_target = most_tokens(model.config, "decoder")
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer requests, window by window and in each the longest prompts first."""
         if requests:
             self.budget.settle()
@@ -110,20 +99,20 @@ class Seq2SeqModel(HfModel):
             owners = [index for index, request in window.items() for _ in self._sides(request)]
             yield from joined(window, owners, self._read(window, owners))
 
-    def _sides(self, request: Request) -> list[tuple[str, str | None]]:
+    def _sides(self, request: base.Request) -> list[tuple[str, str | None]]:
         """Each text that the encoder reads, with what the decoder scores after it."""
         match request:
-            case Ask(prompt, options):
+            case base.Ask(prompt, options):
                 if not options:
                     raise BadInput(f"no options to choose from: {prompt!r}")
                 return [(prompt, option) for option in options]
-            case Continuation():
+            case base.Continuation():
                 return [moved(request)]
-            case Embed(text):
+            case base.Embed(text):
                 return [(text, None)]
-        raise cannot(self, request)
+        raise base.cannot(self, request)
 
-    def _read(self, requests: Mapping[int, Request], owners: Sequence[int]) -> Iterator[tuple[int, Answer]]:
+    def _read(self, requests: Mapping[int, base.Request], owners: Sequence[int]) -> Iterator[tuple[int, base.Answer]]:
         """Read each prompt once, then answer all that is asked about it, part by part."""
         sides = [side for request in requests.values() for side in self._sides(request)]
         texts = list(dict.fromkeys(prompt for prompt, _ in sides))
@@ -137,14 +126,14 @@ class Seq2SeqModel(HfModel):
             try:
                 part.check()
                 by_prompt[tuple(part.prompt.ids)].append(part)
-            except Unreadable as unreadable:
+            except base.Unreadable as unreadable:
                 yield number, unreadable.refusal
         encoded = list(by_prompt)
         rows: list[tuple[torch.Tensor, Seq2seqPart]] = []
         held = 0
         for at, state in in_batches(self._encode, encoded, list(map(len, encoded)), self.budget):
             for part in by_prompt[encoded[at]]:
-                if isinstance(part.request, Embed):
+                if isinstance(part.request, base.Embed):
                     yield part.number, state[part.prompt.pooled(part.request)].float().mean(0).cpu().numpy()
                 else:
                     rows.append((state, part))
@@ -154,7 +143,7 @@ class Seq2SeqModel(HfModel):
                 rows, held = [], 0
         yield from self._score(rows)
 
-    def _score(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, Pieces]]:
+    def _score(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, base.Pieces]]:
         """Decode targets, each after a prompt that the encoder has read."""
         costs = [len(state) + len(part.ids) for state, part in rows]
         for at, logprobs in in_batches(self._decode, rows, costs, self.budget):

@@ -13,23 +13,7 @@ from random import Random
 
 import numpy as np
 
-from winokit.models.base import (
-    Answer,
-    Ask,
-    Attention,
-    Choose,
-    Continuation,
-    Embed,
-    Fill,
-    NothingToScore,
-    Piece,
-    Pieces,
-    PseudoLikelihood,
-    Refusal,
-    Reply,
-    Request,
-    Scores,
-)
+from winokit.models import base
 from winokit.models.registry import Spec
 
 DIMENSIONS = 32
@@ -49,7 +33,9 @@ class RandomModel:
     """Answers anything, at random."""
 
     kind = "any"
-    can: frozenset[type] = frozenset({Continuation, Fill, PseudoLikelihood, Attention, Ask, Embed, Choose})
+    can: frozenset[type] = frozenset(
+        {base.Continuation, base.Fill, base.PseudoLikelihood, base.Attention, base.Ask, base.Embed, base.Choose}
+    )
 
     def __init__(self, seed: int = 0, spec: str = "random") -> None:
         self.seed = seed
@@ -60,42 +46,42 @@ class RandomModel:
         """The seed is all there is."""
         return f"random:{self.seed}"
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Guess, in the order asked."""
         for index, request in enumerate(requests):
             yield index, _guess(request, self._draws(request))
 
-    def _draws(self, request: Request) -> Random:
+    def _draws(self, request: base.Request) -> Random:
         """Random numbers that belong to this request."""
         digest = hashlib.blake2b(repr((self.seed, request)).encode(), digest_size=16).digest()
         return Random(int.from_bytes(digest, "big"))
 
 
-def _guess(request: Request, draws: Random) -> Answer:
+def _guess(request: base.Request, draws: Random) -> base.Answer:
     match request:
-        case Continuation() | Fill():
+        case base.Continuation() | base.Fill():
             return _one_piece(request.text, 0, len(request.text), draws)
-        case PseudoLikelihood():
+        case base.PseudoLikelihood():
             return _one_piece(request.text, request.start, request.end, draws)
-        case Attention():
+        case base.Attention():
             return np.array([_numbers(draws, LAYERS * HEADS) for _ in request.targets], np.float32).reshape(
                 len(request.targets), LAYERS, HEADS
             )
-        case Ask():
+        case base.Ask():
             shares = np.log(_numbers(draws, len(request.options)))
             logprobs = tuple(float(share) for share in shares - np.logaddexp.reduce(shares))
             choice = int(np.argmax(logprobs))
-            return Reply(logprobs, choice, request.options[choice])
-        case Embed():
+            return base.Reply(logprobs, choice, request.options[choice])
+        case base.Embed():
             return np.array([draws.gauss(0, 1) for _ in range(DIMENSIONS)], np.float32)
-        case Choose():
-            return Scores(tuple(_numbers(draws, len(request.candidates))))
+        case base.Choose():
+            return base.Scores(tuple(_numbers(draws, len(request.candidates))))
 
 
-def _one_piece(text: str, start: int, end: int, draws: Random) -> Pieces | Refusal:
+def _one_piece(text: str, start: int, end: int, draws: Random) -> base.Pieces | base.Refusal:
     if not text[start:end].strip():
-        return NothingToScore(text[start:end]).refusal
-    return (Piece(start, end, log(_numbers(draws, 1)[0])),)
+        return base.NothingToScore(text[start:end]).refusal
+    return (base.Piece(start, end, log(_numbers(draws, 1)[0])),)
 
 
 def _numbers(draws: Random, count: int) -> list[float]:

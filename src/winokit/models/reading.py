@@ -14,21 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from winokit.errors import UnknownName
-from winokit.models.base import (
-    Attention,
-    Embed,
-    Fill,
-    Model,
-    NothingToScore,
-    Piece,
-    Pieces,
-    PseudoLikelihood,
-    Refusal,
-    Request,
-    TooLong,
-    Unreadable,
-    cannot,
-)
+from winokit.models import base
 
 WINDOW = 1024
 """Requests planned together: enough to pack well, few enough that their masked copies fit in memory."""
@@ -64,13 +50,13 @@ class TextReading:
     def check(self) -> None:
         """Raise where the model cannot read it."""
         if len(self.ids) > self.most:
-            raise TooLong(self.text, len(self.ids), self.most)
+            raise base.TooLong(self.text, len(self.ids), self.most)
 
     def own(self) -> list[int]:
         """Positions of the text's own tokens, all but [CLS] and its like; without any there is nothing to score."""
         positions = [position for position, place in enumerate(self.places) if place is not None]
         if not positions:
-            raise NothingToScore(self.text)
+            raise base.NothingToScore(self.text)
         return positions
 
     def inside(self, start: int, end: int) -> list[int]:
@@ -81,7 +67,7 @@ class TextReading:
             if place is not None and place[0] < end and max(place[1], place[0] + 1) > start
         ]
         if not positions or not self.text[start:end].strip():
-            raise NothingToScore(self.text[start:end])
+            raise base.NothingToScore(self.text[start:end])
         return positions
 
     def rest_of_word(self, position: int) -> list[int]:
@@ -96,14 +82,14 @@ class TextReading:
             ids[position] = mask
         return tuple(ids)
 
-    def pooled(self, request: Embed) -> list[int]:
+    def pooled(self, request: base.Embed) -> list[int]:
         """The tokens a vector is the mean of."""
         if request.pooling not in POOLINGS:
             raise UnknownName("pooling", request.pooling, POOLINGS)
         if request.pooling == "span":
             return self.inside(request.start, request.end)
         if not self.ids:
-            raise NothingToScore(self.text)
+            raise base.NothingToScore(self.text)
         return [0] if request.pooling == "first" else list(range(len(self.ids)))
 
 
@@ -171,23 +157,23 @@ class MaskPlan:
     gazes: dict[Ids, list[Gaze]] = field(default_factory=lambda: defaultdict(list))
     pools: dict[Ids, list[tuple[int, list[int]]]] = field(default_factory=lambda: defaultdict(list))
     """The requests for a vector, each with the positions to take the mean of."""
-    refused: dict[int, Refusal] = field(default_factory=dict)
+    refused: dict[int, base.Refusal] = field(default_factory=dict)
 
-    def add(self, index: int, request: Request, reading: TextReading) -> None:
+    def add(self, index: int, request: base.Request, reading: TextReading) -> None:
         """Plan one request, given the reading of its whole text."""
         match request:
-            case Fill(before, text):
+            case base.Fill(before, text):
                 positions = reading.inside(len(before), len(before) + len(text))
                 for position in positions:
                     self._guess(index, position, positions, reading, len(before), len(text))
-            case PseudoLikelihood(text, start, end, within_word):
+            case base.PseudoLikelihood(text, start, end, within_word):
                 for position in reading.inside(start, end):
                     hidden = reading.rest_of_word(position) if within_word else [position]
                     self._guess(index, position, hidden, reading, 0, len(text))
-            case Attention(_, source, targets):
+            case base.Attention(_, source, targets):
                 gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
                 self.gazes[tuple(reading.ids)].append(gaze)
-            case Embed():
+            case base.Embed():
                 pool = index, reading.pooled(request)
                 self.pools[tuple(reading.ids)].append(pool)
 
@@ -201,19 +187,21 @@ class MaskPlan:
 
 
 def planned(
-    model: Model, requests: Mapping[int, Request], read: Callable[[list[str]], list[TextReading]], mask: int
+    model: base.Model, requests: Mapping[int, base.Request], read: Callable[[list[str]], list[TextReading]], mask: int
 ) -> MaskPlan:
     """The plan of some requests to a masked model that reads texts so."""
     plan, texts = MaskPlan(mask), []
     for request in requests.values():
-        if type(request) not in model.can or not isinstance(request, Fill | PseudoLikelihood | Attention | Embed):
-            raise cannot(model, request)
-        texts.append(request.before + request.text + request.after if isinstance(request, Fill) else request.text)
+        if type(request) not in model.can or not isinstance(
+            request, base.Fill | base.PseudoLikelihood | base.Attention | base.Embed
+        ):
+            raise base.cannot(model, request)
+        texts.append(request.before + request.text + request.after if isinstance(request, base.Fill) else request.text)
     for (index, request), reading in zip(requests.items(), read(texts), strict=True):
         try:
             reading.check()
             plan.add(index, request, reading)
-        except Unreadable as unreadable:
+        except base.Unreadable as unreadable:
             plan.refused[index] = unreadable.refusal
     return plan
 
@@ -228,12 +216,12 @@ def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, i
 
 def assembled(
     wanted: Mapping[Ids, list[Guess]], guessed: Iterable[tuple[Guess, float]]
-) -> Iterator[tuple[int, Pieces]]:
+) -> Iterator[tuple[int, base.Pieces]]:
     """Pieces of each request as soon as its last token is guessed."""
     left = Counter(guess.request for row in wanted.values() for guess in row)
-    by_request: dict[int, dict[int, Piece]] = defaultdict(dict)
+    by_request: dict[int, dict[int, base.Piece]] = defaultdict(dict)
     for guess, logprob in guessed:
         pieces = by_request[guess.request]
-        pieces[guess.position] = Piece(*guess.place, logprob)
+        pieces[guess.position] = base.Piece(*guess.place, logprob)
         if len(pieces) == left[guess.request]:
             yield guess.request, tuple(pieces[position] for position in sorted(by_request.pop(guess.request)))
