@@ -263,7 +263,7 @@ def tiny(tmp_path_factory):
     return folder
 
 
-def read_by_transformers(folder):
+def read_by_transformers(folder, *, decoded=False):
     """What a server with this model would say of a text: each token as it is spelt, and its log-probability."""
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -273,7 +273,8 @@ def read_by_transformers(folder):
         with torch.no_grad():
             logits = model(torch.tensor([ids])).logits[0].double()
         numbers = torch.log_softmax(logits, -1)[range(len(ids) - 1), ids[1:]].tolist()
-        return list(zip(tokenizer.convert_ids_to_tokens(ids), [None, *numbers], strict=True))
+        spelt = [tokenizer.decode([token]) for token in ids] if decoded else tokenizer.convert_ids_to_tokens(ids)
+        return list(zip(spelt, [None, *numbers], strict=True))
 
     return read
 
@@ -292,6 +293,26 @@ def test_a_server_of_transformers_numbers_scores_as_hf_does(tiny, speaks, tmp_pa
                 )
                 if ours.scores is not None:
                     np.testing.assert_allclose(ours.scores, theirs.scores, atol=2e-3)
+
+
+@pytest.mark.parametrize("decoded", [False, True])
+def test_texts_of_other_languages_are_divided_where_hf_divides_them(tiny, decoded):
+    requests = [
+        Continuation("Der Pokal passt nicht, weil der Pokal", " zu groß ist."),
+        Continuation("Das Mädchen mo", "chte Äpfel"),
+        Continuation("奖杯放不下，因为奖杯", "太大了。"),
+        Continuation("Ann’s cup wasn't full because Ann", "’s jug was."),
+        Continuation("I like 😀", "😀 too"),
+        Continuation("cafe\u0301 is", " cafe\u0301"),
+        Continuation("a  ", "  b\n\nc"),
+        Continuation("The cup is", " full \n"),
+    ]
+    expected = dict(load_model(f"hf:{tiny}?dtype=float32").answer(requests))
+    with CompletionsServer(tokens=read_by_transformers(tiny, decoded=decoded)) as server:
+        given, _ = answers(server, requests)
+    for index, pieces in enumerate(given):
+        served, local = ([piece.logprob for piece in some] for some in (pieces, expected[index]))
+        np.testing.assert_allclose(served, local, atol=2e-3)
 
 
 def test_texts_of_the_tiny_tokenizer_are_aligned(tiny):
