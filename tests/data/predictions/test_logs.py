@@ -64,9 +64,17 @@ def test_what_is_no_such_problem_is_passed_over_in_a_folder_and_refused_as_a_fil
     for data in (None, twins):
         run = audit(data, predictions=[tmp_path / "out"], protocol="accuracy")
         assert run.find("accuracy", "all", "accuracy").n == 6
-    assert any(note.startswith(f"passed over: {strange}: nothing in it matches") for note in run.notes)
+        (said,) = [note for note in run.notes if "passed over" in note]
+        assert said.startswith(f"passed over: {strange}: nothing in it matches")
     with pytest.raises(BadInput, match=r"no problems to audit in it \(.*ctx, endings\); name the dataset before"):
         audit(predictions=[strange])
+
+
+def test_a_log_that_breaks_off_is_named_with_its_line_and_not_called_a_log_of_other_things(twins, log):
+    path = log("winogrande", *winogrande(twins))
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(BadInput, match=r"\A\S+\.jsonl:6: a JSON object expected \((?!.* at at )[^;]*\Z"):
+        audit(predictions=[path])
 
 
 def test_logs_of_two_datasets_are_refused_with_their_names(twins, log, tmp_path):

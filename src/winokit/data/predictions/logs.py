@@ -103,7 +103,8 @@ def _task(path: Path) -> str:
 def logged_data(files: Sequence[PredictionFile]) -> tuple[Dataset, list[Dataset]] | None:
     """The one dataset whose problems some logs hold, and perturbed versions of it; None where no file holds any.
 
-    A file of a folder that holds other things is passed over, and told. Problems of several datasets are refused.
+    A file of a folder that holds other things is passed over, as `read_files` will tell. Problems of several datasets
+    are refused.
     """
     parts: list[LoggedProblems] = []
     versions: dict[str, Problem] = {}
@@ -126,7 +127,6 @@ def logged_data(files: Sequence[PredictionFile]) -> tuple[Dataset, list[Dataset]
     if holding and not parts:
         none = f"{holding[0].path}: its problems are not in it; name the dataset before --predictions"
         raise strange[0] if strange else BadInput(none)
-    tell(f"passed over: {error}" for error in strange)
     if len(parts) > 1:
         names = "; ".join(f"{part.dataset().card.name} ({part.files[-1].name})" for part in parts)
         raise BadInput(f"logs of {len(parts)} datasets: {names}: name one file, or the dataset before --predictions")
@@ -147,7 +147,10 @@ def _held(path: Path) -> LoggedProblems:
     try:
         found += HOLDING[reader](source)
     except Malformed as error:
-        raise BadInput(f"{path}: no problems to audit in it ({error}); name the dataset before --predictions") from None
+        if found:
+            raise
+        why = f"line {error.line}: {error.expected}"
+        raise BadInput(f"{path}: no problems to audit in it ({why}); name the dataset before --predictions") from None
     problems = [each.problem for each in found if each.variant == ORIGINAL and each.problem is not None]
     perturbed = [each.problem for each in found if each.variant.startswith(PERTURBED) and each.problem is not None]
     # Repetitions are numbered as in any dataset.
