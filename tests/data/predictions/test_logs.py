@@ -11,6 +11,7 @@ from winokit.data.predictions.logs import logged_data, prediction_files
 from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput
 from winokit.problem import Dataset
+from winokit.progress import telling
 from winokit.stages.audit.run import audit
 
 DATE = "2026-01-02T03-04-05.678901"
@@ -62,9 +63,11 @@ def test_what_is_no_such_problem_is_passed_over_in_a_folder_and_refused_as_a_fil
     strange = log("stories", STORY)
     log("mine", *winogrande(twins))
     for data in (None, twins):
-        run = audit(data, predictions=[tmp_path / "out"], protocol="accuracy")
+        told = []
+        with telling(told.append):
+            run = audit(data, predictions=[tmp_path / "out"], protocol="accuracy")
         assert run.find("accuracy", "all", "accuracy").n == 6
-        (said,) = [note for note in run.notes if "passed over" in note]
+        (said,) = {note for note in [*told, *run.notes] if "passed over" in note}
         assert said.startswith(f"passed over: {strange}: nothing in it matches")
     with pytest.raises(BadInput, match=r"no problems to audit in it \(.*ctx, endings\); name the dataset before"):
         audit(predictions=[strange])
