@@ -347,3 +347,12 @@ def test_a_forgotten_prefix_is_guessed(tmp_path, monkeypatch):
     for given in ("", "no/such/folder/here"):
         with pytest.raises(UnknownName, match=r"named '.*'\. Known: builtin"):
             load_model(given)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("revision=abc", "is a folder: leave it out"), ("gguf_file=none.gguf", r"none\.gguf: no such file\Z")],
+)
+def test_what_a_folder_does_not_have_is_not_passed_over(tmp_path, option, said):
+    with pytest.raises(BadInput, match=said):
+        load_model(f"hf:{tmp_path}?{option}")

@@ -54,7 +54,7 @@ class HfSettings:
         device_map = _device_map(options.get("device_map"))
         device = _device(options.get("device") or (_devices()[0] if device_map is not None else None))
         load_in, template = spec.choice("load_in", ("4bit", "8bit")), options.get("chat_template")
-        return cls(
+        settings = cls(
             place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
             kind=spec.choice("kind", KINDS),
             dtype=spec.choice("dtype", DTYPES) or ("float32" if device == "cpu" and not load_in else "auto"),
@@ -70,6 +70,11 @@ class HfSettings:
             trust_remote_code=spec.choice("trust_remote_code", ("true", "false")) == "true",
             chat_template=None if template == "off" else template,
         )
+        if settings.folder and settings.revision:
+            raise BadInput(f"hf: revision= is of models on the hub, and {settings.place} is a folder: leave it out")
+        if settings.folder and settings.gguf_file and not (settings.folder / settings.gguf_file).is_file():
+            raise BadInput(f"{settings.folder / settings.gguf_file}: no such file")
+        return settings
 
     @property
     def folder(self) -> Path | None:
