@@ -1,13 +1,13 @@
 import math
 
 import pytest
+from support.fake import FakeModel
 from support.scoring import score
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Continuation, Fill, Piece
 from winokit.models.ensemble import EnsembleModel
-from winokit.models.fake import FakeModel
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
 

@@ -5,6 +5,7 @@ from statistics import mean
 
 import numpy as np
 import pytest
+from support.fake import FakeModel
 
 from winokit.errors import BadInput, WinokitError
 from winokit.models.base import (
@@ -19,7 +20,6 @@ from winokit.models.base import (
     PseudoLikelihood,
     Scores,
 )
-from winokit.models.fake import FakeModel
 from winokit.models.registry import load_model
 
 EVERY_KIND = [

@@ -29,19 +29,10 @@ from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils.hub import cached_file
 
 from winokit.errors import BadInput
-from winokit.models import base
+from winokit.models import base, hf
 from winokit.models.batching import FILLER, free_memory, in_batches, out_of_memory
 from winokit.models.boundary import Boundary, EncodedText, after_a_space, joined, parts_of
 from winokit.models.chat_template import ChatTemplate
-from winokit.models.hf import (
-    HfSettings,
-    budget_of,
-    fingerprint,
-    input_device,
-    load_tokenizer,
-    load_weights,
-    padded,
-)
 from winokit.models.packing import ScoredText, Tree, forest, singles
 from winokit.models.reading import TextReading
 from winokit.models.registry import Spec
@@ -69,10 +60,10 @@ OFFLOADED = "weights that do not fit lie in memory of the CPU or on disk, and ar
 Logprobs: TypeAlias = list[float]
 
 
-def load(spec: Spec, settings: HfSettings) -> CausalModel:
+def load(spec: Spec, settings: hf.HfSettings) -> CausalModel:
     """Load a causal model."""
-    tokenizer = load_tokenizer(settings)
-    network = load_weights(transformers.AutoModelForCausalLM, settings)
+    tokenizer = hf.load_tokenizer(settings)
+    network = hf.load_weights(transformers.AutoModelForCausalLM, settings)
     multiply_with_onednn(network)
     template = ChatTemplate.of(settings.chat_template, tokenizer, settings.place)
     bos = template is None and begins_with_bos(settings, tokenizer)
@@ -100,7 +91,7 @@ def _product(layer: Any, states: torch.Tensor) -> torch.Tensor:
     return product
 
 
-def begins_with_bos(settings: HfSettings, tokenizer: Any) -> bool:
+def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
     """Whether a model's texts begin with BOS: as the SPEC says, else its own files, else its tokenizer.
 
     Its files are asked first since transformers drops what a GGUF file says of it, and the `add_bos_token` of
@@ -112,12 +103,12 @@ def begins_with_bos(settings: HfSettings, tokenizer: Any) -> bool:
     return stated if stated is not None else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
 
 
-def _config_bos(settings: HfSettings) -> bool | None:
+def _config_bos(settings: hf.HfSettings) -> bool | None:
     stated = get_tokenizer_config(settings.place, **settings.source).get("add_bos_token")
     return stated if isinstance(stated, bool) else None
 
 
-def _gguf_bos(settings: HfSettings, file: str) -> bool | None:
+def _gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:
     """What a GGUF file says; where it says nothing, SentencePiece vocabularies (`llama`) have BOS, as in llama.cpp."""
     from gguf import GGUFReader
 
@@ -134,9 +125,9 @@ def _gguf_bos(settings: HfSettings, file: str) -> bool | None:
 class CausalReader:
     """A network that guesses tokens, and the way in which it reads texts."""
 
-    def __init__(self, network: Any, settings: HfSettings) -> None:
+    def __init__(self, network: Any, settings: hf.HfSettings) -> None:
         self.network = network
-        self.device = input_device(network)
+        self.device = hf.input_device(network)
         quantised = getattr(network, "is_quantized", False)
         self.tolerance = TOLERANCE_QUANTISED if quantised else TOLERANCE.get(network.dtype, 1e-4)
         config = network.config.get_text_config()
@@ -147,7 +138,7 @@ class CausalReader:
         # Weights elsewhere are fetched for every batch, so that small ones do not pay.
         self.offloaded = any(weights.is_meta for weights in network.parameters())
         small = settings.device == "cpu" and not self.offloaded
-        self.budget = budget_of(settings, CPU_BUDGET if small else GPU_BUDGET, self.read_filler)
+        self.budget = hf.budget_of(settings, CPU_BUDGET if small else GPU_BUDGET, self.read_filler)
         self.head = network.get_output_embeddings()
         self.plan = "plain"
 
@@ -225,7 +216,7 @@ class CausalReader:
 
     def _rows(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
         """Token ids padded on the right, where no causal model looks."""
-        return padded(tokens, 0, self.device)
+        return hf.padded(tokens, 0, self.device)
 
     def _as_trees(self, trees: Sequence[Tree], length: int) -> dict[str, Any]:
         """Positions and mask that make rows trees; padding sees itself, since it must see something."""
@@ -257,7 +248,7 @@ class CausalModel:
     def __init__(
         self,
         spec: Spec,
-        settings: HfSettings,
+        settings: hf.HfSettings,
         boundary: Boundary,
         reader: CausalReader,
         template: ChatTemplate | None = None,
@@ -291,8 +282,8 @@ class CausalModel:
     def fingerprint(self) -> str:
         """Everything that determines the answers."""
         if self.template is not None:
-            return f"{fingerprint(self.settings)} chat_template={self.template.hash}"
-        return f"{fingerprint(self.settings)} bos={'on' if self.boundary.bos else 'off'}"
+            return f"{hf.fingerprint(self.settings)} chat_template={self.template.hash}"
+        return f"{hf.fingerprint(self.settings)} bos={'on' if self.boundary.bos else 'off'}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer requests, those with long texts first."""

@@ -8,13 +8,13 @@ import time
 
 import numpy as np
 import pytest
+from support.fake import FakeModel
 from support.scoring import score
 
 from winokit.errors import BadInput
 from winokit.methods.scoring.cache import Cache, answer_all, decode, default_path, encode, key_of
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Continuation, Fill, Piece, Reply, Scores
-from winokit.models.fake import FakeModel
 from winokit.models.random_model import RandomModel
 
 ONE, TWO = Continuation("a", " b"), Continuation("a", " c")

@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from support.fake import FakeModel
 from support.scoring import score
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import SCORINGS
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, close_calls, write_predictions
 from winokit.models.base import Ask, Attention, Choose, Continuation, Fill, Piece, PseudoLikelihood, Reply, Scores
-from winokit.models.fake import FakeModel
 from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem
 

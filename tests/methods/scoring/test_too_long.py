@@ -1,6 +1,7 @@
 """One text beyond a model's context is an abstention that says so; the others are scored as if it were not there."""
 
 import pytest
+from support.fake import FakeModel
 from support.scoring import score
 
 from winokit.errors import BadInput
@@ -9,7 +10,6 @@ from winokit.methods.scoring.features import embed
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Continuation, Embed, Piece, Refusal
 from winokit.models.ensemble import EnsembleModel
-from winokit.models.fake import FakeModel
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
 
