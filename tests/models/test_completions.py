@@ -1,6 +1,7 @@
 """`completions:MODEL@URL`: the log-probabilities of texts from servers that speak in different ways, or not at all."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -364,3 +365,15 @@ def test_numbers_of_the_wrong_place_are_found_out_and_bos_puts_them_right():
         ((pieces,), _) = answers(server, [CUP], f"{QUICK}&bos=<s>")
         assert server.bodies[-1]["prompt"].startswith("<s>The jug")
     assert len(pieces) == 2
+
+
+def test_a_line_break_is_a_text_and_nothing_is_none():
+    def tokens(text):
+        return [
+            (part, None if not place else -float(place)) for place, part in enumerate(re.findall(r"\s?\S+|\s", text))
+        ]
+
+    with CompletionsServer(tokens=tokens) as server:
+        ((pieces, nothing), _) = answers(server, [Continuation("A cup", "\n"), Continuation("A cup", "")])
+    assert [piece.logprob for piece in pieces] == [-2.0]
+    assert isinstance(nothing, Refusal)

@@ -152,7 +152,7 @@ class CompletionsModel:
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""
-        return [(_whole(part), 1) for _, part in parts_of(self, [request]) if _whole(part).strip()]
+        return [(_whole(part), 1) for _, part in parts_of(self, [request]) if part.text and _whole(part).strip()]
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Send each distinct text once, in alphabetical order: what begins alike is near in a server's cache."""
@@ -162,7 +162,7 @@ class CompletionsModel:
     def _answers(self, parts: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
         asking: dict[str, list[int]] = defaultdict(list)
         for number, part in enumerate(parts):
-            if part.text.strip():
+            if part.text and _whole(part).strip():
                 asking[_whole(part)].append(number)
             else:
                 yield number, NothingToScore(part.text).refusal
