@@ -38,7 +38,18 @@ def url(gguf: Path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "llama_cpp.server", "--model", str(gguf), "--model_alias", "smol"]
-    command += ["--logits_all", "true", "--n_ctx", "160", "--n_threads", "1", "--n_threads_batch", "1", "--port", str(port)]
+    command += [
+        "--logits_all",
+        "true",
+        "--n_ctx",
+        "160",
+        "--n_threads",
+        "1",
+        "--n_threads_batch",
+        "1",
+        "--port",
+        str(port),
+    ]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}/v1"
     try:

@@ -6,9 +6,11 @@ from itertools import product
 import pytest
 from support.verdicts import states_of
 
+import winokit
 from winokit.drawing.decision import GOOD, DecisionTable
 from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.intervals import Interval
+from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.audit.verdict import GENDER, HEADLINE, WITHOUT, MetricRows, headline_state, verdict
 from winokit.stages.compare.page import COMPARED, ComparePage, ScorerPair
@@ -396,3 +398,11 @@ def test_a_pair_is_ahead_only_with_a_corrected_p_value():
     found = pair_of("accuracy", ABOVE)["one", "two", "accuracy"]
     assert ScorerPair("one", "two", "accuracy", found, 0.049).ahead == "one"
     assert ScorerPair("one", "two", "accuracy", found, 0.05).ahead is None
+
+
+def test_twins_that_were_not_looked_at_are_not_said_to_be_missing():
+    only = winokit.audit("open", "random", limit=20, protocol="accuracy", cache="off")
+    assert verdict(only.metrics).headline.endswith("; twins were not looked at.")
+    alone = [problem.replace(group=None) for problem in list(winokit.load("open"))[:20:2]]
+    without = winokit.audit(Dataset(alone), "random", protocol=["accuracy", "groups"], cache="off")
+    assert verdict(without.metrics).headline.endswith("; there are no twins to look at.")

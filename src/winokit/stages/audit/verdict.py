@@ -132,7 +132,8 @@ def _headline(rows: MetricRows, state: State) -> str:
         return "The run has no accuracy over all problems, so there is no score to judge."
     start = f"{percent(single.value)} of {plural(single.n, 'problem')} are right{_beside(single, f'guessing{same}')}"
     if group is None or grouped is None:
-        return f"{start}; there are no twins to look at."
+        looked = any(row.protocol == "groups" for row in rows.rows)
+        return f"{start}; {'there are no twins to look at' if looked else 'twins were not looked at'}."
     whole = f"{percent(group.value)} of their {whole}"
     if grouped.n == single.n:
         return f"{start}, and {whole}."
