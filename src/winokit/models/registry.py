@@ -25,6 +25,8 @@ from winokit.settings import Help
 N = TypeVar("N", int, float)
 ADDRESS = re.compile(r"@https?://[^?+\s]*")
 """Where a server is, which concerns nobody who reads a report."""
+SERVED_NAME = re.compile(r"(gpt-[3-9][^/]*|o[1-9](-\w+)?|(claude|gemini|grok)-[^/]*)\Z")
+"""Names of models that no hub has, since their makers serve them."""
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 MODEL_HELP = (
@@ -180,13 +182,17 @@ def _loader(spec: Spec) -> Callable[[Spec], Model]:
 def _meant(text: str) -> str | None:
     """The SPEC of somebody who left out its prefix: a server, a file, a folder, or a name on the hub.
 
-    >>> _meant("gpt2"), _meant("llama@http://localhost:8000/v1"), _meant("buildin")
-    ('hf:gpt2', 'chat:llama@http://localhost:8000/v1 or completions:llama@http://localhost:8000/v1', None)
+    >>> _meant("gpt2"), _meant("gpt-4o"), _meant("buildin")
+    ('hf:gpt2', 'chat:gpt-4o', None)
+    >>> _meant("llama@http://localhost:8000/v1")
+    'chat:llama@http://localhost:8000/v1 or completions:llama@http://localhost:8000/v1'
     """
     place = text.partition("?")[0]
     if "http://" in place or "https://" in place:
         server = text if "@" in place else f"MODEL@{text}"
         return f"chat:{server} or completions:{server}"
+    if SERVED_NAME.match(place):
+        return f"chat:{text}"
     if place.endswith(".gguf"):
         return f"gguf:{text}"
     if place and Path(place).expanduser().is_dir():
