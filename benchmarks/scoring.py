@@ -137,11 +137,16 @@ def whole_processes(args, model, count) -> None:
             for clock in (0, 1)
         ]
         print(f"winokit is {ratio[0]:.2f} x as fast by wall time, {ratio[1]:.2f} x by CPU time, from the shell")
-        mine = [json.loads(line)["prediction"] for line in ours.read_text("utf-8").splitlines()]
-        logged = max(theirs.rglob("samples_wg_local_*.jsonl")).read_text("utf-8").splitlines()
-        rows = sorted(map(json.loads, logged), key=lambda row: row["doc_id"])
-        right = [int(float(row["filtered_resps"][1][0]) > float(row["filtered_resps"][0][0])) for row in rows]
-        print(f"{sum(a != b for a, b in zip(mine, right, strict=True))} of {len(right)} predictions differ")
+        say_differing(ours, theirs)
+
+
+def say_differing(ours, theirs) -> None:
+    """How many predictions of our file are not those of the harness's log."""
+    mine = [json.loads(line)["prediction"] for line in ours.read_text("utf-8").splitlines()]
+    logged = max(theirs.rglob("samples_wg_local_*.jsonl")).read_text("utf-8").splitlines()
+    rows = sorted(map(json.loads, logged), key=lambda row: row["doc_id"])
+    right = [int(float(row["filtered_resps"][1][0]) > float(row["filtered_resps"][0][0])) for row in rows]
+    print(f"{sum(a != b for a, b in zip(mine, right, strict=True))} of {len(right)} predictions differ")
 
 
 TASK = """\

@@ -22,7 +22,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from scoring import harness_task, interleaved, shell, smollm2
+from scoring import harness_task, interleaved, say_differing, shell, smollm2
 
 from winokit.testing import FakeServer, Response, complains
 
@@ -86,11 +86,7 @@ def compare(args, model, harness, folder) -> None:
     for clock in ("asking", "command"):
         theirs_took, ours_took = (min(run[clock] for run in results[name]) for name in ("harness", "winokit"))
         print(f"winokit is {theirs_took / ours_took:.2f} x as fast by the {clock}")
-    mine = [json.loads(line)["prediction"] for line in ours.read_text("utf-8").splitlines()]
-    logged = max(theirs.rglob("samples_wg_local_*.jsonl")).read_text("utf-8").splitlines()
-    rows = sorted(map(json.loads, logged), key=lambda row: row["doc_id"])
-    right = [int(float(row["filtered_resps"][1][0]) > float(row["filtered_resps"][0][0])) for row in rows]
-    print(f"{sum(a != b for a, b in zip(mine, right, strict=True))} of {len(right)} predictions differ")
+    say_differing(ours, theirs)
 
 
 def ask(url, path):
