@@ -192,3 +192,12 @@ def test_what_a_chat_model_writes_is_estimated_where_the_server_does_not_say():
         model = load_model(f"chat:m@{server.url}?max_tokens=30")
         list(model.answer([Ask("Who?", ("A", "B"))]))
         assert (model.usage.written, model.usage.estimated) == (30, True)
+
+
+def test_a_model_that_leaves_requests_unanswered_is_not_said_to_have_come_to_a_limit():
+    class Silent(RandomModel):
+        def answer(self, requests):
+            yield from list(super().answer(requests))[:4]
+
+    with pytest.raises(BadInput, match="answered 4 of 10 requests, and said nothing of the others"):
+        answer_all(Silent(), TEXTS, Cache())

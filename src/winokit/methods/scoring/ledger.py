@@ -132,13 +132,15 @@ class Ledger:
         return missing
 
     def stopped(self, answered: int, asked: int, kept: Path | None) -> BadInput:
-        """The error of a run that came to its limit."""
+        """The error of a run that came to its limit, or of a model that left requests unanswered."""
+        limit = self.spending.exhausted(self.usages)
+        if limit is None:
+            return BadInput(f"the model answered {answered:,} of {asked:,} requests, and said nothing of the others")
         way_on = (
             f"what was answered is kept in {kept}, and the same command goes on from there"
             if kept
             else "nothing was kept; without --cache off it would be"
         )
-        limit = self.spending.exhausted(self.usages)
         return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
 
     def spent(self) -> dict[str, Any]:
