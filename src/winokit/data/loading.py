@@ -34,6 +34,10 @@ Labels = Annotated[
     Sequence[str | Path],
     Help("A file of Trichelair et al.'s labels to join by text; repeatable.", metavar="FILE", typed=list[Path]),
 ]
+Perturbed = Annotated[
+    Sequence[str | Path | Dataset],
+    Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA", typed=list[str]),
+]
 Lenient = Annotated[bool, Help("Skip malformed records, count and report them.")]
 Limit = Annotated[int | None, Help("Only the first N problems.", metavar="N", least=1)]
 """Parameters that verbs have in common, with their help."""

@@ -87,3 +87,13 @@ def test_a_pool_that_has_nothing_else_is_refused():
 def test_a_pool_without_a_number_of_shots_is_refused():
     with pytest.raises(BadInput, match="--shots-from needs --shots"):
         winokit.score("open", "random", shots_from="open", cache="off")
+
+
+def test_a_model_that_fails_is_let_go_too(heavy, monkeypatch):
+    def fail(self, requests):
+        raise BadInput("out of order")
+
+    monkeypatch.setattr(Heavy, "answer", fail)
+    with pytest.raises(BadInput, match="out of order"):
+        winokit.audit("open", "heavy:1", limit=10, protocol="accuracy", cache="off")
+    assert (Heavy.most, Heavy.there) == (1, 0)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import DATA_HELP, As, Labels, Limit, load, load_one, load_shots
+from winokit.data.loading import DATA_HELP, As, Labels, Limit, Perturbed, load, load_one, load_shots
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
 from winokit.data.predictions.read import read_files
 from winokit.data.runs import LeftOut, Run, check_folder
@@ -79,10 +79,7 @@ def audit(
             typed=list[str],
         ),
     ] = (),
-    perturbed: Annotated[
-        Sequence[str | Path | Dataset],
-        Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA", typed=list[str]),
-    ] = (),
+    perturbed: Perturbed = (),
     labels: Labels = (),
     as_: As = None,
     plan: Annotated[ScoringPlan, Without("scoring")] = ScoringPlan(),
@@ -153,10 +150,14 @@ def audit(
     plan = replace(load_shots(plan, dataset), prompt=read_prompt(plan.prompt))
     with open_cache(cache, spending) as known:
         answers = ModelAnswers()
+        plans = [replace(plan, scoring=name) for name in scorings]
         for each in models:
-            answers.ask(
-                each, texts, [replace(plan, scoring=name) for name in scorings], chosen, bool(protocol), known, progress
-            )
+            loaded = load_model(each)
+            try:
+                answers.ask(loaded, texts, plans, chosen, bool(protocol), known, progress)
+            finally:
+                if loaded is not each:  # two large ones never sit in memory together
+                    release(loaded)
     for one in read:
         if one.surprisals:
             answers.asked.setdefault(one.model, {})["naturalness"] = one.surprisals
@@ -213,7 +214,7 @@ class ModelAnswers:
 
     def ask(
         self,
-        named: str | Model,
+        model: Model,
         texts: Mapping[str, Dataset],
         plans: Sequence[ScoringPlan],
         protocols: Mapping[str, Protocol],
@@ -221,8 +222,7 @@ class ModelAnswers:
         cache: Cache,
         progress: Progress | None,
     ) -> None:
-        """Load a model, ask it everything, and let it go: two large ones never sit in memory together."""
-        model = load_model(named)
+        """Ask a model everything."""
         # In a dry run each variant is entered by itself; else all are asked in one pass.
         parts = [{name: texts[name]} for name in texts] if cache.ledger.spending.dry_run else [texts]
         for plan in plans:
@@ -239,8 +239,6 @@ class ModelAnswers:
         self.formalizations[model.spec] = getattr(model, "formalization", None)
         self.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
         self.notes += notes_of(model)
-        if model is not named:
-            release(model)
 
 
 def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:

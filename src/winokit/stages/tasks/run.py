@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import winokit
 from winokit.data.formats.base import json_rows
-from winokit.data.loading import As, Data, Labels, Limit, load, load_one
+from winokit.data.loading import As, Data, Labels, Limit, Perturbed, load, load_one
 from winokit.data.predictions.documents import SOLVED, documents, slug, solved_documents
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
@@ -52,10 +52,7 @@ def tasks(
     *,
     to: Annotated[Harness, Help("The harness: lmeval (lm-evaluation-harness) or inspect (Inspect).", noun="harness")],
     out: Annotated[str | Path, Help("The folder to write.", metavar="DIR", typed=Path)],
-    perturbed: Annotated[
-        Sequence[str | Path | Dataset],
-        Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA", typed=list[str]),
-    ] = (),
+    perturbed: Perturbed = (),
     labels: Labels = (),
     as_: As = None,
     limit: Limit = None,
