@@ -31,12 +31,12 @@ class Malformed(BadInput):
     """
 
     def __init__(
-        self, expected: str, *, field: str | None = None, file: str | None = None, line: int | None = None
+        self, expected: str, *, field: str | None = None, file: str | None = None, line: int | str | None = None
     ) -> None:
         self.expected, self.field, self.file, self.line = expected, field, file, line
         super().__init__(str(self))
 
-    def at(self, file: str, line: int | None) -> Malformed:
+    def at(self, file: str, line: int | str | None) -> Malformed:
         """Return the same complaint with the place filled in."""
         return Malformed(self.expected, field=self.field, file=self.file or file, line=self.line or line)
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from winokit.data.formats.fields import BRACKETS
-from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
+from winokit.data.formats.source import HEAD_BYTES, Source, csv_reader, decode_head, read_bytes
 from winokit.errors import CannotWrite
 from winokit.problem import BLANK, Card, Problem
 from winokit.registry import Registry
@@ -29,13 +29,13 @@ class FileHead:
 
     @cached_property
     def text(self) -> str:
-        """The bytes as text; latin-1 never fails, and recognising needs no more."""
-        return self.bytes.decode("latin-1").removeprefix("\xef\xbb\xbf").lstrip()
+        """The bytes as text; what is no UTF-8 is taken for latin-1, which never fails."""
+        return decode_head(self.bytes).lstrip()
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines that are not blank."""
-        return [line for line in self.text.splitlines() if line.strip()]
+        return [line for line in re.split(r"\r\n?|\n", self.text) if line.strip()]
 
     @cached_property
     def json_keys(self) -> frozenset[str]:
@@ -50,13 +50,14 @@ class FileHead:
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """Column names of a file with commas; empty when the first line has none."""
-        if not self.lines or "," not in self.lines[0] or self.lines[0][0] in "{[<":
+        """Column names of a table with commas, semicolons, tabs or bars; empty when it is none."""
+        if self.text[:1] in "{[<":
             return frozenset()
         try:
-            return frozenset(next(csv.reader(self.lines[:1])))
+            columns = [cell.strip() for cell in next(csv_reader(self.text))]
         except (csv.Error, StopIteration):
             return frozenset()
+        return frozenset(columns if len(columns) > 1 else ())
 
 
 @dataclass(frozen=True)

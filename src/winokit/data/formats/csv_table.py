@@ -1,4 +1,4 @@
-"""Comma-separated values, for spreadsheets: sentence with `_`, option1, option2, …, answer from 1, and the rest.
+"""Tables, for spreadsheets: sentence with `_`, option1, option2, …, answer from 1, and the rest; any delimiter.
 
 Reads WinoGrande's columns too, as in published prediction files. A row without sentence and options (a summary at the
 end, as some of those files have) is no problem and is passed over with a note.
@@ -81,7 +81,7 @@ def assemble(rows: Sequence[dict[str, str]]) -> str:
 
 def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     rows = source.csv_rows()
-    _, columns = next(rows, (1, []))
+    columns = [cell.strip() for cell in next(rows, (1, []))[1]]
     for start, cells in rows:
         if any(cells):
             row = dict(zip(columns, cells, strict=False))

@@ -12,6 +12,7 @@ import json
 import lzma
 import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,9 @@ from winokit.problem import Card, Problem
 
 R = TypeVar("R")
 HEAD_BYTES = 65_536
+DELIMITERS = ",;\t|"
+SEPARATOR = re.compile(r"sep=(.)\r?\n")
+"""What Excel writes above a table to say what stands between its cells."""
 HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 """How JSON spells half of a character: two in a row make one, and one alone no file can hold."""
 
@@ -69,7 +73,7 @@ class Source:
         self.notes: list[str] = []
         self.card: Card | None = None
 
-    def each(self, records: Iterable[tuple[int, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
+    def each(self, records: Iterable[tuple[int | str, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
         """Parse each record; a malformed one gets its place and is raised, or skipped when lenient."""
         for line, record in records:
             try:
@@ -79,7 +83,7 @@ class Source:
             else:
                 yield problem
 
-    def reject(self, error: Malformed, line: int | None = None) -> None:
+    def reject(self, error: Malformed, line: int | str | None = None) -> None:
         """Raise the error with its place, or remember it when lenient."""
         placed = error.at(str(self.path), line)
         if not self.lenient:
@@ -99,12 +103,13 @@ class Source:
         return self._decoded(self.raw())
 
     def _decoded(self, data: bytes, first_line: int = 1) -> str:
+        encoding = encoding_of(data)
         try:
-            return data.decode("utf-8").removeprefix("\ufeff")
+            return data.decode(encoding).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = first_line + data.count(b"\n", 0, error.start)
-            message = f"UTF-8 text expected, found byte 0x{data[error.start]:02x}"
-            raise Malformed(message, file=str(self.path), line=line) from None
+            message = f"{encoding[:6].upper()} text expected, found byte 0x{data[error.start]:02x}"
+            raise Malformed(f"{message}; save the file as UTF-8", file=str(self.path), line=line) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Number and text of each line that is not blank. Only newlines end a line: U+2028 may stand inside JSON."""
@@ -112,7 +117,7 @@ class Source:
         try:
             lines: Iterable[str] = self._decoded(data).split("\n")
         except Malformed:
-            if not self.lenient:
+            if not self.lenient or encoding_of(data) != "utf-8":
                 raise
             lines = self._salvaged(data)
         for number, line in enumerate(lines, 1):
@@ -136,10 +141,10 @@ class Source:
             except (ValueError, RecursionError) as error:
                 self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), number)
                 continue
-            if self._is_sound(row, line, number):
+            if self.is_sound(row, line, number):
                 yield number, row
 
-    def _is_sound(self, row: object, written: str, line: int) -> bool:
+    def is_sound(self, row: object, written: str, line: int) -> bool:
         """Whether a JSON value is an object of whole characters; if not, it is rejected."""
         half = _half(row) if HALF.search(written) else None
         if not isinstance(row, dict):
@@ -149,8 +154,12 @@ class Source:
         return isinstance(row, dict) and half is None
 
     def csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Line number and cells of each row, the header's among them; a broken row is rejected."""
-        reader = csv.reader(io.StringIO(self.text(), newline=""), strict=True)
+        """Line number and cells of each row, the header's among them; a broken row is rejected.
+
+        What stands between cells (comma, semicolon, tab, bar) is told from the content.
+        """
+        reader = csv_reader(self.text())
+        header = reader.line_num + 1
         while True:
             line = reader.line_num + 1
             try:
@@ -159,7 +168,7 @@ class Source:
                 return
             except csv.Error as error:
                 self.reject(Malformed(f"a well-formed row expected ({error})"), line)
-                if line == 1:  # without a header nobody knows what the cells are
+                if line == header:  # without a header nobody knows what the cells are
                     return
             else:
                 yield line, cells
@@ -181,7 +190,7 @@ class Source:
                     Malformed(f"a JSON object expected ({_reason(error)}); nothing from there on is read"), line
                 )
                 return
-            if self._is_sound(row, text[counted:at], line):
+            if self.is_sound(row, text[counted:at], line):
                 yield line, row
             at = _skip(text, at)
             if text.startswith(",", at):
@@ -251,6 +260,72 @@ def read_bytes(path: Path, limit: int | None = None) -> bytes:
         raise BadInput(f"{path}: cannot be decompressed ({error})") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def encoding_of(data: bytes) -> str:
+    """UTF-8, unless the first bytes are those of UTF-16, with a byte order mark or without."""
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "utf-16"
+    return {(False, True): "utf-16-le", (True, False): "utf-16-be"}.get(
+        (data[:4:2] == b"\0\0", data[1:4:2] == b"\0\0"), "utf-8"
+    )
+
+
+def decode_head(data: bytes) -> str:
+    """The first bytes of a file as text, the last character perhaps cut off; what is no UTF-8 is taken for latin-1."""
+    try:
+        return getincrementaldecoder(encoding_of(data))().decode(data).removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        return data.decode("latin-1").removeprefix("\xef\xbb\xbf")
+
+
+def delimiter_of(text: str) -> str:
+    """The character between the cells of a table: the one for which rows are as wide as their header, and wide."""
+
+    def fit(delimiter: str) -> tuple[float, int]:
+        widths = _widths(_cells(text[:HEAD_BYTES], delimiter))
+        if len(widths) > 1 and len(text) > HEAD_BYTES:
+            widths.pop()
+        if not widths or widths[0] < 2:
+            return 0.0, 0
+        return widths.count(widths[0]) / len(widths), widths[0]
+
+    return max(DELIMITERS, key=fit)
+
+
+def _cells(text: str, delimiter: str, quotes: bool = True) -> Any:
+    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)
+
+
+def _widths(reader: Any) -> list[int]:
+    """How many cells each row has that is not empty; 0 for one that is broken."""
+    widths: list[int] = []
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return widths
+        except csv.Error:
+            widths.append(0)
+        else:
+            widths += [len(cells)] * bool(cells)
+
+
+def csv_reader(text: str) -> Any:
+    """Reads the rows of a table with whatever stands between its cells, the header first.
+
+    Between tabs and bars a quote may be just that, where only so all rows are equally wide.
+    """
+    told, quotes = SEPARATOR.match(text), True
+    delimiter = told[1] if told else delimiter_of(text)
+    if delimiter in "\t|" and '"' in text:
+        quoted, plain = ({*_widths(_cells(text, delimiter, quotes))} for quotes in (True, False))
+        quotes = len(quoted) == 1 or len(plain) > 1
+    reader = _cells(text, delimiter, quotes)
+    if told:
+        next(reader)
+    return reader
 
 
 def _skip(text: str, at: int) -> int:

@@ -1,0 +1,158 @@
+"""Tables, in whatever file they come: csv with any delimiter, JSON, JSON lines, Parquet; and columns by their names.
+
+Files are UTF-8 or UTF-16. What a table is to be read as is said by `--columns role=column,…`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from winokit.data.formats.source import Source, decode_head, read_bytes
+from winokit.errors import BadInput, Malformed, MissingExtra, UnknownName
+
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""How Excel's files begin, the new and the old ones."""
+TableRow = tuple[int | str, dict[str, Any]]
+"""Where a row stands, a line's number or "row 3", and its cells by column: texts, or what JSON or Parquet has there."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file in their order, and its rows."""
+
+    path: str
+    columns: tuple[str, ...]
+    rows: Sequence[TableRow]
+
+    def places(self, columns: Mapping[str, str]) -> dict[str, str]:
+        """Roles with the columns as the file spells them; upper and lower case count only where they must.
+
+        A column that is not there is an error that lists those that are.
+        """
+        folded: dict[str, list[str]] = {}
+        for name in self.columns:
+            folded.setdefault(name.casefold(), []).append(name)
+        found = {}
+        for role, column in columns.items():
+            alike = [column] if column in self.columns else folded.get(column.strip().casefold(), [])
+            if len(alike) != 1:
+                raise BadInput(f"{self.path}: no column {column!r} for {role!r}; it has {', '.join(self.columns)}")
+            found[role] = alike[0]
+        return found
+
+
+def parse_columns(given: str | Mapping[str, str], roles: Collection[str]) -> dict[str, str]:
+    """Columns by their roles, from "text=satz,option1=a" or from a mapping; roles may be numbered.
+
+    A comma inside a column's name is no trouble: only one before another `role=` ends it.
+
+    >>> parse_columns("text=Satz, ganz,option1=a,option2=b", {"text", "option"})
+    {'text': 'Satz, ganz', 'option1': 'a', 'option2': 'b'}
+    """
+    if isinstance(given, str):
+        pairs = [part.partition("=") for part in re.split(r",(?=\s*\w+\s*=)", given)]
+        if not all(role.strip() and column.strip() for role, _, column in pairs):
+            raise BadInput(f"--columns: role=column,role=column expected, found {given!r}")
+        named = [(role.strip(), column.strip()) for role, _, column in pairs]
+    else:
+        named = [(str(role), str(column)) for role, column in given.items()]
+    for role, _ in named:
+        if role not in roles and not (role[-1:].isdecimal() and role.rstrip("0123456789") in roles):
+            raise UnknownName("role of a column", role, roles)
+        if [each for each, _ in named].count(role) > 1:
+            raise BadInput(f"--columns: {role!r} is given twice")
+    return dict(named)
+
+
+def said_columns(columns: Mapping[str, str]) -> str:
+    """Columns as `--columns` takes them."""
+    return ",".join(f"{role}={column}" for role, column in columns.items())
+
+
+def read_table(source: Source) -> Table:
+    """The table in a file; a row that is broken is rejected with its place, a file that is no table is an error."""
+    head = read_bytes(source.path, 1 << 10)
+    if head.startswith(WORKBOOKS):
+        raise BadInput(f"{source.path}: an Excel workbook (or another archive); save the table in it as csv")
+    if head.startswith(b"PAR1"):
+        rows: list[TableRow] = _numbered(_parquet(source))
+    elif (start := decode_head(head).lstrip()[:1]) == "[":
+        rows = list(source.json_array())
+    elif start == "{":
+        rows = _json_object(source) or list(source.json_lines())
+    elif start:
+        return _delimited(source)
+    else:
+        raise BadInput(f"{source.path}: the file is empty")
+    return Table(str(source.path), tuple(dict.fromkeys(str(key) for _, row in rows for key in row)), rows)
+
+
+def _numbered(rows: Sequence[dict[str, Any]]) -> list[TableRow]:
+    return [(f"row {number}", row) for number, row in enumerate(rows, 1)]
+
+
+def _delimited(source: Source) -> Table:
+    cells_of = source.csv_rows()
+    line, header = next(cells_of, (1, []))
+    columns = [cell.strip() for cell in header]
+    twice = [name for name in columns if name and columns.count(name) > 1]
+    if len(columns) < 2:
+        raise Malformed(
+            f"a header of two columns or more expected, with , ; tab or | between, found {', '.join(columns)[:60]!r}",
+            file=str(source.path),
+            line=line,
+        )
+    if twice:
+        raise Malformed(f"two columns are called {twice[0]!r}: rename one", file=str(source.path), line=line)
+    rows: list[TableRow] = []
+    for line, cells in cells_of:
+        while len(cells) > len(columns) and not cells[-1].strip():
+            cells.pop()
+        if len(cells) == len(columns):
+            if any(cell.strip() for cell in cells):
+                rows.append((line, {name: cell for name, cell in zip(columns, cells, strict=True) if name}))
+        elif any(cell.strip() for cell in cells):
+            hint = " (a cell with the delimiter in it needs quotes around it)" * (len(cells) > len(columns))
+            source.reject(Malformed(f"{len(columns)} cells expected, found {len(cells)}{hint}"), line)
+    return Table(str(source.path), tuple(filter(None, columns)), rows)
+
+
+def _json_object(source: Source) -> list[TableRow]:
+    """The rows of one JSON object: a list of them under some key, or cells by column; none for JSON lines."""
+    text = source.text()
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []  # several objects, or none: as JSON lines they are read, or refused with a line
+    if not source.is_sound(value, text, 1):
+        return []
+    lists = [part for part in value.values() if isinstance(part, list)]
+    of_rows = [part for part in lists if part and all(isinstance(row, dict) for row in part)]
+    if len(of_rows) == 1:
+        return _numbered(of_rows[0])
+    if len(lists) < len(value):  # pandas writes {"satz": {"0": …, "1": …}}
+        lists = [list(part.values()) for part in value.values() if isinstance(part, dict)]
+    if not value or len(lists) < len(value):
+        return []
+    if len({len(part) for part in lists}) > 1:
+        lengths = ", ".join(f"{name} {len(part)}" for name, part in zip(value, lists, strict=True))
+        raise BadInput(f"{source.path}: columns of one length expected, found {lengths}")
+    return _numbered([dict(zip(value, cells, strict=True)) for cells in zip(*lists, strict=True)])
+
+
+def _parquet(source: Source) -> list[dict[str, Any]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("reading Parquet", "release") from None
+    try:
+        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(io.BytesIO(source.raw())).to_pylist()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise BadInput(f"{source.path}: cannot be read as Parquet ({' '.join(str(error).split())[:100]})") from None
+    return rows
