@@ -25,6 +25,8 @@ VOTES = (*JUDGEMENTS, EVALUATE)
 LIVE, SUBMITTED, EXPIRED, RELEASED = "live", "submitted", "expired", "released"
 ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", "withdrawn"
 WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
+PLANNED, SENT, CONFIRMED, UNCERTAIN, REFUSED = "planned", "sent", "confirmed", "uncertain", "refused"
+UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
 PAUSED = "paused"
 LATE, FROM_BLOCKED = "late", "from a blocked worker"
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
@@ -357,6 +359,41 @@ class Payment(Numbered):
     settled_at: Mapped[datetime | None]
     settlement: Mapped[str | None]
     """The platform's receipt."""
+    job_id: Mapped[int | None] = mapped_column(sa.ForeignKey("payout_jobs.id"), index=True)
+    """The payout it goes out with. A line that is settled without one was paid before there were any."""
+    worker: Mapped[Worker] = relationship(**SHOWN)
+    job: Mapped[PayoutJob | None] = relationship(**SHOWN)
+
+
+class PayoutJob(Numbered):
+    """What one worker is paid at once: planned, sent, then confirmed or refused by the platform, or uncertain.
+
+    It is sent from `planned` only, by whoever has moved it to `sent`. The database keeps a second one of a worker out
+    while one is under way.
+    """
+
+    __tablename__ = "payout_jobs"
+    __table_args__ = (
+        sa.Index("uq_payout_jobs_one_under_way", "worker_id", unique=True, **_where(f"state IN {UNDER_WAY}")),
+        sa.Index("ix_payout_jobs_state_due_at", "state", "due_at"),
+    )
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    state: Mapped[str] = mapped_column(sa.String(16))
+    cents: Mapped[int]
+    key: Mapped[str | None]
+    """What the platform knows the payment by: the same if it must be sent again."""
+    shown_before: Mapped[int | None]
+    """How many bonuses of this amount the platform showed when it was first sent; one more is this one."""
+    planned_at: Mapped[datetime]
+    planned_by: Mapped[str] = mapped_column(sa.String(80))
+    due_at: Mapped[datetime]
+    """When a server may take it up: later than now while one is at it, and while there is no use in asking again."""
+    sent_at: Mapped[datetime | None]
+    settled_at: Mapped[datetime | None]
+    settled_by: Mapped[str | None] = mapped_column(sa.String(80))
+    """Who said last what became of it: a requester, or the platform."""
+    why: Mapped[str] = mapped_column(default="")
+    """What the platform said where it did not confirm."""
     worker: Mapped[Worker] = relationship(**SHOWN)
 
 
