@@ -45,6 +45,7 @@ def test_a_problem_is_frozen_and_can_be_pickled(twins):
         ({"answer": 2}, "one of the 2 candidates"),
         ({"answer": -1}, "one of the 2 candidates"),
         ({"before": " ", "after": ""}, "no text"),
+        ({"before": "", "after": ""}, "no text"),
     ],
 )
 def test_a_problem_that_is_none_is_refused(twins, change, says):
@@ -56,6 +57,21 @@ def test_a_problem_that_is_none_is_refused(twins, change, says):
 def test_a_text_needs_exactly_one_blank(text):
     with pytest.raises(Malformed, match="exactly one blank"):
         Problem.from_text(text, ("a", "b"))
+
+
+def test_a_blank_alone_is_no_text_and_whole_texts_are_named_as_such():
+    with pytest.raises(Malformed, match="`texts`"):
+        Problem.from_text("_", ("She sleeps.", "She sleep."))
+    with pytest.raises(Malformed, match="must differ"):
+        Problem.whole(["She sleeps.", "She sleeps."], 0)
+    assert Problem.whole(["ich Sehe", "ich sehe"], 1).right == "ich sehe"
+
+
+def test_whole_texts_hang_together_only_where_they_share_a_text_or_a_group():
+    pairs = [("a.", "b."), ("c.", "d."), ("b.", "e."), ("f.", "g."), ("h.", "i.")]
+    problems = [Problem.whole(pair, 0) for pair in pairs]
+    problems[3:] = [problem.replace(group="g") for problem in problems[3:]]
+    assert Dataset(problems).clusters == (0, 1, 0, 3, 3)
 
 
 def test_repeated_problems_get_an_occurrence_number_and_unique_ids(twins):

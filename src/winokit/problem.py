@@ -17,6 +17,9 @@ from typing import Any, TypeVar, overload
 from winokit.errors import Malformed
 
 BLANK = "_"
+NO_TEXT = "no text around the blank; whole texts to choose from are given as `texts`"
+NO_BLANK = "whole texts to choose from, without a blank"
+"""Why there is nothing to be done with a problem where a blank is needed."""
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -25,7 +28,8 @@ V = TypeVar("V")
 class Problem:
     """One text with one blank, two or more candidates and, unless it is hidden, the index of the right one.
 
-    The spaces around the blank belong to `before` and `after`, so that text is kept to the letter.
+    The spaces around the blank belong to `before` and `after`, so that text is kept to the letter. A problem with
+    nothing around its blank is a choice between whole texts, such as a minimal pair of sentences (`whole` makes one).
 
     >>> trophy = Problem("The trophy does not fit into the suitcase because ", " is too large.",
     ...                  ("the trophy", "the suitcase"), answer=0, pronoun="it")
@@ -61,29 +65,49 @@ class Problem:
         folded = {_folded(candidate) for candidate in self.candidates}
         if "" in folded:
             raise Malformed("an empty candidate", field="candidates")
-        if len(folded) < len(self.candidates):
+        if len(set(self.candidates) if self.is_whole else folded) < len(self.candidates):
             raise Malformed(f"candidates must differ, found {' / '.join(self.candidates)}", field="candidates")
         if self.answer is not None and not 0 <= self.answer < len(self.candidates):
             raise Malformed(
                 f"the answer must be one of the {len(self.candidates)} candidates, found index {self.answer}",
                 field="answer",
             )
-        if not (self.before.strip() or self.after.strip()):
-            raise Malformed("no text around the blank", field="text")
+        stray = self.before or self.after or self.pronoun is not None or self.query is not None
+        if stray and not (self.before.strip() or self.after.strip()):
+            raise Malformed(NO_TEXT, field="text")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the candidates are whole texts, with nothing before or after them."""
+        return not self.before and not self.after
 
     @property
     def text(self) -> str:
-        """The text with its blank."""
-        return f"{self.before}{BLANK}{self.after}"
+        """The text with its blank; of a choice between whole texts, these in an order that says nothing of the answer.
+
+        >>> Problem.whole(["She sleep.", "She sleeps."], 1).text
+        'She sleep. / She sleeps.'
+        """
+        return " / ".join(sorted(self.candidates)) if self.is_whole else f"{self.before}{BLANK}{self.after}"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What there is to read: the text as `sentence` has it, or the whole texts that there are to choose from."""
+        return self.candidates if self.is_whole else (self.sentence,)
 
     @property
     def sentence(self) -> str:
         """The text as it was before the blank was made: with its pronoun, where there was one."""
-        return f"{self.before}{BLANK if self.pronoun is None else self.pronoun}{self.after}"
+        return self.text if self.pronoun is None else f"{self.before}{self.pronoun}{self.after}"
 
     @property
     def is_continuation(self) -> bool:
-        """Whether the candidates are sentences that go on from the text (COPA), and not things that it mentions."""
+        """Whether the candidates are texts that go on from the text, or begin it, and not things that it mentions.
+
+        COPA's sentences go on from it; what it may begin with has the label `offers`.
+        """
+        if "offers" in self.labels:
+            return True
         return not self.after.strip() and all(c.rstrip().endswith((".", "!", "?")) for c in self.candidates)
 
     @property
@@ -126,7 +150,14 @@ class Problem:
         if blanks != 1:
             raise Malformed(f"exactly one blank '{BLANK}' expected, found {blanks}", field="text")
         before, after = text.split(BLANK)
+        if not (before or after):
+            raise Malformed(NO_TEXT, field="text")
         return cls(before, after, tuple(candidates), **rest)
+
+    @classmethod
+    def whole(cls, texts: Iterable[str], answer: int | None = None, **rest: Any) -> Problem:
+        """Build a choice between whole texts."""
+        return cls("", "", tuple(texts), answer, **rest)
 
 
 # Fields that neither the id nor what makes a problem well-formed depends on.
@@ -225,11 +256,16 @@ class Dataset(Sequence[Problem]):
 
         Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), of
         one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name) are
-        one cluster, and so is whatever they link.
+        one cluster, and so is whatever they link. Whole texts are linked by each text that they share.
         """
         return tuple(
             joined(
-                [("group", p.group), ("text", p.text), ("sentence", p.sentence), ("template", p.labels.get("template"))]
+                [
+                    ("group", p.group),
+                    *([("whole", text) for text in p.texts] if p.is_whole else [("text", p.text)]),
+                    ("sentence", p.sentence),
+                    ("template", p.labels.get("template")),
+                ]
                 for p in self.problems
             )
         )

@@ -6,6 +6,7 @@
   stands in the other, its blank kept or filled: a test problem behind an instruction. Reworded copies change two or
   three words of twenty; below four fifths WinoGrande's texts mostly share a way of speaking. Short texts must have a
   candidate in common too: COPA's "The man fainted because _" and "The man cursed because _".
+- Whole texts to choose from are compared as one text with a blank between them, in alphabetical order.
 - *near* or *twin*: the same candidates, and a text that differs in one stretch (start and end alike make two fifths of
   it) or has three fifths of its words in order. With the same answer it is near, with another or a hidden one a twin;
   so is a member of the same group. Whoever knows one twin's answer knows the other's.
@@ -142,7 +143,9 @@ class _Text:
     __slots__ = ("after", "before", "coded", "letters", "names", "pairs", "problem", "sentence")
 
     def __init__(self, problem: Problem, codes: dict[str, str]) -> None:
-        before, after = _words(problem.before), _words(problem.after)
+        first, *rest = sorted(map(_words, problem.candidates)) if problem.is_whole else ([], [])
+        before = first or _words(problem.before)
+        after = [word for words in rest for word in words] or _words(problem.after)
         words = [*before, "_", *after]
         self.problem = problem
         self.before, self.after = "".join(before), "".join(after)

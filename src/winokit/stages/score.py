@@ -62,7 +62,7 @@ def score(
     dataset, loaded = load_one(data, as_=as_, lenient=lenient, limit=limit), load_model(model)
     early, said = notes_of(loaded), list[Transcript]()
     tell(early)
-    plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded)
+    plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded, dataset)
     with open_cache(cache, spending) as known, known.ledger.under(loaded.spec, asked, ORIGINAL):
         predictions = scorer.score_variants(
             {ORIGINAL: dataset}, loaded, plan, cache=known, progress=progress, transcripts=said

@@ -16,7 +16,7 @@ from winokit.data.checks.statistics import Structure
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.hunting.search import Corpus
 from winokit.methods.overlap import NEAR, Match, find_matches
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.progress import Progress
 from winokit.text.words import bare, letters
 
@@ -157,12 +157,18 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
         examples = tuple(f"row {v.rows[-1] + 1}: {v.reason}: {dataset[v.rows[-1]].text}" for v in violations)
         details = {"rows": [violation.rows for violation in violations]}
         yield Finding(dataset.card.name, "rules", True, message, len(violations), examples, details)
+    whole = sum(problem.is_whole for problem in dataset)
+    if whole:
+        message = f"{whole:,} problems are whole texts, which the rules of twins do not judge"
+        yield Finding(dataset.card.name, "rules", False, message, whole)
 
 
 def _structure(dataset: Dataset) -> Finding:
     seen = Structure(dataset)
-    connectives = ", ".join(f"{word} {count / len(dataset):.0%}" for word, count in seen.connective.most_common(4))
-    places = ", ".join(f"{place} {count / len(dataset):.0%}" for place, count in seen.blank_position.most_common())
+    if not seen.problems:
+        return Finding(dataset.card.name, "structure", False, NO_BLANK, 0)
+    connectives = ", ".join(f"{word} {count / seen.problems:.0%}" for word, count in seen.connective.most_common(4))
+    places = ", ".join(f"{place} {count / seen.problems:.0%}" for place, count in seen.blank_position.most_common())
     messages = [f"before the blank: {connectives}", f"the blank stands in the {places}"]
     if seen.groups:
         share = seen.special_last / seen.groups

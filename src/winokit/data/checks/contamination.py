@@ -59,12 +59,13 @@ def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = No
 def _copy(problem: Problem, corpus: Corpus) -> tuple[str, str, str | None] | None:
     """How a problem stands in a corpus, and where; None if it does not."""
     best: tuple[str, str, str | None] | None = None
-    for own in map(_words, sentences(problem.text)):
+    texts = problem.candidates if problem.is_whole else (problem.text,)
+    for own in (_words(one) for text in texts for one in sentences(text)):
         if len(own) < SHORTEST:
             continue
         fillings = _filled(own, problem)
         for text, source in _alike(own, corpus):
-            kind = _kind(fillings, BLANK in own, text)
+            kind = _kind(fillings, problem.is_whole or BLANK in own, text)
             if kind is not None and (best is None or KINDS.index(kind) < KINDS.index(best[0])):
                 best = kind, text, source
     return best
@@ -76,7 +77,7 @@ def _words(text: str) -> list[str]:
 
 def _filled(own: Sequence[str], problem: Problem) -> list[list[str]]:
     """A sentence with the blank filled in every way it may have been."""
-    if BLANK not in own:
+    if problem.is_whole or BLANK not in own:
         return [list(own)]
     at = list(own).index(BLANK)
     fillings = [*problem.candidates, BLANK, *([problem.pronoun] if problem.pronoun else [])]
@@ -99,10 +100,13 @@ def _alike(own: Sequence[str], corpus: Corpus) -> Iterator[tuple[str, str | None
                 yield hit.text, hit.source
 
 
-def _kind(fillings: Sequence[Sequence[str]], has_blank: bool, text: str) -> str | None:
-    """How a sentence of a problem stands in a sentence of the corpus, or None if it does not."""
+def _kind(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
+    """How a sentence of a problem stands in a sentence of the corpus, or None if it does not.
+
+    One that tells has the blank in it, or is a text that there is to choose from; others are what anybody may say.
+    """
     there = _words(text)
-    if has_blank:
+    if tells:
         if any(_contains(there, filled) for filled in fillings):
             return "verbatim"
         if any(_nearly_contains(there, filled) for filled in fillings):

@@ -93,6 +93,8 @@ def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping
             for copy in _copies(dataset, named):
                 grouping.add(copy, "ids")
                 taken.update(copy)
+    # Whole texts are all there is to them: what they are grouped by, only ids can say.
+    taken.update(row for row, problem in enumerate(dataset) if problem.is_whole)
     texts = _Texts(dataset)
     alone = [row for row in range(len(dataset)) if row not in taken]
     near = _near(texts, alone, partial(texts.distance, most=LOOK))

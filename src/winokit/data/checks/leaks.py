@@ -143,7 +143,7 @@ def _position_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
 
 def _mentioned_first(problem: Problem) -> int | None:
     places = [mention_places(problem.text, candidate)[:1] for candidate in problem.candidates]
-    if problem.query is not None or not all(places) or len(set(map(tuple, places))) < len(places):
+    if problem.query is not None or problem.is_whole or not all(places) or len(set(map(tuple, places))) < len(places):
         return None
     return places.index(min(places))
 

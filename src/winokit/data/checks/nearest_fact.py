@@ -134,7 +134,7 @@ def fact_text(problem: Problem, candidate: str) -> str:
     clause = part_sent(problem, style="code")
     before = problem.before if isinstance(clause, str) else clause.before
     # In the whole text: at the head of a clause by itself a candidate would get a capital.
-    filled = substitute(problem, SOMEONE if gender_of(candidate) is not None else candidate)
+    filled = substitute(problem, SOMEONE if not problem.is_whole and gender_of(candidate) else candidate)
     after = SENTENCE_END.split(filled.after.lstrip(), maxsplit=1)[0] if filled.after.strip() else ""
     return " ".join(f"{before}{filled.candidate} {after}".split()).strip(" .,;!?")
 

@@ -126,8 +126,15 @@ def opposite_answers(right: Sequence[str | None]) -> str | None:
 def broken_rules(
     members: Sequence[Problem], rows: Sequence[int], limits: Limits | None = WINOGRANDE
 ) -> list[Violation]:
-    """What a group, or a problem alone, does against the writing task's rules; with no limits, the universal ones."""
+    """What a group, or a problem alone, does against the writing task's rules; with no limits, the universal ones.
+
+    They are about a blank and what may fill it: whole texts break none.
+    """
     broken: list[Violation] = []
+    judged = [(problem, row) for problem, row in zip(members, rows, strict=True) if not problem.is_whole]
+    if not judged:
+        return broken
+    members, rows = zip(*judged, strict=True)
 
     def judge(rule: str, reason: str | None, where: Sequence[int]) -> None:
         if reason:

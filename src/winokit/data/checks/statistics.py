@@ -50,10 +50,14 @@ class Statistics:
 
 
 def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
-    """Count a dataset. Lengths are of the text with its pronoun, or with the blank where there is none."""
+    """Count a dataset. Lengths are of the text with its pronoun, or with the blank where there is none.
+
+    Of a choice between whole texts each counts as one.
+    """
     check_known("way to count tokens", tokens, TOKENIZERS)
     tokenize = TOKENIZERS[tokens]
-    words = Counter(word.lower() for problem in dataset for word in tokenize(problem.sentence))
+    texts = [text for problem in dataset for text in problem.texts]
+    words = Counter(word.lower() for text in texts for word in tokenize(text))
     total = words.total()
     del words[BLANK]
     sizes = Counter(len(members) for members in dataset.groups.values())
@@ -65,7 +69,7 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         problems=len(dataset),
         groups=sizes.total(),
         single=len(dataset) - grouped,
-        mean_words=round(total / len(dataset), 2) if len(dataset) else 0.0,
+        mean_words=round(total / len(texts), 2) if texts else 0.0,
         vocabulary=len(words),
         candidates=round(sum(len(p.candidates) for p in dataset) / max(len(dataset), 1), 2),
         distinct_candidates=len({bare(candidate) for p in dataset for candidate in p.candidates}),
@@ -81,9 +85,12 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
 
 
 class Structure:
-    """How the texts of a dataset are built, counted; `special_last` over groups."""
+    """How the texts of a dataset that have a blank are built, counted; `special_last` over groups."""
 
     def __init__(self, dataset: Dataset) -> None:
+        if any(problem.is_whole for problem in dataset):
+            dataset = dataset.filter(lambda problem: not problem.is_whole)
+        self.problems = len(dataset)
         pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1]
         self.special_last = sum(special_is_last(one, other) for one, other in pairs)
         self.groups = len(pairs)

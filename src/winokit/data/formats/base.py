@@ -89,6 +89,8 @@ class Format:
     header: Callable[[Card], str] | None = None
     source_ids: bool = False
     """Whether `render` has a place for the ids of the source."""
+    holds_whole: bool = False
+    """Whether it has words for choices between whole texts, without a blank."""
     card: str | None = None
     """Name of the catalogue's card for datasets in this format, where the format belongs to one."""
 

@@ -39,6 +39,7 @@ DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], .
     (frozenset({"premise", "choice1", "choice2", "question"}), copa.parse_row),
     *((frozenset(keys), superglue_wsc.parse) for keys in superglue_wsc.KEYS),
     (frozenset({"text", "candidates"}), jsonl.parse),
+    (frozenset({"texts"}), jsonl.parse),
     (frozenset({"sentence_with_pronoun"}), knowref.parse),
     (frozenset({"sentence", "answer0", "answer1"}), trichelair.parse),
     (frozenset({"text", "pronoun_loc", "options"}), _wsc273_row),

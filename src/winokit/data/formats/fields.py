@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winokit.errors import Malformed
-from winokit.problem import BLANK
+from winokit.problem import BLANK, NO_TEXT
 
 MISSING = object()
 BRACKETS = re.compile(r"\[([^\[\]]+)\]")
@@ -75,6 +75,8 @@ def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
     before, blank, after = text.partition(BLANK)
     if not blank or BLANK in after:
         raise Malformed(f"exactly one blank '{BLANK}' expected, found {text.count(BLANK)}", field=key)
+    if not (before or after):
+        raise Malformed(NO_TEXT, field=key)
     return before, after
 
 

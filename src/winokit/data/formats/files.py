@@ -110,6 +110,8 @@ def write(
     rows, skipped, kept = [], [], []
     for problem in dataset:
         try:
+            if problem.is_whole and not chosen.holds_whole:
+                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {_holding()} do not")
             rows.append(chosen.render(problem, options))
             kept.append(problem)
         except (CannotWrite, Malformed) as error:
@@ -125,6 +127,11 @@ def write(
         files.append(winogrande.labels_path(path))
         write_bytes(files[-1], labels.encode())
     return WrittenFile(files, len(rows), skipped)
+
+
+def _holding() -> str:
+    """The formats that whole texts can be written in."""
+    return " and ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
 
 
 def write_bytes(path: Path, data: bytes) -> None:

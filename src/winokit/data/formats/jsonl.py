@@ -4,7 +4,8 @@
     {"text": "… because _ was full.", "candidates": ["the jug", "the cup"], "answer": 1, "pronoun": "it", "group": "g1"}
 
 `answer` is the index of the right candidate, from 0. A text that has an underscore of its own is written as `before`
-and `after`. Ids are derived on reading, never read.
+and `after`. A choice between whole texts has `texts` in place of text and candidates. Ids are derived on reading, never
+read.
 """
 
 from __future__ import annotations
@@ -18,16 +19,23 @@ from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, json_format
 from winokit.data.formats.source import Source
 from winokit.errors import Malformed
-from winokit.problem import BLANK, Card, Problem
+from winokit.problem import BLANK, NO_TEXT, Card, Problem
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
     """A problem from a row's fields."""
-    if "before" in row or "after" in row:
+    if "texts" in row:
+        aside = next((key for key in ("text", "before", "after", "candidates", "pronoun", "query") if key in row), None)
+        if aside is not None:
+            raise Malformed("whole texts to choose from have no blank; leave it out, or `texts`", field=aside)
+        before = after = ""
+    elif "before" in row or "after" in row:
         before, after = _any_string(row, "before"), _any_string(row, "after")
+        if not (before or after):
+            raise Malformed(NO_TEXT, field="before")
     else:
         before, after = fields.blanked(row, "text")
-    candidates = fields.strings(row, "candidates")
+    candidates = fields.strings(row, "texts" if "texts" in row else "candidates")
     occurrence = fields.integer(row, "occurrence") if "occurrence" in row else 1
     if occurrence < 1:
         raise Malformed(f"1 or more expected, found {occurrence}", field="occurrence")
@@ -66,8 +74,9 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row's fields; those that are empty are left out."""
     text = problem.text
     row: dict[str, Any] = {"id": problem.id}
-    row |= {"text": text} if text.count(BLANK) == 1 else {"before": problem.before, "after": problem.after}
-    row["candidates"] = list(problem.candidates)
+    if not problem.is_whole:
+        row |= {"text": text} if text.count(BLANK) == 1 else {"before": problem.before, "after": problem.after}
+    row["texts" if problem.is_whole else "candidates"] = list(problem.candidates)
     more = {key: getattr(problem, key) for key in ("answer", "pronoun", "query", "group", "domain")}
     row |= {key: value for key, value in more.items() if value is not None}
     if problem.labels:
@@ -114,8 +123,11 @@ json_format(
     "winokit's own JSON lines: text with one _, candidates, answer from 0, pronoun, group, domain, labels",
     (),
     render,
-    recognise=lambda head: "candidates" in head.json_keys and bool({"text", "before"} & head.json_keys),
+    recognise=lambda head: (
+        ("candidates" in head.json_keys and bool({"text", "before"} & head.json_keys)) or "texts" in head.json_keys
+    ),
     records=_rows,
     header=header,
     source_ids=True,
+    holds_whole=True,
 )(parse)

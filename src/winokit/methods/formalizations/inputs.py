@@ -25,7 +25,7 @@ from winokit.methods.formalizations.cases import Case
 from winokit.methods.transforms.substitute import Filled, substitute
 from winokit.models.base import TooLong
 from winokit.models.reading import TextReading, read
-from winokit.problem import Problem
+from winokit.problem import NO_BLANK, Problem
 from winokit.text.mentions import core, occurrences
 
 SUBSTITUTION = {"substitution": ("auto", "literal", "natural", "verbatim")}
@@ -176,8 +176,14 @@ def _masked(marked: Marked, reading: TextReading, reader: InputReader, switches:
     return row, (places,), tuple(reading.ids[place] for place in places)
 
 
+def _masked_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
+    return NO_BLANK if case.problem.is_whole else _filled_texts(case, switches)
+
+
 def _named_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
     problem = case.problem
+    if problem.is_whole:
+        return NO_BLANK
     blank = len(problem.before), len(problem.sentence) - len(problem.after)
     marked = []
     for index, option in enumerate(case.options):
@@ -207,4 +213,4 @@ def _pooled(marked: Marked, reading: TextReading, reader: InputReader, switches:
 
 SENTENCES = Input(_filled_texts, _separated)
 SPANS = Input(_named_texts, _pooled)
-MASKED = Input(_filled_texts, _masked)
+MASKED = Input(_masked_texts, _masked)

@@ -26,7 +26,7 @@ from winokit.methods.hunting.search import Corpus, Hit, open_corpus
 from winokit.methods.hunting.spacy_parse import RULES, find_parser, name_of
 from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
-from winokit.problem import Problem
+from winokit.problem import NO_BLANK, Problem
 from winokit.results import Brief
 from winokit.text.words import WORD, bare, mention_places
 
@@ -120,7 +120,8 @@ class Hunter:
     def hunt(self, problem: Problem) -> Hunt:
         """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
         result = Hunt(problem, parser=name_of(self.parser))
-        reading = read(problem) if self.parser is None else self.parser.read(problem)
+        parse = read if self.parser is None else self.parser.read
+        reading = NO_BLANK if problem.is_whole else parse(problem)
         if isinstance(reading, str):
             result.why = reading
             return result
@@ -148,6 +149,8 @@ class Hunter:
         return result
 
     def _scores(self, problem: Problem) -> Scores:
+        if problem.is_whole:
+            return Scores(None, NO_BLANK)
         if self.by == "evidence":
             result = self.hunt(problem)
             return Scores(None if result.choice is None else scores(result, len(problem.candidates)), result.why)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from winokit.methods.scoring.base import Abstain, Scoring, Setting
-from winokit.methods.scoring.prompts import LETTERED, OPEN, PromptTemplate
+from winokit.methods.scoring.prompts import LETTERED, OPEN, WHOLE_LETTERED, WHOLE_OPEN, PromptTemplate
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Ask, Reply, Request
 from winokit.models.thoughts import UNFINISHED, answer_in
@@ -75,7 +75,7 @@ def _orders(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemplate | None = None) -> str:
     """The question with lettered options."""
-    prompt = prompt or LETTERED
+    prompt = _checked(problem, prompt) or (WHOLE_LETTERED if problem.is_whole else LETTERED)
     prompt.require("options")
     options = "\n".join(f"{letter}. {candidate}" for letter, candidate in zip(LETTERS, shown, strict=False))
     return prompt.fill(**_question(problem), options=options, letters=_or(LETTERS[: len(shown)]))
@@ -84,7 +84,15 @@ def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemp
 def open_question(problem: Problem, prompt: PromptTemplate | None = None) -> str:
     """The question without letters."""
     options = problem.candidates if problem.query is None else ("yes", "no")
-    return (prompt or OPEN).fill(**_question(problem), options="\n".join(options), letters=_or(options))
+    prompt = _checked(problem, prompt) or (WHOLE_OPEN if problem.is_whole else OPEN)
+    return prompt.fill(**_question(problem), options="\n".join(options), letters=_or(options))
+
+
+def _checked(problem: Problem, prompt: PromptTemplate | None) -> PromptTemplate | None:
+    """A user's template, which must have the text in it: whole texts stand among the options."""
+    if prompt is not None:
+        prompt.require("options" if problem.is_whole else "sentence")
+    return prompt
 
 
 def _or(names: Sequence[str]) -> str:
@@ -94,6 +102,8 @@ def _or(names: Sequence[str]) -> str:
 
 def _question(problem: Problem) -> dict[str, str]:
     """The sentence and what is asked of it; asterisks tell its pronoun from another of the same letters."""
+    if problem.is_whole:
+        return {"sentence": "", "question": "Which of these texts is the most acceptable?"}
     if problem.pronoun is None:
         return {"sentence": problem.text.strip(), "question": "Which of these fills the blank (_)?"}
     if problem.query is not None:

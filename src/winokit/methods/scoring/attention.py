@@ -51,4 +51,5 @@ ATTENTION = Scoring(
     ask,
     judge,
     substitutes=False,
+    needs_blank=True,
 )

@@ -7,12 +7,13 @@ abstention.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.scoring.prompts import PromptTemplate
+from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Model, Piece, Refusal, Request
 from winokit.problem import Problem
 from winokit.registry import Registry
@@ -57,6 +58,8 @@ class Scoring:
     """Whether it puts candidates into the blank, so that the style of doing so matters."""
     both_orders: bool = False
     """Whether it offers candidates in both orders itself, so that turning them round changes nothing."""
+    needs_blank: bool = False
+    """Whether it asks about a place in a text, so that it can say nothing of a choice between whole texts."""
     options: tuple[str, ...] = ()
 
     @property
@@ -81,14 +84,26 @@ SCORINGS: Registry[Scoring] = Registry(
 )
 """Every scoring by its name. Another package adds one by an entry point that names a `Scoring`."""
 DEFAULTS = {"causal": "partial", "masked": "masked-candidate", "seq2seq": "ask", "chat": "ask", "any": "own"}
+UNFOLLOWED = DEFAULTS | {"causal": "full"}
+"""The same where nothing follows any blank, so that partial scoring has nothing to score (COPA)."""
+WHOLE = UNFOLLOWED | {"masked": "pseudo-likelihood"}
+"""The same for choices between whole texts."""
+PER: Mapping[str, Callable[[str, Sized], int]] = {
+    "text": lambda text, pieces: 1,
+    "token": lambda text, pieces: max(len(pieces), 1),
+    "character": lambda text, pieces: len(text),
+}
+"""What a log-probability is divided by, for `?per=`: nothing, the tokens that were scored, or the characters."""
 
 
-def choose_scoring(name: str | None, model: Model) -> tuple[Scoring, Mapping[str, str]]:
-    """The scoring of that name with its options (`masked-candidate?reduce=sum`), or the default of the model's kind.
+def choose_scoring(
+    name: str | None, model: Model, problems: Sequence[Problem] = ()
+) -> tuple[Scoring, Mapping[str, str]]:
+    """The scoring of that name with its options (`masked-candidate?reduce=sum`), or the default of model and problems.
 
     A model that cannot answer what the scoring asks is told which scorings fit.
     """
-    head, _, query = (name or default_scoring(model)).partition("?")
+    head, _, query = (name or default_scoring(model, problems)).partition("?")
     scoring, options = SCORINGS[head], dict(parse_qsl(query, keep_blank_values=True))
     for option in options:
         if option not in scoring.options:
@@ -103,12 +118,18 @@ def choose_scoring(name: str | None, model: Model) -> tuple[Scoring, Mapping[str
     return scoring, options
 
 
-def default_scoring(model: Model) -> str:
-    """What a model is scored with unless asked otherwise."""
-    preferred = DEFAULTS.get(model.kind, "own")
-    if fits(SCORINGS[preferred], model):
-        return preferred
-    return next((scoring.name for scoring in SCORINGS.values() if fits(scoring, model)), preferred)
+def default_scoring(model: Model, problems: Sequence[Problem] = ()) -> str:
+    """What a model is scored with on these problems unless asked otherwise."""
+    whole = all_whole(problems)
+    followed = not len(problems) or any(problem.after.strip() for problem in problems)
+    preferred = (WHOLE if whole else DEFAULTS if followed else UNFOLLOWED).get(model.kind, "own")
+    fitting = (each for each in SCORINGS.values() if fits(each, model) and not (whole and each.needs_blank))
+    return preferred if fits(SCORINGS[preferred], model) else next((each.name for each in fitting), preferred)
+
+
+def all_whole(problems: Sequence[Problem]) -> bool:
+    """Whether there are problems, and all are choices between whole texts."""
+    return bool(len(problems)) and all(problem.is_whole for problem in problems)
 
 
 def fits(scoring: Scoring, model: Model) -> bool:
@@ -133,3 +154,20 @@ def total(answer: Answer) -> float:
 def summed(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Judge by summed log-probabilities, one answer per candidate."""
     return tuple(total(answer) for answer in answers)
+
+
+def normalised(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Judge by log-probabilities of whole texts, one answer per candidate, per token or character where asked.
+
+    Long texts are less likely than short ones, whatever they say: divided by their length, they compete.
+    """
+    size = length_by(setting)
+    texts = [substitute(problem, candidate, setting.substitution).text for candidate in problem.candidates]
+    return tuple(total(answer) / size(text, pieces(answer)) for text, answer in zip(texts, answers, strict=True))
+
+
+def length_by(setting: Setting) -> Callable[[str, Sized], int]:
+    """How long a text with these pieces is, as `?per=` has it; asked before the model is, lest a slip come late."""
+    per = setting.options.get("per", "text")
+    check_known("unit for ?per=", per, PER)
+    return PER[per]

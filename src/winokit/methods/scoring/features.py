@@ -103,6 +103,8 @@ def _is_settings(path: Path) -> bool:
 
 def _requests(problem: Problem, features: str, pooling: str) -> tuple[Request, ...]:
     if features == "single":
+        if problem.is_whole:
+            raise BadInput(f"single features need a blank, and problem {problem.id} has none: use concat")
         word = problem.pronoun or "_"
         start = len(problem.before)
         return (_embed(problem.sentence, pooling, start, start + len(word)),)

@@ -39,4 +39,5 @@ MASKED_CANDIDATE = Scoring(
     ask,
     judge,
     options=("reduce",),
+    needs_blank=True,
 )

@@ -5,14 +5,14 @@ lm-evaluation-harness computes for WinoGrande, token for token. Trinh and Le sco
 candidates end in; here the candidate is never scored, only what follows it.
 
 Full: how likely is the whole text with each candidate in it? score(c) = log p(before + c + after). Longer candidates
-pay for their length.
+pay for their length, unless it is divided by that: `full?per=token`, `full?per=character`.
 
 Solved problems go before as filled texts with a blank line between them, as lm-evaluation-harness puts them.
 """
 
 from __future__ import annotations
 
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, summed
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, length_by, normalised, summed
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Continuation, Request
 from winokit.problem import Problem
@@ -29,6 +29,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 def ask_whole(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """One whole text per candidate."""
+    length_by(setting)
     shots = _shots(setting)
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
     return tuple(Continuation(shots, part.text) for part in filled)
@@ -46,5 +47,14 @@ PARTIAL = Scoring(
     ask,
     summed,
     takes_shots=True,
+    needs_blank=True,
 )
-FULL = Scoring("full", "log p(whole text with the candidate)", (Continuation,), ask_whole, summed, takes_shots=True)
+FULL = Scoring(
+    "full",
+    "log p(whole text with the candidate); ?per=token, ?per=character",
+    (Continuation,),
+    ask_whole,
+    normalised,
+    takes_shots=True,
+    options=("per",),
+)

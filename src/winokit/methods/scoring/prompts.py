@@ -3,7 +3,7 @@
 Places are written in braces, and a brace itself twice. Of a problem about a jug and a cup, `{sentence}` is the text
 with its blank, or with asterisks around its pronoun; `{question}` asks for it; `{options}` lists "A. the jug" and "B.
 the cup", one per line; `{letters}` is "A or B". A model that scores the candidates themselves has them without letters,
-and a yes/no question has yes and no.
+and a yes/no question has yes and no. A choice between whole texts has no `{sentence}`: they stand in `{options}`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ class PromptTemplate:
                 raise Malformed(f"a brace that opens or closes nothing{KNOWN}", file=self.file, line=number) from None
             if wrong is not None:
                 raise Malformed(f"no place named {{{wrong[1]}}}{KNOWN}", file=self.file, line=number)
-        self.require("sentence")
+        self.require("sentence", "options")
 
-    def require(self, place: str) -> None:
-        """Refuse a template without one of the places, without which there is no question."""
-        if f"{{{place}}}" not in self.text.replace("{{", "").replace("}}", ""):
-            raise BadInput(f"{self.file}: the prompt has no {{{place}}} in it, which must stand there")
+    def require(self, *places: str) -> None:
+        """Refuse a template with none of these places, without which there is no question."""
+        text = self.text.replace("{{", "").replace("}}", "")
+        if not any(f"{{{place}}}" in text for place in places):
+            raise BadInput(f"{self.file}: the prompt has no {{{places[0]}}} in it, which must stand there")
 
     def fill(self, **places: str) -> str:
         """The template with its places filled."""
@@ -73,3 +74,7 @@ LETTERED = PromptTemplate(
     "Text: {sentence}\nQuestion: {question}\n{options}\nAnswer with {letters} only.\nAnswer:", "the prompt for letters"
 )
 OPEN = PromptTemplate("Text: {sentence}\nQuestion: {question}\nAnswer:", "the prompt without options")
+WHOLE_LETTERED = PromptTemplate(
+    "Question: {question}\n{options}\nAnswer with {letters} only.\nAnswer:", "the prompt for whole texts with letters"
+)
+WHOLE_OPEN = PromptTemplate("Question: {question}\n{options}\nAnswer:", "the prompt for whole texts")

@@ -62,4 +62,5 @@ PRONOUN = Scoring(
     ask,
     judge,
     substitutes=False,
+    needs_blank=True,
 )

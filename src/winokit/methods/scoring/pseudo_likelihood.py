@@ -10,7 +10,7 @@ agree within 1e-5.
 from __future__ import annotations
 
 from winokit.errors import UnknownName
-from winokit.methods.scoring.base import Scoring, Setting, summed
+from winokit.methods.scoring.base import Scoring, Setting, length_by, normalised
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import PseudoLikelihood, Request
 from winokit.problem import Problem
@@ -23,15 +23,16 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     words = setting.options.get("words", "whole")
     if words not in WORDS:
         raise UnknownName("way to read words", words, WORDS)
+    length_by(setting)
     texts = [substitute(problem, candidate, setting.substitution).text.strip() for candidate in problem.candidates]
     return tuple(PseudoLikelihood(text, 0, len(text), words == "left-to-right") for text in texts)
 
 
 PSEUDO_LIKELIHOOD = Scoring(
     "pseudo-likelihood",
-    "sum of log p(token | all others), each masked by itself; ?words=left-to-right",
+    "sum of log p(token | all others), each masked by itself; ?words=left-to-right, ?per=token, ?per=character",
     (PseudoLikelihood,),
     ask,
-    summed,
-    options=("words",),
+    normalised,
+    options=("words", "per"),
 )

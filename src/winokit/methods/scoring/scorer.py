@@ -14,14 +14,15 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.files import write_whole
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, choose_scoring
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.transcripts import Transcript, transcripts_of
 from winokit.methods.transforms.substitute import Style
+from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import Answer, Model, Refusal, Request
 from winokit.models.ensemble import EnsembleModel
-from winokit.problem import Dataset, Problem
+from winokit.problem import NO_BLANK, Dataset, Problem
 from winokit.progress import Progress
 from winokit.results import NOT_A_NUMBER, decide
 from winokit.settings import Help, Settings
@@ -102,7 +103,13 @@ def score_variants(
             for member in model.members
         ]
         return _voted(model, ballots)
-    scoring, options = choose_scoring(plan.scoring, model)
+    problems = variants.get(ORIGINAL, Dataset([]))
+    scoring, options = choose_scoring(plan.scoring, model, problems)
+    if scoring.needs_blank and all_whole(problems):
+        raise BadInput(
+            f"scoring {scoring.name!r} needs a blank, and these problems are whole texts: try full, pseudo-likelihood "
+            "or ask, as the model can"
+        )
     if plan.shots and not scoring.takes_shots:
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
     if plan.substitution != "auto" and not scoring.substitutes:
@@ -203,6 +210,9 @@ class _Question:
         self.named = (str(problem.provenance.get("of", problem.id)), *named)
         self.requests: tuple[Request, ...] = ()
         self.why: str | None = None
+        if scoring.needs_blank and problem.is_whole:
+            self.why = NO_BLANK
+            return
         try:
             self.requests = scoring.ask(problem, setting)
         except Abstain as refusal:

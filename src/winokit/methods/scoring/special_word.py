@@ -52,4 +52,5 @@ SPECIAL_WORD = Scoring(
     (Fill, Continuation),
     ask,
     judge,
+    needs_blank=True,
 )

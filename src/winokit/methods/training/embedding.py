@@ -130,6 +130,9 @@ def _check(dataset: Dataset, formalization: Formalization, features: str, poolin
     check_known("kind of features", features, get_args(FeatureKind))
     check_known("pooling of a fine-tuned model", pooling, POOLINGS)
     if features == "single":
+        whole = next((problem for problem in dataset if problem.is_whole), None)
+        if whole is not None:
+            raise BadInput(f"single features need a blank, and problem {whole.id} has none: use concat")
         return
     odd = next((problem for problem in dataset if len(problem.candidates) != 2 or problem.query is not None), None)
     if odd is not None:

@@ -72,6 +72,8 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
     "Rex took the bone from Bella and hid Bella's toy."
     """
     check_known("style of substitution", style, get_args(Style))
+    if problem.is_whole:
+        return Filled("", candidate, "")
     # Running text: the blank was made from a pronoun, a clause (COPA), or by one of our transforms.
     labelled = "asks_for" in problem.labels or problem.labels.get("substitution") == "natural"
     if style == "natural" or (style == "auto" and (problem.pronoun is not None or labelled)):

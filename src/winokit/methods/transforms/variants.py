@@ -16,13 +16,15 @@ from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.special_word import special_word_problem
 from winokit.methods.transforms.switch import AUTHORS, OURS, by_label_or_rule
-from winokit.problem import Dataset, Problem
+from winokit.problem import NO_BLANK, Dataset, Problem
 from winokit.registry import Registry
 
 ORIGINAL = "original"
 """The name of the problems as they are, among variants."""
 PERTURBED = "perturbed."
 """What the names of variants begin with that were not made but read: versions of the problems in files of their own."""
+REVERSED = "reversed"
+"""The name of the variant with the candidates in the opposite order, the one that needs no blank."""
 ARTIFACTS = ("no-cands", "part-sent", "local-context")
 
 
@@ -43,7 +45,13 @@ TRANSFORMS: Registry[Callable[[Dataset], Variant]] = Registry("transform", "wino
 def make_variants(dataset: Dataset, only: Collection[str] | None = None) -> dict[str, Variant]:
     """Every variant, or those named, that can be made of at least one problem."""
     choices = dataset.filter(lambda problem: problem.query is None)
-    variants = {name: TRANSFORMS[name](choices) for name in TRANSFORMS if only is None or name in only}
+    whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
+    blanks = choices.filter(lambda problem: not problem.is_whole) if whole else choices
+    variants = {}
+    for name in TRANSFORMS:
+        if only is None or name in only:
+            variants[name] = TRANSFORMS[name](choices if name == REVERSED else blanks)
+            variants[name].refused |= {} if name == REVERSED else whole
     return {name: variant for name, variant in variants.items() if len(variant.problems)}
 
 
@@ -105,7 +113,7 @@ def special_word(problems: Dataset) -> Variant:
 
 
 # The candidates offered in the opposite order.
-TRANSFORMS.register("reversed")(
+TRANSFORMS.register(REVERSED)(
     one_by_one(lambda problem: problem.with_order(range(len(problem.candidates))[::-1]), kept=False)
 )
 

@@ -25,6 +25,7 @@ from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import (
     ORIGINAL,
     PERTURBED,
+    REVERSED,
     TRANSFORMS,
     Variant,
     make_variants,
@@ -183,6 +184,7 @@ def audit(
         *reply_notes(answers.transcripts),
         *known.ledger.notes,
         *_unanswered(rows, ids),
+        *_without_blank(dataset, chosen),
         *(_without_rows(run, protocols) if protocol else ()),
     ]
     # Rows of files that belong to no problem: never guessed, always told.
@@ -226,8 +228,11 @@ class ModelAnswers:
         # In a dry run each variant is entered by itself; else all are asked in one pass.
         parts = [{name: texts[name]} for name in texts] if cache.ledger.spending.dry_run else [texts]
         for plan in plans:
+            name = plan.scoring or default_scoring(model, texts[ORIGINAL])
+            if cache.ledger.spending.dry_run and model.kind != "any":  # of a part alone the default may be another
+                plan = replace(plan, scoring=name)
             for part in parts:
-                with cache.ledger.under(model.spec, plan.scoring or default_scoring(model), *part):
+                with cache.ledger.under(model.spec, name, *part):
                     self.rows += score_variants(
                         part, model, plan, cache=cache, progress=progress, transcripts=self.transcripts
                     )
@@ -239,6 +244,15 @@ class ModelAnswers:
         self.formalizations[model.spec] = getattr(model, "formalization", None)
         self.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
         self.notes += notes_of(model)
+
+
+def _without_blank(dataset: Dataset, protocols: Mapping[str, Protocol]) -> list[str]:
+    """Which protocols leave out the whole texts of a dataset, where it has any."""
+    whole = sum(problem.is_whole for problem in dataset)
+    needing = [name for name, each in protocols.items() if any(map(each.wants, TRANSFORMS.keys() - {REVERSED}))]
+    if not whole or not needing:
+        return []
+    return [f"{whole:,} of {len(dataset):,} problems are whole texts, and {', '.join(needing)} need a blank"]
 
 
 def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:

@@ -27,7 +27,7 @@ from winokit.methods.aflite.overuse import Overused, Sides, overused_lengths, ov
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.models.base import Model
 from winokit.models.registry import MODEL_HELP
-from winokit.problem import BLANK, Dataset
+from winokit.problem import BLANK, Dataset, Problem
 from winokit.progress import Progress, begin, tell
 from winokit.results import Brief, Metric
 from winokit.settings import Help, Without, check_names, parameters_of, refuse_unused, signature_of, verb
@@ -280,6 +280,16 @@ class _Work:
         return arm
 
 
+def _words(problem: Problem) -> list[str]:
+    """The words of a text: Penn-Treebank-like, so that "didn't" is "did" and "n't".
+
+    Those of whole texts to choose from say which text they stand in: in a bag of both, no word could speak for one.
+    """
+    if problem.is_whole:
+        return [f"{place}:{word.lower()}" for place, text in enumerate(problem.texts, 1) for word in ptb(text)]
+    return [word.lower() for word in ptb(problem.sentence) if word != BLANK]
+
+
 def _filtered(
     dataset: Dataset,
     method: DebiasMethod,
@@ -291,8 +301,7 @@ def _filtered(
     """Run the method and those beside it, and measure what each keeps."""
     y = np.array([problem.answer for problem in dataset], np.int64)
     groups = [problem.group for problem in dataset]
-    # Penn-Treebank-like words, so that "didn't" is "did" and "n't".
-    words = [[word.lower() for word in ptb(problem.sentence) if word != BLANK] for problem in dataset]
+    words = [_words(problem) for problem in dataset]
     rows = DebiasRows(words, y, groups, features.rows if features else None)
     model, scoring = (features.model, features.kind) if features else ("none", "words")
     measures = DebiasMeasures(rows, dataset.card.name, model, scoring)

@@ -40,7 +40,13 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
 def dependence(sheet: AuditSheet) -> Iterable[Metric]:
     """How often twins get the same option, and the group accuracy that independent answers would have."""
     pairs = [group for group in sheet.complete(sheet.graded()) if len(group) == 2]
-    answered = [case for pair in pairs if all(case.choice is not None for case in pair) for case in pair]
+    # Whole texts are no options that twins could share.
+    answered = [
+        case
+        for pair in pairs
+        if all(case.choice is not None and not case.problem.is_whole for case in pair)
+        for case in pair
+    ]
     if answered:
         columns = sheet.columns(answered)
         # By name: twins may list their candidates in different orders.

@@ -42,7 +42,7 @@ def association(sheet: AuditSheet) -> Iterable[Metric]:
 @protocol()
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy with the special word last or not; accuracy by connective."""
-    graded = sheet.graded()
+    graded = [case for case in sheet.graded() if not case.problem.is_whole]
     last = {
         name for name, members in sheet.dataset.groups.items() if len(members) > 1 and special_is_last(*members[:2])
     }
