@@ -55,6 +55,8 @@ class Problem:
     """What is known about the problem: special_word, switchable, associative, anchor, gender …"""
     provenance: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
     """Where it came from: source ids and the like. Never shown to a model: some leak the answer."""
+    language: str = "en"
+    """BCP 47: by whose rules it is read and rewritten."""
     occurrence: int = 1
     """Counts exact repetitions within a dataset, so that ids stay unique."""
     _id: str | None = field(default=None, init=False, repr=False, hash=False, compare=False)
@@ -161,7 +163,7 @@ class Problem:
 
 
 # Fields that neither the id nor what makes a problem well-formed depends on.
-_ASIDE = frozenset(("group", "domain", "labels", "provenance"))
+_ASIDE = frozenset(("group", "domain", "labels", "provenance", "language"))
 
 
 @lru_cache(1 << 16)
@@ -181,6 +183,8 @@ class Card:
     version: str = ""
     human_accuracy: float | None = None
     citation: str = ""
+    language: str = ""
+    """BCP 47; `mul` for several, empty where nobody has said or looked."""
 
     @property
     def file_name(self) -> str:
@@ -240,7 +244,9 @@ class Dataset(Sequence[Problem]):
         """A hash of everything that matters in a result: ids, answers, groups and labels, in order."""
         digest = hashlib.sha256()
         for p in self.problems:
-            row = [p.id, list(p.candidates), p.answer, p.group, p.domain, sorted(p.labels.items())]
+            row: list[Any] = [p.id, list(p.candidates), p.answer, p.group, p.domain, sorted(p.labels.items())]
+            if p.language != "en":
+                row.append(p.language)
             digest.update(json.dumps(row, default=str).encode())
         return digest.hexdigest()
 
@@ -269,6 +275,11 @@ class Dataset(Sequence[Problem]):
                 for p in self.problems
             )
         )
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the problems, in order of appearance."""
+        return tuple(dict.fromkeys(problem.language for problem in self.problems))
 
     def with_problems(self, problems: Iterable[Problem], notes: Iterable[str] = ()) -> Dataset:
         """Return a dataset with the same card and other problems."""

@@ -17,7 +17,7 @@ from winokit.data.loading import expand, load
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.switch import switch
-from winokit.text.words import gender_of, mention_places
+from winokit.text.english import ENGLISH
 
 CONTENT = files("winokit") / "collect" / "content"
 TOPICS = [json.loads(line) for line in (CONTENT / "topics.jsonl").read_text("utf-8").splitlines()]
@@ -154,11 +154,11 @@ def test_gold_special_words_are_what_differs_between_twins():
 def test_gold_candidates_are_named_once_in_order_and_fit_the_pronoun():
     fits = {"he": "male", "she": "female"}
     for problem in GOLD:
-        places = [mention_places(problem.text, candidate) for candidate in problem.candidates]
+        places = [ENGLISH.mention_places(problem.text, candidate) for candidate in problem.candidates]
         assert [len(found) for found in places] == [1, 1]
         assert places[0] < places[1]
         assert problem.pronoun in ({"he", "she"} if problem.domain == "social" else {"it", "they"})
-        genders = {gender_of(candidate) for candidate in problem.candidates} - {None, "either"}
+        genders = {ENGLISH.gender_of(candidate) for candidate in problem.candidates} - {None, "either"}
         assert genders <= {fits.get(str(problem.pronoun))}
 
 

@@ -8,7 +8,7 @@ import pytest
 from winokit.data.checks.checkup import check, find_duplicates
 from winokit.data.checks.statistics import connective, special_words
 from winokit.data.loading import expand, load
-from winokit.text.words import gender_of, mention_places
+from winokit.text.english import ENGLISH
 
 OPEN = load("open")
 
@@ -47,14 +47,14 @@ def test_about_a_tenth_is_associative():
 def test_pronouns_fit_both_candidates():
     fits = {"he": "male", "him": "male", "she": "female", "her": "female"}
     for problem in OPEN:
-        genders = {gender_of(candidate) for candidate in problem.candidates} - {None, "either"}
+        genders = {ENGLISH.gender_of(candidate) for candidate in problem.candidates} - {None, "either"}
         wanted = fits.get(str(problem.pronoun).casefold())
         assert wanted is None or genders <= {wanted}
 
 
 def test_candidates_stand_in_order_of_mention_and_once():
     for problem in OPEN:
-        places = [mention_places(problem.text, candidate) for candidate in problem.candidates]
+        places = [ENGLISH.mention_places(problem.text, candidate) for candidate in problem.candidates]
         assert [len(found) for found in places] == [1, 1]
         assert places[0] < places[1]
 
@@ -65,7 +65,7 @@ def test_no_template_feel():
     connectives = Counter(connective(problem) for problem in OPEN)
     assert len(connectives) >= 15
     assert connectives.most_common(1)[0][1] < 0.2 * len(OPEN)
-    names = Counter(c for p in OPEN for c in p.candidates if gender_of(c))
+    names = Counter(c for p in OPEN for c in p.candidates if ENGLISH.gender_of(c))
     assert names.most_common(1)[0][1] <= 4  # two pairs
 
 

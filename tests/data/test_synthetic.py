@@ -2,7 +2,7 @@ import pytest
 
 from winokit.data.checks.groups import find_groups
 from winokit.data.synthetic import PLANTED, synthetic
-from winokit.text.words import gender_of
+from winokit.text.english import ENGLISH
 
 
 def test_the_same_seed_gives_the_same_twins():
@@ -29,7 +29,7 @@ def test_answers_are_balanced_within_every_pair():
 
 def test_twins_are_people_of_one_gender():
     for problem in synthetic(200):
-        assert len({gender_of(candidate) for candidate in problem.candidates}) == 1
+        assert len({ENGLISH.gender_of(candidate) for candidate in problem.candidates}) == 1
 
 
 def test_groups_are_found_without_their_names():

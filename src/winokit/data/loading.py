@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,7 +18,8 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
-from winokit.settings import Help, verb
+from winokit.settings import Help, Settings, verb
+from winokit.text.language import check_code, detect, language_of, languages_of
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
 Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA", typed=str)]
@@ -38,6 +39,23 @@ Perturbed = Annotated[
     Sequence[str | Path | Dataset],
     Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA", typed=list[str]),
 ]
+
+
+@dataclass(frozen=True)
+class Reading(Settings):
+    """How data is read that does not say it itself."""
+
+    language: Annotated[
+        str | None,
+        Help("The language of DATA (BCP 47: de, pt-BR); of data in several, the one to take. Default: recognised."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.language is not None:
+            object.__setattr__(self, "language", check_code(self.language))
+
+
 Lenient = Annotated[bool, Help("Skip malformed records, count and report them.")]
 Limit = Annotated[int | None, Help("Only the first N problems.", metavar="N", least=1)]
 """Parameters that verbs have in common, with their help."""
@@ -55,6 +73,7 @@ def load(
     labels: Sequence[str | Path] = (),
     groups: bool = True,
     lenient: bool = False,
+    reading: Reading = Reading(),
 ) -> Dataset:
     """Load one dataset and find its groups.
 
@@ -71,8 +90,12 @@ def load(
         Find twins where the format does not name them.
     lenient
         Skip malformed records and note them, instead of raising.
+    reading
+        `language`, which can be given by itself: a BCP 47 code.
     """
     dataset = data if isinstance(data, Dataset) else _read(str(data), lenient)
+    if dataset is not data or reading.language is not None:
+        dataset = in_language(dataset, reading.language)
     if labels:
         dataset = annotate(dataset, [read(path, "trichelair", lenient=lenient) for path in labels])
     if as_ is not None:
@@ -81,6 +104,33 @@ def load(
         if not len(dataset):
             raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(dataset.notes[-3:])}")
     return with_groups(dataset) if groups and dataset is not data else dataset
+
+
+def in_language(dataset: Dataset, language: str | None) -> Dataset:
+    """The dataset with its language: as given, else as its card or its problems say, else as recognised.
+
+    Of problems in several languages those in the one given are taken.
+    """
+    card, spoken = dataset.card, dataset.languages
+    if language is not None and (len(spoken) > 1 or spoken[0] != "en"):
+        taken = [problem for problem in dataset if problem.language.partition("-")[0] == language.partition("-")[0]]
+        if not taken:
+            raise BadInput(f"{card.name}: no problem in {language!r}; there are {', '.join(spoken)}")
+        name = card.name if len(spoken) == 1 else f"{card.name}, {language}"
+        return Dataset(taken, replace(card, name=name, language=language), dataset.notes)
+    notes = list(dataset.notes)
+    if spoken != ("en",):
+        code = languages_of(spoken)
+    elif language or card.language:
+        code = language or card.language
+    else:
+        code = detect([problem.texts[0] for problem in dataset])
+        if code != "en":
+            notes.append(f"{card.name}: language recognised as {language_of(code)}; say another with --language")
+    if spoken == ("en",) and code != "en":
+        return Dataset([p.replace(language=code) for p in dataset], replace(card, language=code), notes)
+    dataset.card, dataset.notes = replace(card, language=code), tuple(notes)
+    return dataset
 
 
 def load_all(

@@ -34,7 +34,7 @@ from typing import TypeAlias
 from rapidfuzz.distance import Levenshtein, Postfix, Prefix
 
 from winokit.problem import Dataset, Problem
-from winokit.text.words import bare
+from winokit.text.language import language_of
 
 Place: TypeAlias = tuple[int, int]
 """A dataset's number and a row of it."""
@@ -196,7 +196,7 @@ class _Text:
         problem = self.problem
         if problem.answer is None or problem.right is None:
             return None
-        return problem.answer == 1 if problem.query is not None else _name(problem.right) == name
+        return problem.answer == 1 if problem.query is not None else _name(problem.right, problem.language) == name
 
 
 def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
@@ -270,5 +270,5 @@ def _words(text: str) -> list[str]:
 
 
 @lru_cache(1 << 16)
-def _name(candidate: str) -> str:
-    return _letters(bare(candidate))
+def _name(candidate: str, language: str) -> str:
+    return _letters(language_of(language).bare(candidate))

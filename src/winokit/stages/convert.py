@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.data.formats import FORMATS, WriteOptions, WrittenFile, write
-from winokit.data.loading import As, Data, Labels, Lenient, load_one
+from winokit.data.loading import As, Data, Labels, Lenient, Reading, load_one
 from winokit.drawing.tables import Lines
 from winokit.progress import tell
 from winokit.settings import Help, verb
@@ -24,6 +24,7 @@ def convert(
     *,
     to: Annotated[str | None, Help("The format to write; jsonl if none is named.", metavar="FORMAT")] = None,
     as_: As = None,
+    reading: Reading = Reading(),
     labels: Labels = (),
     source_ids: Annotated[bool, Help("Write the ids of the source, which may leak the answer.")] = False,
     labels_apart: Annotated[bool, Help("WinoGrande: answers in a label list beside the file.")] = False,
@@ -33,7 +34,7 @@ def convert(
 
     What the format cannot express is an error, or left out and counted with --lenient.
     """
-    dataset, path = load_one(data, as_=as_, labels=labels, lenient=lenient), Path(out)
+    dataset, path = load_one(data, as_=as_, reading=reading, labels=labels, lenient=lenient), Path(out)
     written = write(dataset, path, to or DEFAULT, WriteOptions(source_ids, labels_apart), lenient=lenient)
     if to is None and path.suffix in {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}:
         tell([f"{out} holds {DEFAULT}, whatever its name says; --to names another format"])

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.data.loading import As, Data, Lenient, Limit, load_one
+from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one
 from winokit.errors import BadInput
 from winokit.methods.scoring import features as plain
 from winokit.methods.scoring.cache import CacheFile, open_cache
@@ -83,6 +83,7 @@ def embed(
     device: Device = None,
     limit: Limit = None,
     as_: As = None,
+    reading: Reading = Reading(),
     cache: CacheFile = None,
     lenient: Lenient = False,
     progress: Progress | None = None,
@@ -96,7 +97,7 @@ def embed(
     file = None if out is None else Path(out)
     if file is not None:
         check_features_file(file)
-    dataset = load_one(data, as_=as_, lenient=lenient, limit=limit)
+    dataset = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit)
     spec = model if isinstance(model, str) else model.spec
     about: dict[str, Any] = {"model": spec, "features": features, "pooling": pooling}
     told: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.data.formats import write
-from winokit.data.loading import DATA_HELP, As, Data, Labels, Lenient, load, load_one
+from winokit.data.loading import DATA_HELP, As, Data, Labels, Lenient, Reading, load, load_one
 from winokit.errors import BadInput
 from winokit.methods.hunting import hunter
 from winokit.methods.hunting.association import Association, compare_with_labels, with_associations
@@ -203,6 +203,7 @@ def associate(
         str | Path | None, Help("Write DATA with the estimates as labels, for `winokit audit`.", typed=Path | None)
     ] = None,
     as_: As = None,
+    reading: Reading = Reading(),
     labels: Labels = (),
     lenient: Lenient = False,
     progress: Progress | None = None,
@@ -215,7 +216,7 @@ def associate(
         names = (source, source.partition(":")[2])  # FORMAT:file too
         if out is not None and Path(out).resolve() in {Path(name).resolve() for name in names if name}:
             raise BadInput(f"{out}: is read from, and would be lost; choose another --out")
-    dataset = load_one(data, as_=as_, labels=labels, lenient=lenient)
+    dataset = load_one(data, as_=as_, reading=reading, labels=labels, lenient=lenient)
     corpus = _opened(index)
     labelled, associations = with_associations(dataset, corpus, progress)
     if out is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import As, Data, Lenient, Limit, load_one, load_shots
+from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one, load_shots
 from winokit.drawing.tables import Lines, plan_lines
 from winokit.methods.scoring import scorer
 from winokit.methods.scoring.base import default_scoring
@@ -48,6 +48,7 @@ def score(
     ] = None,
     limit: Limit = None,
     as_: As = None,
+    reading: Reading = Reading(),
     cache: CacheFile = None,
     lenient: Lenient = False,
     progress: Progress | None = None,
@@ -59,7 +60,7 @@ def score(
     file = None if out is None else Path(out)
     if file is not None:
         scorer.check_replaceable(file)
-    dataset, loaded = load_one(data, as_=as_, lenient=lenient, limit=limit), load_model(model)
+    dataset, loaded = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit), load_model(model)
     early, said = notes_of(loaded), list[Transcript]()
     tell(early)
     plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded, dataset)

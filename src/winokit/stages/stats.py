@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from winokit.data.checks.statistics import Statistics, statistics
-from winokit.data.loading import As, Datasets, Labels, Lenient, load_all
+from winokit.data.loading import As, Datasets, Labels, Lenient, Reading, load_all
 from winokit.drawing.tables import Lines, table
 from winokit.settings import Help, verb
 from winokit.text.words import Tokens
@@ -21,11 +21,15 @@ def stats(
     *,
     tokens: Annotated[Tokens, Help("How to count words: ptb or whitespace.", noun="way to count tokens")] = "ptb",
     as_: As = None,
+    reading: Reading = Reading(),
     labels: Labels = (),
     lenient: Lenient = False,
 ) -> list[Statistics]:
     """Count problems, groups, words and vocabulary."""
-    return [statistics(dataset, tokens) for dataset in load_all(data, as_=as_, labels=labels, lenient=lenient)]
+    return [
+        statistics(dataset, tokens)
+        for dataset in load_all(data, as_=as_, reading=reading, labels=labels, lenient=lenient)
+    ]
 
 
 def lines(rows: Sequence[Statistics]) -> Lines:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from winokit.problem import BLANK, Problem
 from winokit.text import grammar
-from winokit.text.mentions import Mention, mentions
+from winokit.text.english import ENGLISH
+from winokit.text.language import Mention
 
 ALWAYS_CUT = frozenset(
     "because although though but yet however whereas despite unless therefore thus hence consequently when while until "
@@ -35,7 +36,7 @@ class ClausePiece:
 
 def take_apart(problem: Problem) -> list[ClausePiece]:
     """The tokens of the text, with mentions of candidates and the blank as one piece each."""
-    named = mentions(problem.text, problem.candidates)
+    named = ENGLISH.mentions(problem.text, problem.candidates)
     blank = len(problem.before)
     before, after = _pieces(problem.before, 0, named), _pieces(problem.after, blank + 1, named)
     return [*before, ClausePiece(BLANK, blank, blank + 1, blank=True), *after]

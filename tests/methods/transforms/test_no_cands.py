@@ -6,7 +6,7 @@ from winokit.data.loading import load
 from winokit.errors import UnknownName
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.problem import Problem
-from winokit.text.mentions import core, occurrences
+from winokit.text.english import ENGLISH
 
 
 def left(text, one, other, style="default"):
@@ -83,6 +83,6 @@ def test_the_problem_keeps_its_candidates_answer_and_group():
 @given(st.sampled_from(load("open").problems))
 def test_nothing_of_the_candidates_is_left_in_open(problem):
     made = no_cands(problem)
-    assert not any(occurrences(made.text, core(candidate)) for candidate in problem.candidates)
+    assert not any(ENGLISH.occurrences(made.text, ENGLISH.core(candidate)) for candidate in problem.candidates)
     assert "  " not in made.text
     assert made.after.endswith(problem.after[-1])

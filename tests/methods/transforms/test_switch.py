@@ -10,7 +10,7 @@ from winokit.data.loading import load
 from winokit.errors import UnknownName
 from winokit.methods.transforms.switch import by_label_or_rule, looks_switchable, switch
 from winokit.problem import Problem
-from winokit.text.mentions import mentions
+from winokit.text.english import ENGLISH
 
 NOT_NAMED = "a candidate is not named in the text"
 WORDS_BEFORE = "a candidate has words before it that may not fit the other"
@@ -170,7 +170,7 @@ def test_switching_twice_gives_the_same_problem_and_loses_no_word(given_problem)
     if isinstance(made, Problem):
         assert switch(made) == given_problem
         assert made.text != given_problem.text
-        found, then = (mentions(p.text, p.candidates) for p in (given_problem, made))
+        found, then = (ENGLISH.mentions(p.text, p.candidates) for p in (given_problem, made))
         assert [m.candidate for m in then] == [1 - m.candidate for m in found]
         short = all(len(candidate.split()) == 1 for candidate in made.candidates)
         if short and not {",", ".", "'", "’", '"', "-"} & set(made.text):

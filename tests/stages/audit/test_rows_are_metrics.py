@@ -21,7 +21,7 @@ from winokit.problem import Card, Dataset, Problem
 from winokit.results import Metric, decide
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import audit
-from winokit.text.words import bare
+from winokit.text.english import ENGLISH
 
 Name = tuple[str, str, str]
 Choices = Mapping[str, Mapping[str, int | None]]
@@ -279,7 +279,7 @@ class Table:
     def dependence(self) -> None:
         pairs = self.columns(lambda p: self.sizes[p.group] == 2)
         options = [
-            None if choice is None else bare(problem.candidates[choice])
+            None if choice is None else ENGLISH.bare(problem.candidates[choice])
             for problem, choice in zip(pairs.problems, pairs.predictions, strict=True)
         ]
         silent = {group for group, option in zip(pairs.groups, options, strict=True) if option is None}

@@ -24,7 +24,7 @@ from winokit.collect.study.schema import PROBLEMS, WRITTEN
 from winokit.collect.study.study import Study
 from winokit.data.checks import rules
 from winokit.problem import BLANK, Problem
-from winokit.text.words import bare
+from winokit.text.english import ENGLISH
 
 LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
 TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
@@ -160,7 +160,7 @@ def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[WritingC
         yield _check("length", field, length, rules.length(text, limits), bool(text))
         missing = rules.candidates_present(text, candidates)
         yield _check("candidates_present", field, "both candidates are named", missing, bool(text) and named)
-    same = "the two candidates are the same" if bare(candidates[0]) == bare(candidates[1]) else None
+    same = "the two candidates are the same" if ENGLISH.bare(candidates[0]) == ENGLISH.bare(candidates[1]) else None
     yield _check("candidates_differ", "candidate_2", "two candidates", same, named)
     kind = KIND_OF_CANDIDATES.get(domain or "", "two of a kind")
     yield _check("same_kind", "candidate_2", kind, rules.same_kind(candidates, domain, twins.pronoun), named)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from winokit.data.checks import rules as rule_book
 from winokit.data.checks.contamination import CorpusCopy, find_copies
 from winokit.data.checks.groups import Grouping, find_groups, with_groups
 from winokit.data.checks.leaks import find_leaks
@@ -18,9 +19,12 @@ from winokit.methods.hunting.search import Corpus
 from winokit.methods.overlap import NEAR, Match, find_matches
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.progress import Progress
-from winokit.text.words import bare, letters
+from winokit.text.language import language_of, left_out
+from winokit.text.words import letters
 
 Check = Literal["groups", "leaks", "duplicates", "rules", "structure", "corpus", "facts"]
+NEEDED = (*(("rules", ability) for ability in rule_book.NEEDED.values()), ("structure", "structure"))
+"""What a language's pack must know for a check to be whole."""
 CHECKS = ("groups", "leaks", "duplicates", "rules", "structure")
 CORPUS = "corpus"
 """The check that needs a corpus, and is made whenever there is one."""
@@ -97,6 +101,9 @@ def check(
             findings += _rules(dataset, RULES[rules or ("winogrande" if written else "universal")])
         if "structure" in only:
             findings.append(_structure(dataset))
+        unjudged = [ability for check, ability in NEEDED if check in only]
+        for sentence in left_out(dataset.languages, dict.fromkeys(unjudged)):
+            findings.append(Finding(dataset.card.name, "language", False, sentence, 0))
     if "duplicates" in only:
         findings += _duplicates(datasets)
     if corpus is not None:
@@ -215,6 +222,7 @@ def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
 
 def _kind(match: Match, a: Problem, b: Problem) -> str | None:
     """What two problems are to each other, contradictions told apart; None for what is as it should be."""
+    bare = language_of(a.language).bare
     same_candidates = sorted(map(bare, a.candidates)) == sorted(map(bare, b.candidates))
     if match.kind == "same" and a.query == b.query and same_candidates:
         differ = a.right is not None and b.right is not None and bare(a.right) != bare(b.right)

@@ -25,7 +25,8 @@ from math import inf
 from rapidfuzz.distance import Levenshtein, Prefix
 
 from winokit.problem import Dataset, Problem, grouped
-from winokit.text.words import bare, same_words
+from winokit.text.language import language_of
+from winokit.text.words import same_words
 
 LOOK = 0.5
 """Token edit distance over the shorter length up to which two problems with the same candidates may be twins."""
@@ -139,15 +140,20 @@ class _Texts:
         codes: dict[str, str] = {}
         # One character a token lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
         self.coded = [
-            "".join([codes.setdefault(word, chr(0x10000 + len(codes))) for word in problem.text.casefold().split()])
+            "".join(
+                [
+                    codes.setdefault(word, chr(0x10000 + len(codes)))
+                    for word in language_of(problem.language).split(problem.text.casefold())
+                ]
+            )
             for problem in dataset
         ]
-        memo: dict[str, str] = {}
+        memo: dict[tuple[str, str], str] = {}
         self.keys = [
             # What a problem is about, or what a yes/no judgement asks about: all of these have "no" and "yes".
-            tuple(sorted([memo.get(c) or memo.setdefault(c, bare(c)) for c in offered]))
+            tuple(sorted([memo.get((of, c)) or memo.setdefault((of, c), language_of(of).bare(c)) for c in offered]))
             for problem in dataset
-            for offered in (problem.candidates if problem.query is None else (problem.query,),)
+            for of, offered in ((problem.language, problem.candidates if problem.query is None else (problem.query,)),)
         ]
 
     def distance(self, a: int, b: int, most: float) -> float | None:
@@ -173,7 +179,9 @@ class _Texts:
             return False
         if not same_text and p.pronoun is not None and same_words(p.sentence, q.sentence):
             return False
-        return p.right is None or q.right is None or bare(p.right) != bare(q.right)
+        if p.right is None or q.right is None:
+            return True
+        return language_of(p.language).bare(p.right) != language_of(q.language).bare(q.right)
 
     def neighbours(self, a: int, b: int) -> float | None:
         """The distance of two rows, where they may be twins if they stand side by side."""

@@ -19,7 +19,7 @@ from math import lcm
 
 from winokit.methods.metrics.compare import holm
 from winokit.problem import Dataset, Problem, grouped, joined
-from winokit.text.words import bare, mention_places
+from winokit.text.language import language_of
 
 ALPHA = 0.01
 MOSTLY = 0.9
@@ -142,7 +142,8 @@ def _position_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
 
 
 def _mentioned_first(problem: Problem) -> int | None:
-    places = [mention_places(problem.text, candidate)[:1] for candidate in problem.candidates]
+    language = language_of(problem.language)
+    places = [language.mention_places(problem.text, candidate)[:1] for candidate in problem.candidates]
     if problem.query is not None or problem.is_whole or not all(places) or len(set(map(tuple, places))) < len(places):
         return None
     return places.index(min(places))
@@ -157,7 +158,11 @@ def _candidate_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
     """Is a candidate that occurs often right more, or less, often than the others?"""
     # "Yes" is no candidate: how often it is right, its place has told.
     choices = [case for case in cases if case.problem.query is None]
-    places = grouped((bare(name), (case, at)) for case in choices for at, name in enumerate(case.problem.candidates))
+    places = grouped(
+        (language_of(case.problem.language).bare(name), (case, at))
+        for case in choices
+        for at, name in enumerate(case.problem.candidates)
+    )
     for name, tried in places.items():
         if len(tried) >= RARE:
             yield _guessed("candidate", f"{name!r} is the answer", tried)

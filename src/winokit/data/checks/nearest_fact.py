@@ -25,7 +25,8 @@ from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress
-from winokit.text.words import WORD, bare, gender_of
+from winokit.text.language import language_of
+from winokit.text.words import WORD, letters
 
 SENTENCE_END = re.compile(r"(?<=[.;!?])\s")
 SOMEONE = "someone"
@@ -64,7 +65,12 @@ def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
     [('loose', 'cup'), ('loose', 'tray'), ('tilted', 'cup'), ('tilted', 'tray')]
     """
     specials = zip(members, _special_words(members), strict=True)
-    return {(word, bare(candidate)) for problem, word in specials if word for candidate in problem.candidates}
+    return {
+        (word, language_of(problem.language).bare(candidate))
+        for problem, word in specials
+        if word
+        for candidate in problem.candidates
+    }
 
 
 def _special_words(members: Sequence[Problem]) -> list[str]:
@@ -118,11 +124,16 @@ def _facts(place: int, dataset: Dataset) -> list[_Fact]:
         special = specials.get(problem.id) or _special_words([problem])[0]
         for candidate in problem.candidates if problem.right is None else (problem.right,):
             text = fact_text(problem, candidate)
-            counts = Counter(WORD.findall(text.casefold()))
-            emphasised = set(WORD.findall(special))
+            counts = Counter(_words(problem, text))
+            emphasised = set(_words(problem, special))
             weights = {word: n * (SPECIAL_WEIGHT if word in emphasised else 1.0) for word, n in counts.items()}
             facts.append(_Fact((place, row), text, weights))
     return facts
+
+
+def _words(problem: Problem, text: str) -> list[str]:
+    """The words of a text in a problem's language."""
+    return WORD.findall(text.casefold()) if language_of(problem.language).spaced else list(letters(text))
 
 
 def fact_text(problem: Problem, candidate: str) -> str:
@@ -134,7 +145,8 @@ def fact_text(problem: Problem, candidate: str) -> str:
     clause = part_sent(problem, style="code")
     before = problem.before if isinstance(clause, str) else clause.before
     # In the whole text: at the head of a clause by itself a candidate would get a capital.
-    filled = substitute(problem, SOMEONE if not problem.is_whole and gender_of(candidate) else candidate)
+    is_name = not problem.is_whole and language_of(problem.language).gender_of(candidate) is not None
+    filled = substitute(problem, SOMEONE if is_name else candidate)
     after = SENTENCE_END.split(filled.after.lstrip(), maxsplit=1)[0] if filled.after.strip() else ""
     return " ".join(f"{before}{filled.candidate} {after}".split()).strip(" .,;!?")
 

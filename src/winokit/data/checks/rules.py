@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from winokit.problem import BLANK, Problem
-from winokit.text.words import bare, gender_of, is_mentioned
-
-PRONOUN_GENDER = {"he": "male", "him": "male", "his": "male", "she": "female", "her": "female", "hers": "female"}
+from winokit.text.language import language_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,8 @@ WINOGRANDE = Limits()
 RuleSet = Literal["universal", "winogrande"]
 RULES: dict[RuleSet, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
 """Sets of rules by name; what holds everywhere has no limits."""
+NEEDED = {"candidates_present": "candidates", "same_kind": "kinds", "length": "length", "anchor_present": "candidates"}
+"""What a language's pack must know for a rule to be judged."""
 
 
 @dataclass(frozen=True)
@@ -49,38 +49,44 @@ def one_blank(text: str) -> str | None:
     return None if count == 1 else f"exactly one blank '{BLANK}' expected, found {count}"
 
 
-def length(text: str, limits: Limits = WINOGRANDE) -> str | None:
-    """15 to 30 words, counted between spaces, the blank among them."""
-    words = len(text.split())
+def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
+    """15 to 30 words, counted between spaces (where there are none, by characters), the blank among them."""
+    words = len(language_of(language).split(text))
     if limits.fewest_words <= words <= limits.most_words:
         return None
     return f"{limits.fewest_words} to {limits.most_words} words expected, found {words}"
 
 
-def candidates_present(text: str, candidates: Iterable[str], *, partly: bool = False) -> str | None:
+def candidates_present(
+    text: str, candidates: Iterable[str], *, partly: bool = False, language: str = "en"
+) -> str | None:
     """Every candidate is mentioned in the text, whatever its article and inflection; partly: by one of its words."""
-    missing = [candidate for candidate in candidates if not is_mentioned(text, candidate, partly=partly)]
+    pack = language_of(language)
+    missing = [candidate for candidate in candidates if not pack.is_mentioned(text, candidate, partly=partly)]
     return f"not mentioned in the text: {', '.join(missing)}" if missing else None
 
 
-def same_kind(candidates: Sequence[str], domain: str | None = None, pronoun: str | None = None) -> str | None:
+def same_kind(
+    candidates: Sequence[str], domain: str | None = None, pronoun: str | None = None, language: str = "en"
+) -> str | None:
     """Two people of one gender, or two things: otherwise the pronoun gives the answer away.
 
     Only first names are judged; "the plumber" may be anybody.
     """
-    genders = {candidate: gender_of(candidate) for candidate in candidates}
+    pack = language_of(language)
+    genders = {candidate: pack.gender_of(candidate) for candidate in candidates}
     known = {name: gender for name, gender in genders.items() if gender is not None}
     sure = {gender for gender in known.values() if gender != "either"}
     if len(sure) > 1:
         return f"names of two genders: {', '.join(f'{name} ({gender})' for name, gender in known.items())}"
-    spoken = PRONOUN_GENDER.get((pronoun or "").casefold())
+    spoken = pack.pronoun_gender.get((pronoun or "").casefold())
     if spoken and sure and spoken not in sure:
         return f"the pronoun {pronoun!r} does not fit {' and '.join(known)}"
     if known and domain == "physical":
         return f"a physical problem is about things, and {', '.join(known)} is a person's name"
     if known and len(known) < len(candidates):
         others = [candidate for candidate in candidates if candidate not in known and candidate[:1].islower()]
-        if (pronoun or "").casefold() == "it" and others:
+        if (pronoun or "").casefold() in pack.thing_pronouns and others:
             return f"a person ({', '.join(known)}) and a thing ({', '.join(others)})"
     return None
 
@@ -92,19 +98,20 @@ def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
     return f"the anchor word {anchor!r} is missing in {without} of the texts" if without else None
 
 
-def word_overlap(one: str, other: str) -> float:
+def word_overlap(one: str, other: str, language: str = "en") -> float:
     """Share of words two texts have in common: words between spaces, counted with repetition, over the longer text.
 
     >>> word_overlap("the cat sat on a mat", "the cat slept on a mat")
     0.8333333333333334
     """
-    a, b = Counter(one.split()), Counter(other.split())
+    split = language_of(language).split
+    a, b = Counter(split(one)), Counter(split(other))
     return sum((a & b).values()) / max(a.total(), b.total(), 1)
 
 
-def overlap(one: str, other: str, limits: Limits = WINOGRANDE) -> str | None:
+def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
     """At least 70 % of the words in common."""
-    share = word_overlap(one, other)
+    share = word_overlap(one, other, language)
     if share >= limits.least_overlap:
         return None
     return f"at least {limits.least_overlap:.0%} of the words in common expected, found {share:.0%}"
@@ -115,10 +122,10 @@ def texts_differ(one: str, other: str) -> str | None:
     return "the texts are identical" if one.split() == other.split() else None
 
 
-def opposite_answers(right: Sequence[str | None]) -> str | None:
+def opposite_answers(right: Sequence[str | None], language: str = "en") -> str | None:
     """The right candidates are not all the same; hidden answers are not judged."""
     known = [answer for answer in right if answer is not None]
-    if len(known) < 2 or len({bare(answer) for answer in known}) > 1:
+    if len(known) < 2 or len({language_of(language).bare(answer) for answer in known}) > 1:
         return None
     return f"all have the answer {known[0]!r}; twins need opposite answers"
 
@@ -135,19 +142,22 @@ def broken_rules(
     if not judged:
         return broken
     members, rows = zip(*judged, strict=True)
+    language = members[0].language
+    unjudged = {rule for rule, needed in NEEDED.items() if language_of(language).refusal(needed)}
 
     def judge(rule: str, reason: str | None, where: Sequence[int]) -> None:
-        if reason:
+        if reason and rule not in unjudged:
             broken.append(Violation(rule, reason, tuple(where)))
 
     for problem, row in zip(members, rows, strict=True):
         judge("one_blank", one_blank(problem.text), [row])
         named = problem.candidates if problem.query is None else (problem.query,)
         if limits is not None or not problem.is_continuation:
-            judge("candidates_present", candidates_present(problem.sentence, named, partly=limits is None), [row])
+            missing = candidates_present(problem.sentence, named, partly=limits is None, language=language)
+            judge("candidates_present", missing, [row])
         if limits is not None:
-            judge("length", length(problem.text, limits), [row])
-            judge("same_kind", same_kind(problem.candidates, problem.domain, problem.pronoun), [row])
+            judge("length", length(problem.text, limits, language), [row])
+            judge("same_kind", same_kind(problem.candidates, problem.domain, problem.pronoun, language), [row])
     anchor = members[0].labels.get("anchor")
     if isinstance(anchor, str) and anchor:
         judge("anchor_present", anchor_present([p.text for p in members], anchor), rows)
@@ -155,7 +165,7 @@ def broken_rules(
         first = members[0]
         for other, row in zip(members[1:], rows[1:], strict=True):
             if limits is not None:
-                judge("overlap", overlap(first.text, other.text, limits), [rows[0], row])
+                judge("overlap", overlap(first.text, other.text, limits, language), [rows[0], row])
             judge("texts_differ", texts_differ(first.text, other.text), [rows[0], row])
-        judge("opposite_answers", opposite_answers([p.right for p in members]), rows)
+        judge("opposite_answers", opposite_answers([p.right for p in members], language), rows)
     return broken

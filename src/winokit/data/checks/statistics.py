@@ -17,12 +17,9 @@ from rapidfuzz.distance import Postfix, Prefix
 
 from winokit.errors import check_known
 from winokit.problem import BLANK, Dataset, Problem
-from winokit.text.words import TOKENIZERS, bare
+from winokit.text.language import language_of
+from winokit.text.words import TOKENIZERS
 
-CONNECTIVES = frozenset(
-    "because since so but although though and when whenever after before until till unless if while as for or once "
-    "that".split()
-)
 TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[.;:,!?]")
 STOPS = frozenset(".;:!?")
 
@@ -55,9 +52,11 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
     Of a choice between whole texts each counts as one.
     """
     check_known("way to count tokens", tokens, TOKENIZERS)
-    tokenize = TOKENIZERS[tokens]
-    texts = [text for problem in dataset for text in problem.texts]
-    words = Counter(word.lower() for text in texts for word in tokenize(text))
+    texts = [(text, language_of(problem.language)) for problem in dataset for text in problem.texts]
+    words: Counter[str] = Counter()
+    for text, language in texts:
+        cut = str.split if tokens == "whitespace" and language.spaced else language.tokens
+        words.update(word.lower() for word in cut(text))
     total = words.total()
     del words[BLANK]
     sizes = Counter(len(members) for members in dataset.groups.values())
@@ -72,7 +71,9 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         mean_words=round(total / len(texts), 2) if texts else 0.0,
         vocabulary=len(words),
         candidates=round(sum(len(p.candidates) for p in dataset) / max(len(dataset), 1), 2),
-        distinct_candidates=len({bare(candidate) for p in dataset for candidate in p.candidates}),
+        distinct_candidates=len(
+            {language_of(p.language).bare(candidate) for p in dataset for candidate in p.candidates}
+        ),
         answered=len(answers),
         first_answers=round(sum(answer == 0 for answer in answers) / len(answers), 4) if answers else None,
         group_sizes=dict(sorted(sizes.items())),
@@ -129,15 +130,15 @@ def special_is_last(one: Problem, other: Problem) -> bool:
 
 def connective(problem: Problem) -> str:
     """The connective that opens the blank's clause: the last one before the blank, a full stop, or none."""
-    opening = CONNECTIVES | STOPS
+    opening = language_of(problem.language).connectives | STOPS
     return next((token for token in reversed(tokens(problem.before)) if token in opening), "none")
 
 
 def clauses(problem: Problem) -> int:
     """How many clauses, told by connectives and punctuation: an estimate, good enough to compare datasets."""
-    breaks = 0
+    breaks, language = 0, language_of(problem.language)
     for last, token in pairwise(tokens(problem.text)[:-1]):
-        opens = token in CONNECTIVES and token not in ("and", "or", "that", "for", "as")
+        opens = token in language.connectives and token not in language.joining
         breaks += token in STOPS or (opens and last not in STOPS)
     return 1 + breaks
 

@@ -71,7 +71,8 @@ def _released(path: Path) -> Card | None:
         return None
     if hashlib.sha256(path.read_bytes()).hexdigest() != listed:
         return None
-    return Card(f"{name}/{path.stem}", f"{name} {version}", licence=str(about.get("licence") or ""), version=version)
+    licence, language = (str(about.get(key) or "") for key in ("licence", "language"))
+    return Card(f"{name}/{path.stem}", f"{name} {version}", licence, version=version, language=language)
 
 
 def path_name(path: Path) -> str:

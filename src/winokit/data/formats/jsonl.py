@@ -50,6 +50,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         domain=fields.optional(row, "domain"),
         labels=_mapping(row, "labels"),
         provenance=_mapping(row, "provenance"),
+        language=fields.optional(row, "language") or "en",
         occurrence=occurrence,
     )
 
@@ -79,6 +80,8 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     row["texts" if problem.is_whole else "candidates"] = list(problem.candidates)
     more = {key: getattr(problem, key) for key in ("answer", "pronoun", "query", "group", "domain")}
     row |= {key: value for key, value in more.items() if value is not None}
+    if problem.language != "en":
+        row["language"] = problem.language
     if problem.labels:
         row["labels"] = dict(problem.labels)
     if problem.occurrence != 1:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winokit.data.predictions.match import option_behind, which
-from winokit.text.words import mention_places
+from winokit.text.english import ENGLISH
 
 UNREAD = "no answer could be read"
 VERDICTS = ("C", "I", "P", "N")
@@ -54,5 +54,5 @@ class AnswerReading:
 
     def mentioned(self, text: str) -> int | None:
         """The one candidate that a text mentions at all."""
-        places = [place for place, name in enumerate(self.candidates) if mention_places(text, name)]
+        places = [place for place, name in enumerate(self.candidates) if ENGLISH.mention_places(text, name)]
         return places[0] if len(places) == 1 else None

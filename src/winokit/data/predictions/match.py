@@ -18,7 +18,7 @@ from winokit.data.predictions.documents import LoggedDocument
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
 from winokit.problem import Dataset, Problem
-from winokit.text.words import bare
+from winokit.text.english import ENGLISH
 
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
 TOKEN = re.compile(r"_|[^\W_]+")
@@ -96,7 +96,7 @@ def _folded(name: str) -> str:
 
 
 def _worded(name: str) -> str:
-    return " ".join(tokens(bare(name)))
+    return " ".join(tokens(ENGLISH.bare(name)))
 
 
 def _owner(name: str) -> str:
@@ -115,7 +115,7 @@ def align_difference(texts: Sequence[str], candidates: Sequence[str]) -> tuple[i
     if len(texts) != len(candidates):
         return None
     differing = _without_common([tokens(text) for text in texts])
-    for names in ([tokens(name) for name in candidates], [tokens(bare(name)) for name in candidates]):
+    for names in ([tokens(name) for name in candidates], [tokens(ENGLISH.bare(name)) for name in candidates]):
         kept = _without_common(names)
         if len(set(kept)) == len(kept) and sorted(kept) == sorted(differing):
             return tuple(kept.index(part) for part in differing)
@@ -304,7 +304,7 @@ def _difference(problem: Problem, candidates: Sequence[str] | None, like: Proble
         return f"the candidates {listed(problem.candidates)}, not {listed(candidates)}"
     for name in ("query", "pronoun"):
         mine, its = getattr(like, name, None), getattr(problem, name)
-        if mine is not None and its is not None and bare(mine) != bare(its):
+        if mine is not None and its is not None and ENGLISH.bare(mine) != ENGLISH.bare(its):
             return f"the {name} {its!r}, not {mine!r}"
     return ""
 

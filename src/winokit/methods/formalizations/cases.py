@@ -23,7 +23,7 @@ from winokit.errors import BadInput, MissingExtra
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.transforms.views import siblings
 from winokit.problem import Dataset, Problem
-from winokit.text.mentions import core, occurrences
+from winokit.text.language import language_of
 
 Rivals: TypeAlias = Callable[[Problem], tuple[str, ...]]
 """From a judgement to the spans its query is compared with."""
@@ -149,12 +149,14 @@ def noun_phrases(name: str) -> Rivals:
     found = cache(lambda text: spans(language(text)))
 
     def of(problem: Problem) -> tuple[str, ...]:
-        query = problem.query or ""
+        query, language = problem.query or "", language_of(problem.language)
         # Neither may be a part of the other, word by word.
         apart = [
             span
             for span in found(problem.sentence)
-            if not (occurrences(span, core(query)) or occurrences(query, core(span)))
+            if not (
+                language.occurrences(span, language.core(query)) or language.occurrences(query, language.core(span))
+            )
         ]
         return without(query, apart)
 

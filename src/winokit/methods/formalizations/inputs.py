@@ -26,7 +26,7 @@ from winokit.methods.transforms.substitute import Filled, substitute
 from winokit.models.base import TooLong
 from winokit.models.reading import TextReading, read
 from winokit.problem import NO_BLANK, Problem
-from winokit.text.mentions import core, occurrences
+from winokit.text.language import language_of
 
 SUBSTITUTION = {"substitution": ("auto", "literal", "natural", "verbatim")}
 """How an option goes into the blank (`transforms.substitute`); `verbatim` changes nothing: "his" becomes "Bill"."""
@@ -196,8 +196,8 @@ def _named_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
 
 def _named(problem: Problem, option: str, blank: Span, *, by_index: bool) -> Span | None:
     """Where an option is first named outside the blank; a query at or after the word the dataset says."""
-    text, word = problem.sentence, problem.labels.get("span1_index")
-    mentions = occurrences(text, option.strip()) or occurrences(text, core(option))
+    text, word, language = problem.sentence, problem.labels.get("span1_index"), language_of(problem.language)
+    mentions = language.occurrences(text, option.strip()) or language.occurrences(text, language.core(option))
     places = [place for place in mentions if place[1] <= blank[0] or place[0] >= blank[1]]
     if by_index and word is not None:
         starts = [match.start() for match in re.finditer(r"\S+", text)]

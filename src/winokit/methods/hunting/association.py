@@ -25,9 +25,8 @@ from winokit.methods.metrics.intervals import Interval, wilson
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress
 from winokit.text.clauses import clause_words
+from winokit.text.english import ENGLISH
 from winokit.text.grammar import forms
-from winokit.text.mentions import core, is_proper
-from winokit.text.words import gender_of
 
 LEVEL = 0.95
 UNSEEN = 0.5
@@ -141,7 +140,7 @@ def candidate_words(problem: Problem) -> list[str] | None:
     >>> candidate_words(Problem("I like ", " best.", ("the oatmeal cookies", "the ginger cookies")))
     ['oatmeal', 'ginger']
     """
-    names = [core(candidate) for candidate in problem.candidates]
+    names = [ENGLISH.core(candidate) for candidate in problem.candidates]
     if problem.query is not None or any(_is_a_name(name) for name in names):
         return None
     words = [name.split(" of ")[0].casefold().split() for name in names]
@@ -152,7 +151,7 @@ def candidate_words(problem: Problem) -> list[str] | None:
 def _is_a_name(words: str) -> bool:
     """Whether some words are the name of a person; places and peoples have associations like any noun."""
     several = len(words.split()) > 1 and all(word[:1].isupper() for word in words.split())
-    return gender_of(words) is not None or (several and is_proper(words))
+    return ENGLISH.gender_of(words) is not None or (several and ENGLISH.is_proper(words))
 
 
 def _pair(unit: str, word: str, corpus: Corpus) -> WordPair:

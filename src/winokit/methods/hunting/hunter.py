@@ -28,7 +28,8 @@ from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import NO_BLANK, Problem
 from winokit.results import Brief
-from winokit.text.words import WORD, bare, mention_places
+from winokit.text.english import ENGLISH
+from winokit.text.words import WORD
 
 LIMIT = 200
 """Sentences looked at for each query, best first."""
@@ -60,9 +61,9 @@ class Hunt(Brief):
 
 def is_copy(text: str, problem: Problem) -> bool:
     """Whether a sentence names every candidate and says most of what else the problem says."""
-    if not all(mention_places(text, candidate) for candidate in problem.candidates):
+    if not all(ENGLISH.mention_places(text, candidate) for candidate in problem.candidates):
         return False
-    names = {word for candidate in problem.candidates for word in WORD.findall(bare(candidate))}
+    names = {word for candidate in problem.candidates for word in WORD.findall(ENGLISH.bare(candidate))}
     others = [word for word in WORD.findall(problem.text.casefold()) if word not in names and word != "_"]
     words = set(WORD.findall(text.casefold()))
     return sum(word in words for word in others) >= COPY * len(others)

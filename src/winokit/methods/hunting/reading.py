@@ -24,10 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from winokit.methods.transforms.substitute import is_possessive
 from winokit.problem import Problem
 from winokit.text import grammar
 from winokit.text.clauses import ClausePiece, clause_around, find_cuts, is_content, take_apart
+from winokit.text.english import is_possessive
 
 SUBJECT, OBJECT, POSSESSOR = "subject", "object", "possessor"
 TAKE_AN_INFINITIVE = frozenset(

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from winokit.methods.hunting.queries import QueryPair
 from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, ProblemReading
 from winokit.text import grammar
-from winokit.text.mentions import is_plural
-from winokit.text.words import gender_of
+from winokit.text.english import ENGLISH
 
 AGENT, PATIENT = "agent", "patient"
 APART = 25
@@ -66,7 +65,7 @@ def pronoun(word: str) -> Filler:
 def noun(token: grammar.WordToken) -> Filler:
     """A noun with the pronouns that could stand for it."""
     word = token.word
-    gender = gender_of(word.title()) if token.capital else None
+    gender = ENGLISH.gender_of(word.title()) if token.capital else None
     if gender is not None:
         kinds = {"female": {"she"}, "male": {"he"}, "either": {"he", "she"}}[gender]
     elif word in MEN or word in WOMEN:
@@ -74,7 +73,7 @@ def noun(token: grammar.WordToken) -> Filler:
     elif word in MANY_AS_ONE:
         kinds = {"it", "they"}
     else:
-        kinds = {"they"} if is_plural(word) else {"it", "he", "she"}
+        kinds = {"they"} if ENGLISH.is_plural(word) else {"it", "he", "she"}
     return Filler(word, frozenset(kinds))
 
 
@@ -281,7 +280,7 @@ def _phrase_from(tokens: Sequence[grammar.WordToken], start: int) -> Filler | No
         run.append(token)
     if not run:
         return None
-    return noun(run[0] if run[0].capital and gender_of(run[0].word.title()) else run[-1])
+    return noun(run[0] if run[0].capital and ENGLISH.gender_of(run[0].word.title()) else run[-1])
 
 
 def _only_leads(tokens: Sequence[grammar.WordToken], at: int) -> bool:

@@ -28,9 +28,8 @@ from winokit.methods.hunting.reading import (
 from winokit.methods.hunting.roles import Filler, FindFiller, noun, pronoun
 from winokit.problem import Problem
 from winokit.text.clauses import is_content, take_apart
+from winokit.text.english import ENGLISH
 from winokit.text.grammar import AUXILIARIES, CONTRASTS, FUNCTION, PRONOUNS, WordToken
-from winokit.text.mentions import article_before, is_plural, mentions
-from winokit.text.words import gender_of
 
 RULES = "rules"
 PARSERS = ("auto", RULES, "spacy")
@@ -65,11 +64,11 @@ def mask(problem: Problem) -> Masked:
     >>> mask(Problem("The man could not lift his son because ", " was weak.", ("the man", "his son"), 0, "he")).text
     'Alex could not lift Alex because he was weak.'
     """
-    stand_in = STAND_INS if all(map(is_plural, problem.candidates)) else STAND_IN
+    stand_in = STAND_INS if all(map(ENGLISH.is_plural, problem.candidates)) else STAND_IN
     blank = len(problem.before)
     places: list[tuple[int, int, int | None]] = [(blank, blank + 1, None)]
-    for mention in mentions(problem.text, problem.candidates):
-        article = article_before(problem.text, mention.start)
+    for mention in ENGLISH.mentions(problem.text, problem.candidates):
+        article = ENGLISH.article_before(problem.text, mention.start)
         places.append((article.start() if article else mention.start, mention.end, mention.candidate))
     text, at, named, shifts, blank_at = "", 0, {}, [], 0
     for start, end, candidate in sorted(places, key=lambda place: place[0]):
@@ -220,7 +219,7 @@ def as_filler(node: DependencyNode) -> Filler | None:
     if word in FUNCTION:
         inside = [n for of in node.children if deps.said(of) == "of" for n in of.children if n.dep_ == "pobj"]
         return as_filler(inside[0]) if inside else None
-    names = [child for child in node.children if child.dep_ == "compound" and gender_of(child.text)]
+    names = [child for child in node.children if child.dep_ == "compound" and ENGLISH.gender_of(child.text)]
     said_first = names[0] if names else node
     token = WordToken(
         deps.said(said_first), said_first.idx, said_first.idx + len(said_first.text), said_first.text[0].isupper()

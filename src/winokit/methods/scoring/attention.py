@@ -19,7 +19,7 @@ import numpy as np
 from winokit.methods.scoring.base import Abstain, Scoring, Setting
 from winokit.models.base import Answer, Attention, Request
 from winokit.problem import Problem
-from winokit.text.words import bare, mention_places
+from winokit.text.language import language_of
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
@@ -29,10 +29,10 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     text, blank = problem.sentence, len(problem.before)
     spans = []
     for candidate in problem.candidates:
-        places = mention_places(text, candidate)
+        places = language_of(problem.language).mention_places(text, candidate)
         if not places:
             raise Abstain(f"{candidate!r} is not mentioned in the text")
-        spans.append((places[0], places[0] + len(bare(candidate))))
+        spans.append(places[0])
     return (Attention(text, (blank, blank + len(problem.pronoun)), tuple(spans)),)
 
 

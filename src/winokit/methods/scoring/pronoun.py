@@ -11,16 +11,18 @@ import re
 from collections.abc import Sequence
 
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, pieces, total
-from winokit.methods.transforms.substitute import opens_sentence
 from winokit.models.base import Answer, Continuation, Fill, Request
 from winokit.problem import Problem
-from winokit.text.words import bare, gender_of, mention_places
+from winokit.text.english import ENGLISH
+from winokit.text.language import language_of
 
 THINGS = frozenset({"it", "its", "itself"})
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """One text per candidate, the others made nameless."""
+    if refusal := language_of(problem.language).refusal("pronoun"):
+        raise Abstain(refusal)
     if problem.pronoun is None:
         raise Abstain("no pronoun is known for the blank")
     made = []
@@ -39,11 +41,11 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 def _nameless(text: str, name: str, pronoun: str) -> str:
     """The text with each mention of a name, and its article, replaced by "someone" or "something"."""
-    word = "something" if pronoun.casefold() in THINGS and gender_of(name) is None else "someone"
-    for place in reversed(mention_places(text, name)):
-        head, tail = text[:place], text[place + len(bare(name)) :]
+    word = "something" if pronoun.casefold() in THINGS and ENGLISH.gender_of(name) is None else "someone"
+    for start, end in reversed(ENGLISH.mention_places(text, name)):
+        head, tail = text[:start], text[end:]
         head = re.sub(r"\b(?:the|an?|my|our|your|his|her|their)\s+$", "", head, flags=re.IGNORECASE)
-        text = head + (word.capitalize() if opens_sentence(head) else word) + tail
+        text = head + (word.capitalize() if ENGLISH.opens_sentence(head) else word) + tail
     return text
 
 

@@ -14,6 +14,7 @@ import re
 
 from winokit.errors import check_known
 from winokit.problem import Problem
+from winokit.text.language import language_of
 
 STYLES = ("default", "paper")
 TWO_WORDS = re.compile(r"\S+\s+\S+\s*$")
@@ -29,6 +30,8 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
     check_known("style of local context", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be cut"
+    if refusal := language_of(problem.language).refusal("local-context"):
+        return refusal
     near = TWO_WORDS.search(problem.before)
     kept = near.group() if near else problem.before
     if style == "default" and kept == problem.before.lstrip():

@@ -20,7 +20,7 @@ import re
 from winokit.errors import check_known
 from winokit.methods.transforms.substitute import edited
 from winokit.problem import BLANK, Problem
-from winokit.text.mentions import article_before, core, mentions, occurrences, stands_in_another_form
+from winokit.text.language import language_of
 
 STYLES = ("default", "paper", "code")
 POSSESSIVE = re.compile(r"['’]s?(?!\w)")
@@ -37,6 +37,8 @@ def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
     check_known("style of no-cands", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be removed"
+    if refusal := language_of(problem.language).refusal("no-cands"):
+        return refusal
     parts = _all_mentions_removed(problem) if style == "default" else _substrings_removed(problem)
     if isinstance(parts, str):
         return parts
@@ -73,15 +75,15 @@ def _only_occurrence(text: str, candidate: str) -> str | None:
 
 
 def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
-    text = problem.text
-    if not all(occurrences(text, core(candidate)) for candidate in problem.candidates):
+    text, language = problem.text, language_of(problem.language)
+    if not all(language.occurrences(text, language.core(candidate)) for candidate in problem.candidates):
         return "a candidate is not named in the text"
-    found = mentions(text, problem.candidates)
-    if any(stands_in_another_form(text, core(candidate), found) for candidate in problem.candidates):
+    found = language.mentions(text, problem.candidates)
+    if any(language.stands_in_another_form(text, language.core(candidate), found) for candidate in problem.candidates):
         return "a candidate may be meant by other words too"
     removed = []
     for mention in found:
-        article = article_before(text, mention.start)
+        article = language.article_before(text, mention.start)
         ending = POSSESSIVE.match(text, mention.end)
         start, end = article.start() if article else mention.start, ending.end() if ending else mention.end
         removed.append((start, end, ""))

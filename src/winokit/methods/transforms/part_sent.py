@@ -23,10 +23,9 @@ import re
 
 from winokit.errors import check_known
 from winokit.problem import Problem
-from winokit.text.mentions import core, occurrences
+from winokit.text.language import language_of
 
 STYLES = ("default", "paper", "code")
-CONNECTIVES = frozenset("so but and because although though due since".split())
 MARKS = {"default": frozenset(".:,;?!…"), "paper": frozenset(":,;?"), "code": frozenset(".,;?")}
 # As spaCy cuts, where it matters here: the period of an abbreviation, an initial or a number is no mark, nor are dots
 # in a row, and a hyphen ends a word ("so-called" has a "so").
@@ -46,7 +45,10 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     check_known("style of part-sent", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be cut"
-    markers = [token for token in TOKEN.finditer(problem.before) if _marks(token.group(), style)]
+    language = language_of(problem.language)
+    if refusal := language.refusal("part-sent"):
+        return refusal
+    markers = [token for token in TOKEN.finditer(problem.before) if _marks(token.group(), style, language.cutting)]
     if not markers:
         return "no connective or punctuation before the blank"
     before = _kept(problem.before, markers[-1], style)
@@ -55,13 +57,15 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     if not (before.strip() or problem.after.strip()):
         return "nothing is left around the blank"
     made = problem.replace(before=before, provenance={"of": problem.id})
-    if style == "default" and any(occurrences(made.text, core(candidate)) for candidate in problem.candidates):
+    if style == "default" and any(
+        language.occurrences(made.text, language.core(candidate)) for candidate in problem.candidates
+    ):
         return "a candidate is still named"
     return made
 
 
-def _marks(word: str, style: str) -> bool:
-    return word in MARKS[style] or (word.lower() if style == "default" else word) in CONNECTIVES
+def _marks(word: str, style: str, connectives: frozenset[str]) -> bool:
+    return word in MARKS[style] or (word.lower() if style == "default" else word) in connectives
 
 
 def _kept(before: str, marker: re.Match[str], style: str) -> str:

@@ -16,8 +16,8 @@ from rapidfuzz.distance import Postfix, Prefix
 from winokit.errors import BadInput, check_known
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import BLANK, Dataset, Problem
+from winokit.text.language import language_of
 
-TOKEN = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
 NON_ASSOCIATIVE = ("trichelair", "elazar")
 STYLES = ("default", "code")
 MASK = "\ufffc"
@@ -35,7 +35,7 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
     """
     if problem.answer is None:
         return "the answer is hidden, and the question is made from it"
-    found = _difference(problem.text, twin.text)
+    found = _difference(problem.text, twin.text, language_of(problem.language).piece)
     if found is None:
         return "the twins do not differ in one place, away from the blank"
     start, end, own, other = found
@@ -63,9 +63,9 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
     )
 
 
-def _difference(one: str, other: str) -> tuple[int, int, str, str] | None:
+def _difference(one: str, other: str, piece: re.Pattern[str]) -> tuple[int, int, str, str] | None:
     """Where in `one` two texts differ (start, end) and in which words; None if the blank is among them."""
-    a, b = list(TOKEN.finditer(one)), list(TOKEN.finditer(other))
+    a, b = list(piece.finditer(one)), list(piece.finditer(other))
     words, others = [m.group() for m in a], [m.group() for m in b]
     start = Prefix.similarity(words, others)
     end = Postfix.similarity(words[start:], others[start:])

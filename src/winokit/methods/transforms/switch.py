@@ -24,21 +24,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from winokit.errors import check_known
-from winokit.methods.transforms.substitute import edited, opens_sentence
+from winokit.methods.transforms.substitute import edited
 from winokit.problem import Problem
-from winokit.text.mentions import (
-    DETERMINERS,
-    Mention,
-    article_before,
-    core,
-    head,
-    how_it_stands,
-    is_plural,
-    is_proper,
-    mentions,
-    stands_in_another_form,
-)
-from winokit.text.words import gender_of
+from winokit.text.english import DETERMINERS, ENGLISH
+from winokit.text.language import Mention, language_of
 
 STYLES = ("default", "paper", "mended")
 AUTHORS, OURS = "authors", "ours"
@@ -67,6 +56,8 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
         return "a yes/no judgement names one candidate only"
     if len(problem.candidates) != 2:
         return "more than two candidates"
+    if refusal := language_of(problem.language).refusal("switched"):
+        return refusal
     if style == "paper" or (style == "mended" and "switched" in problem.labels):
         return _released(problem, mended=style == "mended")
     made = _switched(problem)
@@ -102,15 +93,15 @@ def looks_switchable(problem: Problem) -> str | None:
 
 def differ_in_kind(problem: Problem) -> str | None:
     """Why the two candidates of a problem are not of one kind, or None if they are."""
-    one, other = (core(candidate) for candidate in problem.candidates)
-    genders = {gender_of(one), gender_of(other)}
+    one, other = (ENGLISH.core(candidate) for candidate in problem.candidates)
+    genders = {ENGLISH.gender_of(one), ENGLISH.gender_of(other)}
     if None not in genders:
         return "names of two genders" if {"female", "male"} <= genders else None
     if not genders <= {None}:
         return "a name and something else"
-    if is_proper(one) and is_proper(other):
+    if ENGLISH.is_proper(one) and ENGLISH.is_proper(other):
         return "names that are on no list of first names"
-    if head(one) == head(other) or any({one.casefold(), other.casefold()} <= kind for kind in PEOPLE):
+    if ENGLISH.head(one) == ENGLISH.head(other) or any({one.casefold(), other.casefold()} <= kind for kind in PEOPLE):
         return None
     return "things of different kinds"
 
@@ -126,16 +117,16 @@ class _Naming:
 
 def _switched(problem: Problem) -> Problem | str:
     text = problem.text
-    words = [core(candidate) for candidate in problem.candidates]
+    words = [ENGLISH.core(candidate) for candidate in problem.candidates]
     if words[0].casefold() == words[1].casefold():
         return "the candidates differ only in their article"
-    found = mentions(text, words)
+    found = ENGLISH.mentions(text, words)
     if {mention.candidate for mention in found} != {0, 1}:
         words = _difference(*words)
-        found = mentions(text, words)
+        found = ENGLISH.mentions(text, words)
         if sorted(mention.candidate for mention in found) != [0, 1]:
             return "a candidate is not named in the text"
-    elif any(stands_in_another_form(text, name, found) for name in words):
+    elif any(ENGLISH.stands_in_another_form(text, name, found) for name in words):
         return "a candidate may be meant by other words too"
     edits = _edits(text, *(_naming(text, found, index, name) for index, name in enumerate(words)))
     if isinstance(edits, str):
@@ -157,18 +148,18 @@ def _difference(one: str, other: str) -> list[str]:
 
 def _naming(text: str, found: list[Mention], index: int, words: str) -> _Naming | str:
     own = tuple(mention for mention in found if mention.candidate == index)
-    inside = {text[m.start : m.end] for m in own if not opens_sentence(text[: m.start])}
+    inside = {text[m.start : m.end] for m in own if not ENGLISH.opens_sentence(text[: m.start])}
     if len(inside) > 1:
         return "a candidate is spelled in more than one way"
     form = inside.pop() if inside else text[own[0].start : own[0].end]
-    if all(opens_sentence(text[: m.start]) for m in own) and not is_proper(words):
+    if all(ENGLISH.opens_sentence(text[: m.start]) for m in own) and not ENGLISH.is_proper(words):
         form = form[:1].lower() + form[1:]
     if form.split()[0].casefold() in DETERMINERS | WHOLE_PHRASES:
         stands = {"bare"}  # "my uncle" is a phrase of its own wherever it stands
-    elif form[:1].isupper() and not any(article_before(text, m.start) for m in own):
+    elif form[:1].isupper() and not any(ENGLISH.article_before(text, m.start) for m in own):
         stands = {"name"}
     else:
-        stands = {how_it_stands(text, m.start) for m in own}
+        stands = {ENGLISH.how_it_stands(text, m.start) for m in own}
     return _Naming(form, own, frozenset(stands))
 
 
@@ -177,7 +168,7 @@ def _edits(text: str, one: _Naming | str, other: _Naming | str) -> list[tuple[in
     if isinstance(one, str) or isinstance(other, str):
         return one if isinstance(one, str) else str(other)
     stands = one.stands | other.stands
-    if is_plural(one.form) != is_plural(other.form) and stands != {"name"}:
+    if ENGLISH.is_plural(one.form) != ENGLISH.is_plural(other.form) and stands != {"name"}:
         return "one candidate is plural, the other is not"
     if not (_possessives_fit(text, one, other) and _possessives_fit(text, other, one)):
         return "a possessive ending would not fit the other"
@@ -195,14 +186,14 @@ def _possessives_fit(text: str, leaving: _Naming, coming: _Naming) -> bool:
     only_apostrophe = leaving.form.endswith("s") and any(e[:1] == "'" and e != "'s" for e in endings)
     if only_apostrophe and not coming.form.endswith("s"):
         return False
-    return not ("'s" in endings and is_plural(coming.form) and coming.form.endswith("s"))
+    return not ("'s" in endings and ENGLISH.is_plural(coming.form) and coming.form.endswith("s"))
 
 
 def _in_place(text: str, leaving: _Naming, coming: _Naming) -> list[tuple[int, int, str]]:
     """One candidate put where the other is named; a or an changes to fit."""
     edits = []
     for mention in leaving.mentions:
-        article = article_before(text, mention.start)
+        article = ENGLISH.article_before(text, mention.start)
         start, new = mention.start, coming.form
         if article and article.group(1).casefold() != "the":
             start, new = article.start(), f"{_a_or_an(coming.form)} {coming.form}"
@@ -214,7 +205,7 @@ def _carrying_the_article(text: str, noun: _Naming, bare: _Naming) -> list[tuple
     """A noun and its article change places with a name, or with a noun that has none."""
     if any(_is_part_of_more(text, mention) for mention in bare.mentions):
         return "a candidate has words before it that may not fit the other"
-    articles = [article for mention in noun.mentions if (article := article_before(text, mention.start))]
+    articles = [article for mention in noun.mentions if (article := ENGLISH.article_before(text, mention.start))]
     indefinite = articles[0].group(1).casefold() != "the"
     if any((article.group(1).casefold() != "the") != (indefinite and not i) for i, article in enumerate(articles)):
         return "a candidate's articles vary"
@@ -231,7 +222,11 @@ def _carrying_the_article(text: str, noun: _Naming, bare: _Naming) -> list[tuple
 def _is_part_of_more(text: str, mention: Mention) -> bool:
     before = text[: mention.start]
     last = before.split()[-1] if before.strip() else ""
-    return bool(TITLE_BEFORE.search(before)) or last.casefold() in DETERMINERS - {"that"} or gender_of(last) is not None
+    return (
+        bool(TITLE_BEFORE.search(before))
+        or last.casefold() in DETERMINERS - {"that"}
+        or ENGLISH.gender_of(last) is not None
+    )
 
 
 def _a_or_an(words: str) -> str:
@@ -240,7 +235,7 @@ def _a_or_an(words: str) -> str:
 
 def _cased(text: str, start: int, new: str) -> str:
     """New words with a capital at the head of a sentence, unless the text has none there."""
-    return new[:1].upper() + new[1:] if text[start].isupper() and opens_sentence(text[:start]) else new
+    return new[:1].upper() + new[1:] if text[start].isupper() and ENGLISH.opens_sentence(text[:start]) else new
 
 
 def _flipped(problem: Problem, by: str, **changed: str) -> Problem:
@@ -263,13 +258,16 @@ def _released(problem: Problem, *, mended: bool) -> Problem | str:
 def _mended(problem: Problem, before: str, pronoun: str, after: str) -> tuple[str, str]:
     """A released sentence's two parts, every word in the case that the original gives it in such a place."""
     original = problem.sentence
-    forms = {(opens_sentence(original[: m.start()]), m.group().casefold()): m.group() for m in WORD.finditer(original)}
-    names = " ".join(name for name in map(core, problem.candidates) if is_proper(name))
+    forms = {
+        (ENGLISH.opens_sentence(original[: m.start()]), m.group().casefold()): m.group()
+        for m in WORD.finditer(original)
+    }
+    names = " ".join(name for name in map(ENGLISH.core, problem.candidates) if ENGLISH.is_proper(name))
     forms |= {(False, word.casefold()): word for word in WORD.findall(names)}
 
     def cased(part: str, lead: str = "") -> str:
         def in_its_place(match: re.Match[str]) -> str:
-            word, opens = match.group(), opens_sentence(lead + part[: match.start()])
+            word, opens = match.group(), ENGLISH.opens_sentence(lead + part[: match.start()])
             return forms.get((opens, word.casefold()), word[:1].upper() + word[1:] if opens else word)
 
         return WORD.sub(in_its_place, part)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import DATA_HELP, As, Labels, Limit, Perturbed, load, load_one, load_shots
+from winokit.data.loading import DATA_HELP, As, Labels, Limit, Perturbed, Reading, load, load_one, load_shots
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
 from winokit.data.predictions.read import read_files
 from winokit.data.runs import LeftOut, Run, check_folder
@@ -40,6 +40,7 @@ from winokit.settings import Help, Without, verb
 from winokit.stages.audit.page import write_report
 from winokit.stages.audit.protocols import PROTOCOLS, Protocol
 from winokit.stages.audit.sheet import AuditSheet
+from winokit.text.language import ABILITIES, left_out
 
 URL = re.compile(r"https?://[^\s\"']+")
 """Where a server is: part of what answers are kept under, and of no concern to whoever reads a run."""
@@ -83,6 +84,7 @@ def audit(
     perturbed: Perturbed = (),
     labels: Labels = (),
     as_: As = None,
+    reading: Reading = Reading(),
     plan: Annotated[ScoringPlan, Without("scoring")] = ScoringPlan(),
     spending: Spending = Spending(),
     limit: Limit = None,
@@ -118,7 +120,7 @@ def audit(
         check_no_log(data, files)
     elif (logged := logged_data(files)) is not None:
         data, perturbed = logged[0], [*perturbed, *logged[1]]
-    whole = load_one("open" if data is None else data, as_=as_, labels=labels)
+    whole = load_one("open" if data is None else data, as_=as_, reading=reading, labels=labels)
     perturbed_data = [load(each) for each in perturbed]
     dataset = whole[:limit]
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
@@ -178,6 +180,7 @@ def audit(
     run.settings["asked"] = known.ledger.spent()
     run.settings["notes"] = [
         *dataset.notes,
+        *left_out(dataset.languages, [name for name in ABILITIES if name in {*needed, *chosen}]),
         *passed_over,
         *(f"{one.model}: {note}" for one in read for note in one.notes),
         *answers.notes,

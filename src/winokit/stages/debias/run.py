@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from winokit import __version__
-from winokit.data.loading import As, Data, Lenient, Limit, load_one
+from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
 from winokit.methods.aflite.divergence import bins_for
@@ -36,7 +36,7 @@ from winokit.stages.debias.features import DebiasFeatures, embedded, read_featur
 from winokit.stages.debias.plots import Pictures, pictures_of
 from winokit.stages.debias.table import check_folder, save
 from winokit.stages.debias.verdict import warnings_of
-from winokit.text.words import ptb
+from winokit.text.language import language_of
 
 OUT = Path("runs/DATA-METHOD")
 """The folder of a debiasing that is typed without one; DATA and METHOD stand for their names."""
@@ -144,6 +144,7 @@ def debias(
     ] = Assessment(),
     limit: Limit = None,
     as_: As = None,
+    reading: Reading = Reading(),
     cache: CacheFile = None,
     lenient: Lenient = False,
     progress: Progress | None = None,
@@ -185,7 +186,7 @@ def debias(
         refuse_unused(debias, why, kind=kind, pooling=pooling, cache=cache)
         if model is not None:
             raise BadInput("features come from a file (--features) or from a model (--model), not from both")
-    dataset = load_one(data, as_=as_, lenient=lenient, limit=limit)
+    dataset = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit)
     if isinstance(features, (str, Path)):
         dataset = without_held_out(Path(features), dataset)
         tell(dataset.notes)
@@ -281,13 +282,14 @@ class _Work:
 
 
 def _words(problem: Problem) -> list[str]:
-    """The words of a text: Penn-Treebank-like, so that "didn't" is "did" and "n't".
+    """The words of a text; in English Penn-Treebank-like, so that "didn't" is "did" and "n't".
 
     Those of whole texts to choose from say which text they stand in: in a bag of both, no word could speak for one.
     """
+    tokens = language_of(problem.language).tokens
     if problem.is_whole:
-        return [f"{place}:{word.lower()}" for place, text in enumerate(problem.texts, 1) for word in ptb(text)]
-    return [word.lower() for word in ptb(problem.sentence) if word != BLANK]
+        return [f"{place}:{word.lower()}" for place, text in enumerate(problem.texts, 1) for word in tokens(text)]
+    return [word.lower() for word in tokens(problem.sentence) if word != BLANK]
 
 
 def _filtered(

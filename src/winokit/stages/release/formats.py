@@ -17,7 +17,7 @@ import hashlib
 import io
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -83,7 +83,9 @@ def parquet_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
     return out.getvalue()
 
 
-def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, licence: str, description: str) -> bytes:
+def croissant_bytes(
+    tables: Mapping[str, bytes], settings: ReleaseSettings, licence: str, description: str, languages: Sequence[str]
+) -> bytes:
     """The metadata of a release's Parquet files, given by name (train_xs, …, dev, test)."""
     try:
         import mlcroissant as mlc
@@ -112,6 +114,7 @@ def croissant_bytes(tables: Mapping[str, bytes], settings: ReleaseSettings, lice
             version=settings.version,
             license=[LICENCES.get(hub_licence(licence), licence)],
             date_published=settings.date,
+            in_language=list(languages),
             distribution=[
                 mlc.FileObject(
                     id=f"{name}.parquet",

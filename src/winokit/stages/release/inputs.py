@@ -9,7 +9,7 @@ from typing import Any
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, recognise
 from winokit.data.formats.source import Source
-from winokit.data.loading import load
+from winokit.data.loading import Reading, load
 from winokit.errors import BadInput, CannotWrite
 from winokit.files import read_object
 from winokit.problem import BLANK, Dataset
@@ -34,6 +34,7 @@ def read_inputs(
     removed: str | Path | Dataset | None = None,
     *,
     as_: str | None = None,
+    reading: Reading = Reading(),
     lenient: bool = False,
 ) -> ReleaseInputs:
     """Read what was kept and what was removed; twins that filtering put apart find each other again."""
@@ -47,8 +48,8 @@ def read_inputs(
         # A file with its card alone is empty.
         if removed is None and beside.is_file() and len(beside.read_bytes().strip().split(b"\n")) > 1:
             removed = beside
-    staying = _read(kept, as_, lenient)
-    going = _read(removed, as_, lenient) if removed is not None else Dataset([])
+    staying = _read(kept, as_, reading, lenient)
+    going = _read(removed, as_, reading, lenient) if removed is not None else Dataset([])
     staying, going = _told_apart(staying, going)
     joined = _grouped(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
     hidden = sum(problem.answer is None for problem in joined)
@@ -64,11 +65,11 @@ def read_inputs(
     return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record)
 
 
-def _read(data: str | Path | Dataset, as_: str | None, lenient: bool) -> Dataset:
+def _read(data: str | Path | Dataset, as_: str | None, reading: Reading, lenient: bool) -> Dataset:
     """A dataset with the names of all its groups, also of those whose other members stand elsewhere."""
     if isinstance(data, Dataset):
         return data
-    loaded = load(data, as_=as_, groups=False, lenient=lenient)
+    loaded = load(data, as_=as_, reading=reading, groups=False, lenient=lenient)
     prefix, colon, place = str(data).partition(":")
     if Path(data).is_file():
         path, format_name = Path(data), recognise(Path(data)).name

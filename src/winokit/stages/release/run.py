@@ -14,6 +14,7 @@ from typing import Any
 
 import winokit
 from winokit.data.formats.base import json_rows
+from winokit.data.loading import Reading
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
 from winokit.files import write_whole
@@ -27,6 +28,7 @@ from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parqu
 from winokit.stages.release.hidden import COMMITMENT, Draws
 from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.settings import NAME, NOT_STATED, SCORING, ReleaseExtras, ReleaseSettings
+from winokit.text.language import languages_of
 
 Lineage = Callable[[Mapping[str, str]], list[manifest.Row]]
 """From the split of each id to the rows of a lineage."""
@@ -70,6 +72,7 @@ def write_release(
     extras: ReleaseExtras | None = None,
     as_: str | None = None,
     lenient: bool = False,
+    reading: Reading = Reading(),
     fixed: Mapping[str, str] | None = None,
     lineage: Lineage | None = None,
     progress: Progress | None = None,
@@ -92,7 +95,7 @@ def write_release(
     place = _hidden_place(folder, extras.hidden)
     stale = _earlier_files(folder)
     step(0, STEPS)
-    inputs = read_inputs(kept, removed, as_=as_, lenient=lenient)
+    inputs = read_inputs(kept, removed, as_=as_, reading=reading, lenient=lenient)
     card = inputs.problems.card
     if not settings.name and not NAME.fullmatch(card.file_name):
         raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
@@ -182,7 +185,9 @@ def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:
         tables[name] = parquet_bytes({"status": contents.status(p), **row} for p, row in zip(data, rows, strict=True))
         files[str(parquet_path(name))] = tables[name]
     description = f"{facts.title}: texts with one blank and two candidates, in twins that differ in a word or two."
-    files["croissant.json"] = croissant_bytes(tables, facts.settings, facts.licence, description)
+    files["croissant.json"] = croissant_bytes(
+        tables, facts.settings, facts.licence, description, contents.training.languages
+    )
     files |= task_files(contents, facts.settings)
     files["README.md"] = card_bytes(contents, facts)
     return files
@@ -200,6 +205,7 @@ def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, byte
         "name": settings.name,
         "version": settings.version,
         "licence": facts.licence,
+        "language": languages_of(contents.training.languages),
         "date": settings.date,
         "winokit": winokit.__version__,
         "seed": settings.seed,
@@ -268,6 +274,7 @@ def as_json(release: Release) -> dict[str, Any]:
         "name": facts.settings.name,
         "version": facts.settings.version,
         "licence": facts.licence,
+        "language": languages_of(release.contents.training.languages),
         "seed": facts.settings.seed,
         "splits": _splits(release),
         "left_out": release.contents.left_out,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import winokit
-from winokit.data.loading import As, Data, Lenient
+from winokit.data.loading import As, Data, Lenient, Reading
 from winokit.errors import BadInput
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import VariantArm
@@ -81,6 +81,7 @@ def search(
     drop_overlap: training.DropOverlap = False,
     limit: TrainLimit = None,
     as_: As = None,
+    reading: Reading = Reading(),
     lenient: Lenient = False,
     progress: Progress | None = None,
 ) -> SearchFindings:
@@ -111,7 +112,7 @@ def search(
     trials = trials or (space.size if space.sampler == "grid" else None) or TRIALS
     crew = TrialCrew(workers, tuple(devices.split(",") if isinstance(devices, str) else devices or ()), threads)
     run_trials = engine_of(engine, address, crew)
-    loaded = load_sets(data, dev, holdout, test, seed, limit=limit, as_=as_, lenient=lenient)
+    loaded = load_sets(data, dev, holdout, test, seed, limit=limit, as_=as_, reading=reading, lenient=lenient)
     checked = replace(loaded, arm=VariantArm.of(variant, arm)).checked(drop_overlap=drop_overlap)
     tell(checked.notes)
     if checked.dev is None:

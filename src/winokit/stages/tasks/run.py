@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import winokit
 from winokit.data.formats.base import json_rows
-from winokit.data.loading import As, Data, Labels, Limit, Perturbed, load, load_one
+from winokit.data.loading import As, Data, Labels, Limit, Perturbed, Reading, load, load_one
 from winokit.data.predictions.documents import SOLVED, documents, slug, solved_documents
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
@@ -55,6 +55,7 @@ def tasks(
     perturbed: Perturbed = (),
     labels: Labels = (),
     as_: As = None,
+    reading: Reading = Reading(),
     limit: Limit = None,
 ) -> WrittenTasks:
     """Write every variant of an audit as tasks of a harness; its log comes back by `winokit audit --predictions`.
@@ -62,7 +63,7 @@ def tasks(
     The tasks of lm-evaluation-harness score as its own winogrande does: log p(text after the blank | text before it
     with a candidate). Those of Inspect ask multiple-choice questions.
     """
-    whole = load_one(data, as_=as_, labels=labels)
+    whole = load_one(data, as_=as_, reading=reading, labels=labels)
     dataset, folder, name = whole[:limit], Path(out), f"winokit_{slug(whole.card.name) or 'data'}"
     if any(problem.query is not None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: yes/no judgements have no candidates for the blank; try --as choice")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import winokit
-from winokit.data.loading import As, Lenient, load_one
+from winokit.data.loading import As, Lenient, Reading, load_one
 from winokit.errors import BadInput
 from winokit.files import json_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
@@ -131,6 +131,7 @@ def transfer(
     drop_overlap: DropOverlap = False,
     save: Save = False,
     as_: As = None,
+    reading: Reading = Reading(),
     lenient: Lenient = False,
     progress: Progress | None = None,
 ) -> Transfer:
@@ -147,30 +148,31 @@ def transfer(
         batch_size=batch_size or (settings.batch_size,),
         seed=seed or (settings.seed,),
     )
-    tests = [_set(one, as_, lenient) for one in test]
+    how = {"as_": as_, "reading": reading, "lenient": lenient}
+    tests = [_set(one, how) for one in test]
     choices = [_named(choice) for choice in choose]
     targets = selection.with_choices(
         tests,
-        own={name: _set(data, as_, lenient) for name, data in choices if name},
-        pool=[_set(data, as_, lenient) for name, data in choices if not name and data != PAPERS],
+        own={name: _set(data, how) for name, data in choices if name},
+        pool=[_set(data, how) for name, data in choices if not name and data != PAPERS],
         by_rule=PAPERS in choose,
         drop_overlap=drop_overlap,
     )
-    arms, plan = [_arm(one, as_, lenient) for one in train], TransferPlan(model, grid, device, save)
+    arms, plan = [_arm(one, how) for one in train], TransferPlan(model, grid, device, save)
     result = train_arms(arms, targets, Path(out), plan, drop_overlap=drop_overlap, progress=progress)
     tell(result.notes)
     return result.save(Path(out))
 
 
-def _set(given: str | Dataset | NamedData, as_: str | None, lenient: bool) -> NamedData:
+def _set(given: str | Dataset | NamedData, how: Mapping[str, Any]) -> NamedData:
     if isinstance(given, NamedData):
         return given
     name, data = _named(given) if isinstance(given, str) else ("", given)
-    loaded = load_one(data, as_=as_, lenient=lenient)
+    loaded = load_one(data, **how)
     return NamedData(name or loaded.card.name, loaded)
 
 
-def _arm(given: str | Dataset | TrainingArm, as_: str | None, lenient: bool) -> TrainingArm:
+def _arm(given: str | Dataset | TrainingArm, how: Mapping[str, Any]) -> TrainingArm:
     if isinstance(given, TrainingArm):
         return given
     name, data = _named(given) if isinstance(given, str) else ("", given)
@@ -178,7 +180,7 @@ def _arm(given: str | Dataset | TrainingArm, as_: str | None, lenient: bool) -> 
     parts = [data] if whole else [stage.strip() for stage in str(data).split(ARROW)]
     if "" in parts:
         raise BadInput(f"--train {given}: DATA{ARROW}DATA expected, the first trained on first")
-    stages = tuple(load_one(stage, as_=as_, lenient=lenient) for stage in parts)
+    stages = tuple(load_one(stage, **how) for stage in parts)
     return TrainingArm(name or ARROW.join(stage.card.name for stage in stages), stages)
 
 

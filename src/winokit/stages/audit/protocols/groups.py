@@ -12,7 +12,7 @@ from winokit.methods.metrics.groups import independent_group_accuracy, same_opti
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
-from winokit.text.words import bare
+from winokit.text.language import language_of
 
 
 @protocol()
@@ -50,7 +50,9 @@ def dependence(sheet: AuditSheet) -> Iterable[Metric]:
     if answered:
         columns = sheet.columns(answered)
         # By name: twins may list their candidates in different orders.
-        options = [bare(case.problem.candidates[case.choice or 0]) for case in answered]
+        options = [
+            language_of(case.problem.language).bare(case.problem.candidates[case.choice or 0]) for case in answered
+        ]
         same = same_options(options, columns.groups)
         chance = same_option_chance(columns.candidates, columns.groups)
         yield from sheet.head.share(("dependence", "complete", "same_option"), same, columns.clusters[::2], chance)

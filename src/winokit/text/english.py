@@ -1,0 +1,267 @@
+"""English: articles and determiners, first names, plurals, stems, and a candidate in the place of a pronoun."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import ClassVar
+
+from winokit.text.language import ABILITIES, Language, Mention, verbatim
+from winokit.text.words import WORD, ptb
+
+ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
+GENDERS = {"f": "female", "m": "male", "e": "either"}
+_APOSTROPHE = re.compile(r"['’]s?$")
+_TELLS_NOTHING = frozenset("the a an of and or in on with my our your his her its their some dr mr mrs ms sir".split())
+DETERMINERS = frozenset(
+    "my our your his her its their this that these those some any each every no another both all many few several "
+    "one two three four five".split()
+)
+# After one of these a noun phrase begins; what follows it directly has no article and no adjective.
+BEFORE_A_PHRASE = frozenset(
+    "of to in on at by for with without from off out up upon down over under into onto about above below behind "
+    "beside between after before because since so but and or when while until if as that than though although nor "
+    "like near through during against toward towards among inside outside".split()
+)
+LAST_WORDS = re.compile(r"(?:(?<!\S)([\w'’-]+)\s+)?(?<!\S)([\w'’-]+)\s+$")
+UNUSUAL_PLURALS = frozenset("people police children feet teeth geese mice cattle".split())
+LOOK_LIKE_PLURALS = frozenset("gas canvas atlas lens series species news christmas bias pancreas".split())
+
+# Words of a candidate that lose their capital inside a sentence.
+LOWERED = frozenset(
+    "the a an my our your his her its their this that these those some any each every no one two three another "
+    "someone somebody something everyone everybody nobody he she it they we you there".split()
+)
+POSSESSIVE = frozenset("his its their my our your whose hers theirs ours yours".split())
+# What can follow "her" as an object; anything else that follows is what she has: "told her to", but "told her friend".
+AFTER_OBJECT = frozenset(
+    "to in on at by for with without from of off out up upon down over under into onto about after before because "
+    "since so but and or when while until if as that than then though although again away here there now later once "
+    "too very who which a an the this some any all every many much more less how what where why whether not never "
+    "always often well soon today yesterday tomorrow is was were had has being he she it they we something nothing "
+    "everything".split()
+)
+# Only what can be nothing but a determiner: before a place where a pronoun stood, "that", "what", "all" and "her" begin
+# or belong to something else ("told her that he", "all his"), and before every blank of WinoGrande "that" does too.
+DETERMINER_BEFORE = re.compile(r"\b(?:the|an?|my|our|your|his|its|their)\s+$", re.IGNORECASE)
+
+
+class English(Language):
+    """Everything is known."""
+
+    name = "English"
+    knows = frozenset(ABILITIES)
+    common = frozenset(
+        "the and of to was is it that he she his her they because but with for not had were have be on are".split()
+    )
+    piece = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
+    article = ARTICLE
+    article_before_place = re.compile(r"(?<![\w'’-])(the|an?)\s+$", re.IGNORECASE)
+    determiners = DETERMINERS
+    connectives = frozenset(
+        "because since so but although though and when whenever after before until till unless if while as for or once "
+        "that".split()
+    )
+    joining = frozenset("and or that for as".split())
+    cutting = frozenset("so but and because although though due since".split())
+    abbreviations = r"Mr|Mrs|Ms|Dr|St|Prof|vs"
+    pronoun_gender: ClassVar = {
+        "he": "male",
+        "him": "male",
+        "his": "male",
+        "she": "female",
+        "her": "female",
+        "hers": "female",
+    }
+    thing_pronouns = frozenset({"it"})
+
+    def split(self, text: str) -> list[str]:
+        """Words between spaces."""
+        return text.split()
+
+    def tokens(self, text: str) -> list[str]:
+        """Penn-Treebank-like tokens."""
+        return ptb(text)
+
+    def core(self, candidate: str) -> str:
+        """A candidate without its article, white space folded, in its own case."""
+        return _core(candidate)
+
+    def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
+        """Where some words stand as whole words, whatever their case; a capital, where they have one, is preferred."""
+        return verbatim(text, words)
+
+    def mention_places(self, text: str, name: str) -> list[tuple[int, int]]:
+        """Where a candidate occurs in a text as whole words, whatever its case and article.
+
+        >>> ENGLISH.mention_places("The cup hit the cups.", "a cup")
+        [(4, 7)]
+        """
+        text, name = text.casefold(), self.bare(name)
+        places, at = [], text.find(name)  # by hand: one regular expression a candidate would be compiled 80,000 times
+        while at >= 0 and name:
+            end = at + len(name)
+            if not (at and _is_word(text[at - 1])) and not (end < len(text) and _is_word(text[end])):
+                places.append((at, end))
+            at = text.find(name, at + 1)
+        return places
+
+    def is_mentioned(self, text: str, name: str, *, partly: bool = False) -> bool:
+        """Whether a text names a candidate, its words perhaps inflected; partly: has any word that tells of it.
+
+        >>> ENGLISH.is_mentioned("She bought brushes.", "the brush"), ENGLISH.is_mentioned("We juggled.", "a juggler")
+        (True, True)
+        >>> [ENGLISH.is_mentioned("Anne gave birth to a daughter.", "Anne's daughter", partly=p) for p in (False, True)]
+        [False, True]
+        """
+        if self.mention_places(text, name):
+            return True
+        words = [_APOSTROPHE.sub("", word) for word in WORD.findall(ARTICLE.sub("", name.strip()))]
+        stood = [_APOSTROPHE.sub("", word) for word in WORD.findall(text)]
+        if partly:
+            telling = [word for word in words if word.casefold() not in _TELLS_NOTHING]
+            return any(self.same_word(word, other) for word in telling for other in stood)
+        runs = (stood[at : at + len(words)] for at in range(len(stood) - len(words) + 1))
+        return bool(words) and any(all(map(self.same_word, words, run)) for run in runs)
+
+    def same_word(self, word: str, other: str) -> bool:
+        """Whether two words are forms of one; a name has a possessive or a plural and no other form."""
+        one, two = word.casefold(), other.casefold()
+        return two in (one, f"{one}s", f"{one}es") or (not word[:1].isupper() and _stem(one) == _stem(two))
+
+    def gender_of(self, name: str) -> str | None:
+        """`female`, `male`, `either` (neither has nine in ten bearers), or None for what is no name on the list.
+
+        >>> [ENGLISH.gender_of(name) for name in ("Nora", "Robin", "the plumber", "My uncle")]
+        ['female', 'either', None, None]
+        """
+        words = name.split()
+        if not words or len(words) > 2 or not all(word[:1].isupper() for word in words):
+            return None
+        return _genders().get(words[0].casefold())
+
+    def fill(
+        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
+    ) -> tuple[str, str, str]:
+        """A candidate in the place of a pronoun: with its possessive, no second article, a fitting first letter."""
+        after = re.sub(r"^\s+(?=[.,;:?!]|['’]s\b)", "", after)
+        candidate = " ".join(candidate.split())
+        if DETERMINER_BEFORE.search(before):
+            candidate = ARTICLE.sub("", candidate)
+        candidate = self._with_case(before, candidate, clause=clause)
+        if is_possessive(pronoun, after):
+            plural = (pronoun or "").casefold() in ("their", "theirs") and candidate.endswith("s")
+            candidate += "’" if candidate.endswith("’") else "'" if plural else "'s"
+        return before, candidate, after
+
+    def _with_case(self, before: str, candidate: str, *, clause: bool) -> str:
+        """The candidate with a first letter that fits its place; names and "I" keep theirs."""
+        first, space, rest = candidate.partition(" ")
+        if self.opens_sentence(before):
+            return candidate[:1].upper() + candidate[1:]
+        lowered = first[:1].lower() + first[1:]
+        is_name = first in ("I", "I'm", "I've", "I'd", "I'll") or self.gender_of(first) is not None or first.isupper()
+        if lowered in LOWERED or (clause and not is_name):
+            return lowered + space + rest
+        return candidate
+
+    def how_it_stands(self, text: str, start: int) -> str:
+        """What a noun has before it: `article`, `determined` (his cup, the brown cup), `bare`, or `unsure`.
+
+        >>> before = ("a", "of his", "the red", "with", "took hot")
+        >>> [ENGLISH.how_it_stands(f"{words} cup", len(words) + 1) for words in before]
+        ['article', 'determined', 'determined', 'bare', 'unsure']
+        """
+        if self.article_before(text, start):
+            return "article"
+        words = LAST_WORDS.search(text, max(0, start - 40), start)
+        if words is None:
+            return "bare"  # the head of the text, or punctuation
+        first, last = ((word or "").casefold() for word in words.groups())
+        if last in DETERMINERS or last.isdigit() or last.endswith(("'s", "’s", "s'", "s’")):
+            return "determined"
+        if last in BEFORE_A_PHRASE:
+            return "bare"
+        return "determined" if first in DETERMINERS or first in ("the", "a", "an") else "unsure"
+
+    def head(self, words: str) -> str:
+        """The word that says what kind of thing is meant: "sack" of a sack of potatoes, "bus" of a school bus."""
+        return words.split(" of ")[0].split()[-1].casefold()
+
+    def is_plural(self, words: str) -> bool:
+        """Whether a candidate's words look like more than one: their head ends in s, or they are joined by "and".
+
+        >>> [ENGLISH.is_plural(words) for words in ("sack of potatoes", "Fred and Alice", "firemen", "bus", "cups")]
+        [False, True, True, False, True]
+        """
+        if " and " in words or self.is_proper(words):
+            return " and " in words  # James is one
+        word = self.head(words)
+        if word in UNUSUAL_PLURALS or word.endswith("men"):
+            return True
+        return (
+            word.endswith("s") and not word.endswith(("ss", "us", "is", "'s", "’s")) and word not in LOOK_LIKE_PLURALS
+        )
+
+    def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
+        """Whether the text may mean a candidate in other words too: its head alone, its plural, a part of its name.
+
+        >>> found = ENGLISH.mentions("The school bus", ["school bus"])
+        >>> ENGLISH.stands_in_another_form("The school bus hit a bus.", "school bus", found)
+        True
+        """
+        if self.is_proper(words):
+            forms = set(words.split()) - {words, "and", "of", "the"}
+        else:
+            word = self.head(words)
+            forms = {word, f"{word}s", f"{word}es"} | ({word[:-1]} if word.endswith("s") else set())
+        return any(
+            text[start].isupper() >= form[0].isupper() and not any(m.start <= start and end <= m.end for m in found)
+            for form in forms
+            for start, end in verbatim(text, form)
+        )
+
+
+ENGLISH = English("en")
+
+
+@lru_cache(1 << 16)
+def _core(candidate: str) -> str:
+    return ARTICLE.sub("", " ".join(candidate.split()))
+
+
+def _stem(word: str) -> str:
+    """A word without its ending: enough to tell "brush" in "brushes", "juggler" in "juggling", "bark" in "barked"."""
+    word = re.sub(r"ies$", "y", word)
+    word = re.sub(r"(?<=\w{3})(?:ings?|ers?|ed|es|(?<!s)s|e)$", "", word)
+    return re.sub(r"(.)\1$", r"\1", word)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+@cache
+def _genders() -> dict[str, str]:
+    """The public-domain list of the US census of 1990: names and the gender most of their bearers have."""
+    lines = (files("winokit") / "assets" / "first_names.txt").read_text("utf-8").splitlines()
+    return {name: GENDERS[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
+
+
+def is_possessive(pronoun: str | None, after: str) -> bool:
+    """Whether a pronoun says whose: always for "his", for "her" when what she has follows.
+
+    >>> is_possessive("her", " hand."), is_possessive("her", " to go."), is_possessive("her", ".")
+    (True, False, False)
+    """
+    word = (pronoun or "").casefold()
+    if word != "her":
+        return word in POSSESSIVE
+    following = re.match(r"\s+([A-Za-z]+)", after)
+    if following is None:
+        return False
+    following_word = following.group(1).casefold()
+    is_adverb = following_word.endswith("ly") and following_word not in ("family", "belly", "reply", "ally")
+    return following_word not in AFTER_OBJECT and not is_adverb

@@ -1,0 +1,324 @@
+"""What depends on a language, in one class: words, articles, names, where a candidate is named, how it fills a blank.
+
+A pack is a subclass with the language's words and the few functions in which it differs, in a file of its own, under
+its BCP 47 code in `LANGUAGES`; another package adds one by an entry point. `Language` itself is what can be done for
+any language: words between spaces, candidates found to the letter. What a pack does not know it refuses by name
+(`refusal`), so that nothing is judged by the rules of another language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import ClassVar
+
+from winokit.errors import BadInput
+from winokit.registry import Registry
+
+ABILITIES = {
+    "candidates": "candidates however they are inflected",
+    "kinds": "names and genders",
+    "length": "lengths in words",
+    "structure": "connectives and clauses",
+    "switched": "switched",
+    "no-cands": "no-cands",
+    "part-sent": "part-sent",
+    "local-context": "local-context",
+    "pronoun": "pronoun scoring",
+}
+"""What a pack may know, and what is left out for a language that does not."""
+CODE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
+UNDETERMINED, SEVERAL = "und", "mul"
+"""BCP 47 for "we do not know" and for "several languages"."""
+
+NOTHING = re.compile(r"(?!)")
+# Scripts without spaces between words: each character by itself is a piece, but for runs of katakana and of Latin.
+_UNSPACED = (
+    r"[\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]"
+)
+_LETTERS = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One place where a candidate is named, its article left out."""
+
+    candidate: int
+    start: int
+    end: int
+
+
+class Language:
+    """A language without a pack: words stand between spaces, candidates are found to the letter, the rest is refused.
+
+    The attributes are data of a pack; a pack that lists an ability in `knows` has what it needs.
+    """
+
+    name: ClassVar[str] = ""
+    """In English, as messages call it."""
+    knows: ClassVar[frozenset[str]] = frozenset({"length", "local-context"})
+    spaced: ClassVar[bool] = True
+    """Whether words stand between spaces."""
+    common: ClassVar[frozenset[str]] = frozenset()
+    """Words that nearly every text of the language has and others have not: it is recognised by them."""
+    script: ClassVar[re.Pattern[str]] = NOTHING
+    """A letter that only texts of this language have, among those with packs."""
+    piece: ClassVar[re.Pattern[str]] = re.compile(rf"{_UNSPACED}|(?:(?!{_UNSPACED})\w)+(?:['’-]\w+)*|_|[^\w\s]")
+    """A word, the blank or a mark."""
+    article: ClassVar[re.Pattern[str]] = NOTHING
+    """An article at the head of a candidate, with its space."""
+    article_before_place: ClassVar[re.Pattern[str]] = NOTHING
+    """An article, with its space, that ends where a noun begins."""
+    determiners: ClassVar[frozenset[str]] = frozenset()
+    """Words that open a noun phrase and are no names: they lose their capital inside a sentence."""
+    connectives: ClassVar[frozenset[str]] = frozenset()
+    """Words that open a clause, for counting them."""
+    joining: ClassVar[frozenset[str]] = frozenset()
+    """Connectives that as often join words as clauses."""
+    cutting: ClassVar[frozenset[str]] = frozenset()
+    """The connectives at which part-sent cuts."""
+    abbreviations: ClassVar[str] = r"[^\W\d_]"
+    """What a full stop may stand after without ending a sentence, as a pattern."""
+    pronoun_gender: ClassVar[dict[str, str]] = {}
+    """Pronouns of people of one gender."""
+    thing_pronouns: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.code})" if self.name else f"{self.code!r}"
+
+    def refusal(self, what: str) -> str | None:
+        """Why something is not done for this language, or None where it is."""
+        return None if what in self.knows else f"not for this language: no rules for {ABILITIES[what]} in {self}"
+
+    def split(self, text: str) -> list[str]:
+        """A text as the words by which two texts are compared."""
+        return text.split() if self.spaced and not _unspaced_letters(text) else self.piece.findall(text)
+
+    def tokens(self, text: str) -> list[str]:
+        """A text as the words and marks that are counted."""
+        return self.piece.findall(text)
+
+    def core(self, candidate: str) -> str:
+        """A candidate without its article, white space folded, in its own case."""
+        return self.article.sub("", " ".join(candidate.split()))
+
+    def bare(self, name: str) -> str:
+        """A candidate without its article, lower-cased, white space folded: what counts when two are compared."""
+        return self.core(name).casefold()
+
+    def same_word(self, word: str, other: str) -> bool:
+        """Whether two words are forms of one."""
+        return word.casefold() == other.casefold()
+
+    def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
+        """Where some words stand, in a form of theirs: as they are, or else each as a form of the same word."""
+        exact = verbatim(text, words, whole=self.spaced)
+        if exact or not words:
+            return exact
+        sought = [m.group() for m in self.piece.finditer(words)]
+        stood = list(self.piece.finditer(text))
+        return [
+            (stood[at].start(), stood[at + len(sought) - 1].end())
+            for at in range(len(stood) - len(sought) + 1)
+            if all(self.same_word(word, stood[at + i].group()) for i, word in enumerate(sought))
+        ]
+
+    def mentions(self, text: str, candidates: Sequence[str]) -> list[Mention]:
+        """Every mention of every candidate, in order; where one lies inside another, the longer counts."""
+        places: list[Mention] = []
+        for index in sorted(range(len(candidates)), key=lambda i: -len(self.core(candidates[i]))):
+            places += [
+                Mention(index, start, end)
+                for start, end in self.occurrences(text, self.core(candidates[index]))
+                if not any(start < other.end and other.start < end for other in places)
+            ]
+        return sorted(places, key=lambda mention: mention.start)
+
+    def mention_places(self, text: str, name: str) -> list[tuple[int, int]]:
+        """Where a candidate is named, whatever its case, article and inflection: from and to which character."""
+        return self.occurrences(text, self.core(name))
+
+    def is_mentioned(self, text: str, name: str, *, partly: bool = False) -> bool:
+        """Whether a text names a candidate, its words perhaps inflected; partly: whether it has any word of it."""
+        words = self.piece.findall(self.core(name))
+        return bool(self.mention_places(text, name)) or (
+            partly and any(self.occurrences(text, word) for word in words if _LETTERS.search(word))
+        )
+
+    def gender_of(self, name: str) -> str | None:
+        """`female`, `male`, `either`, or None for what is no name on the language's list."""
+        return None
+
+    def is_proper(self, words: str) -> bool:
+        """Whether a candidate keeps its capital wherever it stands."""
+        return words[:1].isupper() and words.split()[0].casefold() not in self.determiners
+
+    def head(self, words: str) -> str:
+        """The word that says what kind of thing is meant."""
+        return words.split()[-1].casefold()
+
+    def is_plural(self, words: str) -> bool:
+        """Whether a candidate's words look like more than one."""
+        return False
+
+    def how_it_stands(self, text: str, start: int) -> str:
+        """What a noun has before it: `article`, `determined` (his cup, the brown cup), `bare`, or `unsure`."""
+        return "article" if self.article_before(text, start) else "unsure"
+
+    def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
+        """Whether the text may mean a candidate in other words too, outside the mentions found."""
+        return False
+
+    def article_before(self, text: str, start: int) -> re.Match[str] | None:
+        """The article directly before a place, with its space."""
+        return self.article_before_place.search(text, max(0, start - 12), start)
+
+    def opens_sentence(self, before: str) -> bool:
+        """Whether what comes next is the first word of a sentence, in quotes or not."""
+        if re.search(rf"\b(?:{self.abbreviations})\.\s*$", before):
+            return False
+        return bool(SENTENCE_END.search(before) or OPENING_QUOTE.search(before))
+
+    def fill(
+        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
+    ) -> tuple[str, str, str]:
+        """Put a candidate where a pronoun stood: what stands before it, the candidate as it stands there, what follows.
+
+        Parameters
+        ----------
+        clause
+            Whether the candidate is a whole clause (COPA), which begins with a capital of its own.
+        """
+        candidate = " ".join(candidate.split())
+        first, space, rest = candidate.partition(" ")
+        lowered = first[:1].lower() + first[1:]
+        if self.opens_sentence(before):
+            candidate = candidate[:1].upper() + candidate[1:]
+        elif lowered in self.determiners:
+            candidate = lowered + space + rest
+        return before, candidate, after
+
+
+SENTENCE_END = re.compile(r"(?:^|[.!?…][\"'”’)»]*|[。！？]|:\s*[\"“„«])\s*[\"'“‘(„«「]*$")
+OPENING_QUOTE = re.compile(r"(?:^|\s)[\"“„«「]$")
+
+
+def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, int]]:
+    """Where some words stand whatever their case, as whole words or anywhere; a capital of theirs is preferred.
+
+    >>> verbatim("Will will come.", "Will")
+    [(0, 4)]
+    """
+    lowered, sought = _lowered(text), _lowered(words)
+    places, at = [], lowered.find(sought)
+    while at >= 0 and sought:
+        end = at + len(sought)
+        if not whole or (not _continues(text, at - 1, -1) and not _continues(text, end, 1)):
+            places.append((at, end))
+        at = lowered.find(sought, at + 1)
+    if words[:1].isupper():
+        return [place for place in places if text[place[0]].isupper()] or places
+    return places
+
+
+@lru_cache(64)  # the same text is searched for several words in a row
+def _lowered(text: str) -> str:
+    """The text in lower case, every letter in its old place: a few letters change their length with their case."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+
+
+def _continues(text: str, at: int, step: int) -> bool:
+    """Whether a word goes on at a place: with a letter, or with a hyphen and a letter."""
+    if not 0 <= at < len(text):
+        return False
+    if text[at] == "-":
+        return 0 <= at + step < len(text) and text[at + step].isalnum()
+    return text[at].isalnum() or text[at] == "_"
+
+
+def _unspaced_letters(text: str) -> bool:
+    return not text.isascii() and re.search(_UNSPACED, text) is not None
+
+
+LANGUAGES: Registry[type[Language]] = Registry(
+    "language",
+    "winokit.languages",
+    {"en": "winokit.text.english:English"},
+)
+"""Every pack by the first part of its code."""
+
+
+@cache
+def language_of(code: str) -> Language:
+    """The language of a BCP 47 code: its pack, or what can be done for any language.
+
+    >>> language_of("en-GB").name, language_of("sw").refusal("switched")
+    ('English', "not for this language: no rules for switched in 'sw'")
+    """
+    primary = code.partition("-")[0].lower()
+    return LANGUAGES[primary](code) if primary in LANGUAGES else Language(code)
+
+
+def check_code(code: str) -> str:
+    """A language's code as BCP 47 writes it, or a complaint: "german" is none."""
+    if not CODE.fullmatch(code):
+        raise BadInput(f"language {code!r}: a BCP 47 code expected, such as en, de or pt-BR")
+    primary, _, rest = code.partition("-")
+    return primary.lower() + (f"-{rest}" if rest else "")
+
+
+LOOKED_AT, ENOUGH = 200, 30
+"""Texts that are looked at, and words below which nothing is said against English."""
+
+
+def detect(texts: Sequence[str]) -> str:
+    """The language of some texts, by their letters and commonest words; `und` where it is none with a pack.
+
+    Too little text to tell is taken for English.
+    """
+    looked = texts[:: max(1, len(texts) // LOOKED_AT)]
+    sample = " ".join(looked)
+    packs = {code: LANGUAGES[code] for code in LANGUAGES}
+    letters = len(_LETTERS.findall(sample))
+    for code, pack in packs.items():
+        if letters and len(pack.script.findall(sample)) > 0.1 * letters:
+            return code
+    words = Counter(re.findall(r"[^\W\d_]+", sample.casefold()))
+    share = {code: sum(words[word] for word in pack.common) / max(words.total(), 1) for code, pack in packs.items()}
+    best = max(share, key=lambda code: share[code])
+    if share[best] >= 0.05 and (best == "en" or share[best] > 1.5 * share["en"]):
+        return best
+    foreign = words.total() >= ENOUGH and share["en"] < 0.05
+    return UNDETERMINED if foreign or (letters and not re.search(r"[A-Za-z]", sample)) else "en"
+
+
+def languages_of(codes: Iterable[str]) -> str:
+    """One code for several: the code they share, or `mul`."""
+    distinct = list(dict.fromkeys(codes))
+    return distinct[0] if len(distinct) == 1 else SEVERAL if distinct else UNDETERMINED
+
+
+def left_out(codes: Iterable[str], what: Iterable[str] = ABILITIES) -> list[str]:
+    """What is left out for each of some languages, a sentence each; nothing for a language that has it all.
+
+    >>> left_out(["en", "sw"], ["switched", "local-context"])
+    ["in 'sw', without rules of its own, these are left out: switched"]
+    """
+    missing = {
+        code: [ABILITIES[one] for one in what if language_of(code).refusal(one)] for code in dict.fromkeys(codes)
+    }
+    return [
+        f"in {language_of(code)}, without rules of its own, these are left out: {', '.join(names)}"
+        for code, names in missing.items()
+        if names
+    ]
