@@ -69,7 +69,7 @@ def test_own_sentences_in_a_file_of_a_known_name_are_not_the_known_set(tmp_path)
         path.parent.mkdir()
         path.write_text(rows(OWN))
         card = load(path).card
-        assert card == Card("my/dev" if folder == "my" else f"{tmp_path.name}/winogrande/dev")
+        assert card == Card("my/dev" if folder == "my" else f"{tmp_path.name}/winogrande/dev", language="en")
     page = AuditPage(Run({}, [], [], Dataset(OWN, Card("winogrande/dev", "WinoGrande"))))
     assert page.published == ()
 
@@ -77,7 +77,7 @@ def test_own_sentences_in_a_file_of_a_known_name_are_not_the_known_set(tmp_path)
 def test_a_file_in_the_folder_it_is_read_from_is_called_by_its_name_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.jsonl").write_text(rows(OWN))
-    assert load("mine.jsonl").card == Card("mine")
+    assert load("mine.jsonl").card == Card("mine", language="en")
 
 
 def test_a_part_of_a_known_set_is_called_that_and_has_no_published_results(real_file, tmp_path):
@@ -122,7 +122,7 @@ def test_where_only_some_problems_are_known_a_note_says_how_many(real_file, tmp_
     path.parent.mkdir()
     path.write_text(rows([*OWN, *known]))
     mixed = load(path)
-    assert mixed.card == Card("my/mixed")
+    assert mixed.card == Card("my/mixed", language="en")
     assert mixed.notes == ("my/mixed: 75.0% of its problems are of winogrande/dev",)
 
 
@@ -139,5 +139,5 @@ def test_joined_datasets_share_only_what_is_true_of_both(real_file, tmp_path):
     path = tmp_path / "own.jsonl"
     path.write_text(rows(OWN))
     dev, test = real_file("winogrande/dev.jsonl"), real_file("winogrande/test.jsonl")
-    assert load(f"{dev}+{path}", groups=False).card == Card(f"winogrande/dev+{tmp_path.name}/own")
+    assert load(f"{dev}+{path}", groups=False).card == Card(f"winogrande/dev+{tmp_path.name}/own", language="en")
     assert load(f"{dev}+{test}", groups=False).card.title == "WinoGrande"

@@ -34,7 +34,7 @@ from typing import TypeAlias
 from rapidfuzz.distance import Levenshtein, Postfix, Prefix
 
 from winokit.problem import Dataset, Problem
-from winokit.text.language import language_of
+from winokit.text.language import UNSPACED, language_of
 
 Place: TypeAlias = tuple[int, int]
 """A dataset's number and a row of it."""
@@ -54,7 +54,7 @@ GAP = 40
 """Letters that may stand in the place of a blank, where a text stands within a longer one: a candidate, "[MASK]"."""
 _BLANK = chr(0x10000)
 """The code of the blank, the first of all words."""
-_WORD = re.compile(r"[^\W_]+|_")
+_WORD = re.compile(rf"{UNSPACED}|[^\W_]+|_")
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 
 
@@ -155,7 +155,8 @@ class _Text:
         self.coded = "".join([codes.setdefault(word, chr(ord(_BLANK) + len(codes))) for word in words])
         # Of neighbouring words, to be sorted from rare to common; those equally rare in the same order everywhere.
         self.pairs = sorted({self.coded[i : i + 2] for i in range(len(words) - 1)})
-        self.names = frozenset(map(_name, problem.candidates if problem.query is None else (problem.query,)))
+        offered = problem.candidates if problem.query is None else (problem.query,)
+        self.names = frozenset(_name(candidate, problem.language) for candidate in offered)
 
     def rarest(self) -> set[str]:
         """Its letters, and so many of its rarest pairs of neighbouring words that any near text has one of them.

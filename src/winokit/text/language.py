@@ -36,7 +36,7 @@ UNDETERMINED, SEVERAL = "und", "mul"
 
 NOTHING = re.compile(r"(?!)")
 # Scripts without spaces between words: each character by itself is a piece, but for runs of katakana and of Latin.
-_UNSPACED = (
+UNSPACED = (
     r"[\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]"
 )
@@ -67,7 +67,7 @@ class Language:
     """Words that nearly every text of the language has and others have not: it is recognised by them."""
     script: ClassVar[re.Pattern[str]] = NOTHING
     """A letter that only texts of this language have, among those with packs."""
-    piece: ClassVar[re.Pattern[str]] = re.compile(rf"{_UNSPACED}|(?:(?!{_UNSPACED})\w)+(?:['’-]\w+)*|_|[^\w\s]")
+    piece: ClassVar[re.Pattern[str]] = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})\w)+(?:['’-]\w+)*|_|[^\w\s]")
     """A word, the blank or a mark."""
     article: ClassVar[re.Pattern[str]] = NOTHING
     """An article at the head of a candidate, with its space."""
@@ -247,7 +247,7 @@ def _continues(text: str, at: int, step: int) -> bool:
 
 
 def _unspaced_letters(text: str) -> bool:
-    return not text.isascii() and re.search(_UNSPACED, text) is not None
+    return not text.isascii() and re.search(UNSPACED, text) is not None
 
 
 LANGUAGES: Registry[type[Language]] = Registry(

@@ -2,8 +2,9 @@ import pytest
 
 from winokit.data.loading import load
 from winokit.errors import UnknownName
-from winokit.methods.transforms.substitute import is_possessive, opens_sentence, substitute
+from winokit.methods.transforms.substitute import substitute
 from winokit.problem import Problem
+from winokit.text.english import ENGLISH, is_possessive
 
 
 def filled(before, after, candidate, pronoun=None, style="auto", **labels):
@@ -90,7 +91,7 @@ def test_every_wsc_possessive_is_one(real_file):
     ("before", "opens"), [("", True), ("He left. ", True), ("He left, ", False), ("Mr. ", False), ('He said: "', True)]
 )
 def test_sentence_starts_are_told(before, opens):
-    assert opens_sentence(before) == opens
+    assert ENGLISH.opens_sentence(before) == opens
 
 
 PRONOUN_FILES = [
