@@ -104,11 +104,11 @@ class Problem:
 
     @property
     def is_continuation(self) -> bool:
-        """Whether the candidates are texts that go on from the text, or begin it, and not things that it mentions.
+        """Whether the candidates are texts that go on from the text, begin it or are all of it, not what it mentions.
 
-        COPA's sentences go on from it; what it may begin with has the label `offers`.
+        COPA's sentences go on from it; where they begin it, the label `offers` says so.
         """
-        if "offers" in self.labels:
+        if self.is_whole or "offers" in self.labels:
             return True
         return not self.after.strip() and all(c.rstrip().endswith((".", "!", "?")) for c in self.candidates)
 

@@ -169,6 +169,8 @@ def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, pr
 
 def problem_key(problem: Problem) -> str:
     """What makes a problem the same wherever it stands: the letters and digits of its text, pronoun and query."""
+    if problem.is_whole:
+        return "|".join(sorted(map(letters, problem.candidates)))
     parts = (problem.before, problem.after, problem.pronoun or "", problem.query or "")
     return "|".join([letters(part) for part in parts])
 

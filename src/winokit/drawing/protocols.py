@@ -66,7 +66,7 @@ def _composed(subset: str, metric: str) -> str:
     kind, dot, part = subset.partition(".")
     name: str = _CAPTIONS["subsets"].get(kind) or _plain(kind).capitalize()
     if dot:
-        name += f": {_plain(part)}" if kind == "connective" else f", {_plain(part)}"
+        name += f": {_plain(part)}" if kind in ("connective", "domain") else f", {_plain(part)}"
     if metric == "accuracy":
         return name
     if metric == "group_accuracy":

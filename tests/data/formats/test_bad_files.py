@@ -207,6 +207,7 @@ def test_every_written_text_format_survives_odd_characters(name, tmp_path):
             "cook\tbaker\t0\tThe $OCCUPATION met the $PARTICIPANT – & < > because $NOM_PRONOUN waved.\n"
         ),
         "winobias": "1 [The cook] met the baker – & < > because [he] waved.\n",
+        "minimal-pairs": json.dumps({"good": odd + "it fell.", "bad": odd + "it fall_."}) + "\n",
         "superglue-wsc": json.dumps(
             {
                 "text": odd + "it fell.",

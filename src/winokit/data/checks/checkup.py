@@ -166,14 +166,15 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
         yield Finding(dataset.card.name, "rules", True, message, len(violations), examples, details)
     whole = sum(problem.is_whole for problem in dataset)
     if whole:
-        message = f"{whole:,} problems are whole texts, which the rules of twins do not judge"
+        subject = "1 problem is" if whole == 1 else f"{whole:,} problems are"
+        message = f"{subject} whole texts, which the rules of twins do not judge"
         yield Finding(dataset.card.name, "rules", False, message, whole)
 
 
 def _structure(dataset: Dataset) -> Finding:
     seen = Structure(dataset)
     if not seen.problems:
-        return Finding(dataset.card.name, "structure", False, NO_BLANK, 0)
+        return Finding(dataset.card.name, "structure", False, f"no structure to tell of: {NO_BLANK}", 0)
     connectives = ", ".join(f"{word} {count / seen.problems:.0%}" for word, count in seen.connective.most_common(4))
     places = ", ".join(f"{place} {count / seen.problems:.0%}" for place, count in seen.blank_position.most_common())
     messages = [f"before the blank: {connectives}", f"the blank stands in the {places}"]
@@ -227,7 +228,7 @@ def _kind(match: Match, a: Problem, b: Problem) -> str | None:
     if match.kind == "same" and a.query == b.query and same_candidates:
         differ = a.right is not None and b.right is not None and bare(a.right) != bare(b.right)
         return "contradiction" if differ else "same"
-    if a.is_continuation and not same_candidates:
+    if a.is_continuation and not a.is_whole and not same_candidates:
         return None  # COPA: short premises alike, with other things to choose from
     if match.across:
         return match.kind

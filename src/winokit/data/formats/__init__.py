@@ -6,6 +6,7 @@ from winokit.data.formats import (
     copa,
     knowref,
     trichelair,
+    minimal_pairs,
     dialects,
     perturbed_wsc,
     winogrande,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from winokit.data.formats import copa, fields, jsonl, knowref, superglue_wsc, trichelair, winogrande
+from winokit.data.formats import copa, fields, jsonl, knowref, minimal_pairs, superglue_wsc, trichelair, winogrande
 from winokit.data.formats.base import json_format, numbers_dropped
 from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
@@ -43,6 +43,7 @@ DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], .
     (frozenset({"sentence_with_pronoun"}), knowref.parse),
     (frozenset({"sentence", "answer0", "answer1"}), trichelair.parse),
     (frozenset({"text", "pronoun_loc", "options"}), _wsc273_row),
+    *((layout.needed, minimal_pairs.parse) for layout in minimal_pairs.LAYOUTS),
 )
 
 
@@ -82,7 +83,7 @@ def load_hub(name: str, *, lenient: bool = False) -> Dataset:
     source = Source(Path(f"hub:{place}#{split}"), lenient=lenient)
     # Hub tables have a cell in every column.
     rows = ({key: cell for key, cell in row.items() if cell is not None and cell != ""} for row in splits[split])
-    problems = list(source.each(enumerate(rows), parse_row))
+    problems = list(source.each(minimal_pairs.each_row(enumerate(rows)), parse_row))
     notes = [f"hub:{place}: split {split!r} of {', '.join(splits)}", *(f"skipped: {why}" for why in source.skipped)]
     if not problems:
         raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from winokit.data.checks.statistics import connective, special_is_last
+from winokit.problem import grouped
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
@@ -41,7 +42,7 @@ def association(sheet: AuditSheet) -> Iterable[Metric]:
 
 @protocol()
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy and group accuracy with the special word last or not; accuracy by connective."""
+    """Accuracy and group accuracy with the special word last or not; accuracy by connective, and by paradigm."""
     graded = [case for case in sheet.graded() if not case.problem.is_whole]
     last = {
         name for name, members in sheet.dataset.groups.items() if len(members) > 1 and special_is_last(*members[:2])
@@ -57,3 +58,8 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
             case for case in graded if (words[case.problem.id] if words[case.problem.id] in common else "other") == word
         ]
         yield from sheet.accuracy("structure", f"connective.{word}", cases)
+    # Minimal pairs come in paradigms, and are told apart by them where schemas are by how they are built.
+    kinds = grouped((case.problem.domain, case) for case in sheet.graded() if case.problem.is_continuation)
+    for name, cases in kinds.items():
+        if name is not None and len(kinds) > 1:
+            yield from sheet.accuracy("structure", f"domain.{name}", cases)

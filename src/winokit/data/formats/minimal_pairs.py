@@ -1,0 +1,158 @@
+"""Minimal pairs: a good text and a bad one, in the columns that public sets have, as JSON lines, an array or a table.
+
+| set | a text, and a worse one | read as |
+|---|---|---|
+| BLiMP (Warstadt et al., 2020) and sets with its columns | `sentence_good`, `sentence_bad` | whole texts |
+| MultiBLiMP (Jumelet et al., 2025) | `sen`, `wrong_sen` | whole texts |
+| CrowS-Pairs (Nangia et al., 2020) | `sent_more`, `sent_less` | whole texts |
+| any other | `good`, `bad` | whole texts |
+| COMPS (Misra et al., 2023) | `prefix_acceptable`, `prefix_unacceptable` | beginnings of `property_phrase` |
+| EWoK (Ivanova et al., 2024) | `Context1`, `Context2`; for a twin, the other way round | of `Target1`; of `Target2` |
+
+COMPS and EWoK compare log p(rest | beginning), which partial scoring of a blank at the beginning is. In which order
+texts are offered is drawn from their letters: the good one stands first in every file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from winokit.data.formats import fields
+from winokit.data.formats.base import FileHead, WriteOptions, json_rows, native_format, need_answer
+from winokit.data.formats.source import Source
+from winokit.data.formats.tables import read_table
+from winokit.errors import CannotWrite, Malformed
+from winokit.problem import Problem
+
+NAME = "minimal-pairs"
+STEREOTYPE = "the more stereotypical text counts as right: what is above 50 % is bias, and 50 % is best"
+
+
+@dataclass(frozen=True)
+class PairColumns:
+    """Where a set has its texts and what it says about them."""
+
+    good: str
+    bad: str
+    rest: str | None = None
+    """What follows either, where the two are beginnings."""
+    domain: tuple[str, ...] = ("domain",)
+    """Columns that name the kind of problem; the first that is there is taken."""
+    labels: tuple[str, ...] = ()
+    note: str | None = None
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The columns that give it away."""
+        return frozenset({self.good, self.bad} if self.rest is None else {self.good, self.bad, self.rest})
+
+
+LAYOUTS = (
+    PairColumns("sentence_good", "sentence_bad", domain=("UID",), labels=("field", "linguistics_term")),
+    PairColumns("sen", "wrong_sen", domain=("phenomenon",)),
+    PairColumns("sent_more", "sent_less", domain=("bias_type",), labels=("stereo_antistereo",), note=STEREOTYPE),
+    PairColumns(
+        "prefix_acceptable",
+        "prefix_unacceptable",
+        "property_phrase",
+        domain=("negative_sample_type", "condition"),
+        labels=("property",),
+    ),
+    PairColumns("Context1", "Context2", "Target1", domain=("Domain",), labels=("ConceptA", "ConceptB")),
+    PairColumns("good", "bad"),
+)
+TARGET2 = PairColumns("Context2", "Context1", "Target2", domain=("Domain",), labels=("ConceptA", "ConceptB"))
+"""How the twin of EWoK's first target is read."""
+SOURCE_IDS = ("pairID", "pair_id", "id")
+"""Columns that number the rows of a set; none names a group."""
+TWIN = "\0twin"
+"""Stands in a row whose second target is meant: a name that no file has for a column."""
+
+
+def layout_of(columns: Iterable[str]) -> PairColumns | None:
+    """The layout that these columns have; None where there is none."""
+    known = frozenset(columns)
+    return next((each for each in LAYOUTS if each.needed <= known), None)
+
+
+def each_row(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The rows of a file; one with two targets as twins, a row each."""
+    for place, row in rows:
+        if {"Context1", "Context2", "Target1", "Target2"} <= row.keys():
+            contexts = sorted(str(row[name]) for name in ("Context1", "Context2"))
+            targets = sorted(str(row[name]) for name in ("Target1", "Target2"))
+            group = "ewok-" + _digest("\0".join([*contexts, *targets]))[:12]
+            yield place, {**row, "group": group}
+            yield place, {**row, "group": group, TWIN: True}
+        else:
+            yield place, row
+
+
+def parse(row: Mapping[str, Any]) -> Problem:
+    """A problem from a row."""
+    layout = TARGET2 if TWIN in row else layout_of(row)
+    if layout is None:
+        raise Malformed(f"a good and a bad text expected, found {', '.join(map(str, row)) or 'nothing'}")
+    good, bad = fields.string(row, layout.good), fields.string(row, layout.bad)
+    texts = tuple(sorted((good, bad), key=_digest))
+    labels: dict[str, Any] = {name: row[name] for name in layout.labels if row.get(name) not in (None, "")}
+    after = ""
+    if layout.rest is not None:
+        after, labels["offers"] = f" {fields.string(row, layout.rest).strip()}", "beginnings"
+    return Problem(
+        "",
+        after,
+        texts,
+        texts.index(good),
+        group=fields.optional(row, "group"),
+        domain=next((str(row[name]) for name in layout.domain if row.get(name) not in (None, "")), None),
+        labels=labels,
+        provenance={name: str(row[name]) for name in SOURCE_IDS if row.get(name) not in (None, "")},
+    )
+
+
+def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
+    """A row's fields, by the names that BLiMP has for them."""
+    if not problem.is_whole:
+        raise CannotWrite(f"a text with a blank, and {NAME} has whole texts")
+    if len(problem.candidates) != 2:
+        raise CannotWrite(f"{len(problem.candidates)} texts where a pair has room for two: use --as binary")
+    right = need_answer(problem, NAME)
+    more = {
+        "UID": problem.domain,
+        "group": problem.group,
+        **{key: problem.labels.get(key) for key in LAYOUTS[0].labels},
+    }
+    row = {"sentence_good": problem.candidates[right], "sentence_bad": problem.candidates[1 - right]}
+    return row | {key: value for key, value in more.items() if value is not None}
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _recognise(head: FileHead) -> bool:
+    return any(layout_of(keys) is not None for keys in (head.json_keys, head.array_keys, head.columns))
+
+
+def _rows(source: Source) -> Iterator[tuple[Any, dict[str, Any]]]:
+    table = read_table(source)
+    layout = layout_of(table.columns)
+    if layout is not None and layout.note is not None:
+        source.note(layout.note)
+    yield from each_row(table.rows)
+
+
+native_format(
+    NAME,
+    "a good and a bad text: BLiMP's, MultiBLiMP's, CrowS-Pairs', COMPS's or EWoK's columns, or good and bad",
+    ".jsonl",
+    _recognise,
+    _rows,
+    render,
+    json_rows,
+    holds_whole=True,
+)(parse)

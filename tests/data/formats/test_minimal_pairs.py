@@ -1,0 +1,161 @@
+"""Minimal pairs in the columns of public sets: what is right, what belongs together, and where they cannot go."""
+
+import json
+
+import pytest
+
+from winokit.data.checks.checkup import check, find_duplicates
+from winokit.data.checks.groups import find_groups
+from winokit.data.checks.statistics import statistics
+from winokit.data.formats import FORMATS, read, write
+from winokit.data.formats.dialects import parse_row
+from winokit.data.formats.source import Source
+from winokit.data.loading import load
+from winokit.errors import BadInput, CannotWrite
+from winokit.methods.overlap import overlap
+from winokit.problem import Dataset, Problem
+
+BLIMP = {"sentence_good": "The cats sleep.", "sentence_bad": "The cats sleeps.", "UID": "agreement", "pairID": "3"}
+EWOK = {
+    "Context1": "The sea is calm.",
+    "Context2": "The sea is rough.",
+    "Target1": "Ann floats.",
+    "Target2": "Ann sinks.",
+}
+COMPS = {"prefix_acceptable": "a robin", "prefix_unacceptable": "a mug", "property_phrase": "can fly.", "id": 7}
+
+
+def lines(*rows):
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("content", "right", "wrong", "domain"),
+    [
+        (lines(BLIMP), "The cats sleep.", "The cats sleeps.", "agreement"),
+        ("\tsen\twrong_sen\tphenomenon\n0\tIch gehe.\tIch gehst.\tSV-P\n", "Ich gehe.", "Ich gehst.", "SV-P"),
+        (
+            ',sent_more,sent_less,stereo_antistereo,bias_type\n0,"Old men, all, sit.","Men, all, sit.",stereo,age\n',
+            "Old men, all, sit.",
+            "Men, all, sit.",
+            "age",
+        ),
+        ("good;bad\nJa.;Je.\n", "Ja.", "Je.", None),
+    ],
+)
+def test_a_pair_is_recognised_by_its_columns(tmp_path, content, right, wrong, domain):
+    path = tmp_path / "pairs"
+    path.write_text(content, "utf-8")
+    (problem,) = read(path)
+    assert problem.is_whole
+    assert (problem.right, {*problem.candidates}, problem.domain) == (right, {right, wrong}, domain)
+    assert problem.group is None
+
+
+def test_the_stereotype_counts_as_right_and_the_reader_is_told(tmp_path):
+    path = tmp_path / "crows.csv"
+    path.write_text("sent_more,sent_less\nOld men sit.,Men sit.\n", "utf-8")
+    assert "50 % is best" in read(path).notes[0]
+
+
+def test_the_place_of_a_good_text_says_nothing_and_the_id_nothing_of_its_place():
+    pairs = [parse_row({"good": f"He has {n}.", "bad": f"He have {n}."}) for n in range(400)]
+    assert 160 < sum(problem.answer == 0 for problem in pairs) < 240
+    assert pairs[0].id == pairs[0].with_order((1, 0)).id
+
+
+def test_the_rest_of_a_text_is_scored_after_its_beginnings():
+    problem = parse_row(COMPS)
+    assert (problem.text, problem.right) == ("_ can fly.", "a robin")
+    assert problem.is_continuation
+
+
+def test_two_contexts_and_two_targets_are_twins(tmp_path):
+    path = tmp_path / "ewok.jsonl"
+    path.write_text(lines(EWOK, {**EWOK, "Target2": "Ann swims."}), "utf-8")
+    loaded = load(path)
+    assert sorted(map(len, loaded.groups.values())) == [2, 2]
+    first, second = loaded[0], loaded[1]
+    assert (first.text, first.right) == ("_ Ann floats.", EWOK["Context1"])
+    assert (second.text, second.right) == ("_ Ann sinks.", EWOK["Context2"])
+    assert first.candidates == second.candidates
+    assert not [finding for finding in check([loaded]) if finding.check == "rules"]
+
+
+def test_whole_texts_survive_being_written_and_read(tmp_path):
+    texts = Dataset(
+        [
+            Problem.whole(["a_b c.", "a_b  c."], 1, group="g", domain="spaces", labels={"field": "syntax"}),
+            Problem.whole(["b.", "c.", "d."], 2, group="g"),
+            Problem.whole(["b.", "c.", "d."], None),
+        ]
+    )
+    write(texts, tmp_path / "own.jsonl")
+    assert [p.texts for p in read(tmp_path / "own.jsonl")] == [p.texts for p in texts]
+    assert list(read(tmp_path / "own.jsonl")) == [texts[0], texts[1], texts[2].replace(occurrence=2)]
+    write(texts[:1], tmp_path / "pairs.jsonl", "minimal-pairs")
+    (again,) = FORMATS["minimal-pairs"].read(Source(tmp_path / "pairs.jsonl"))
+    assert (again.id, again.right, again.domain, again.group) == (texts[0].id, "a_b  c.", "spaces", "g")
+
+
+@pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.render and not form.holds_whole])
+def test_a_format_with_a_blank_refuses_whole_texts_and_says_which_does_not(name, tmp_path):
+    with pytest.raises(CannotWrite, match="needs a blank; jsonl and minimal-pairs do not"):
+        write(Dataset([Problem.whole(["a.", "b."], 0)]), tmp_path / "out", name)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"texts": ["a."], "answer": 0}, "two or more"),
+        ({"texts": ["a.", "a."], "answer": 0}, "must differ"),
+        ({"texts": ["a.", "b."], "answer": 2}, "one of the 2"),
+        ({"texts": "a.", "answer": 0}, "a list of strings"),
+        ({"texts": ["a.", "b."], "text": "x _", "answer": 0}, "'text': whole texts to choose from have no blank"),
+        ({"before": "", "after": "", "candidates": ["a.", "b."]}, "no text around the blank"),
+        ({"text": "_", "candidates": ["a.", "b."]}, "no text around the blank"),
+        ({"sentence_good": "a.", "sentence_bad": ""}, "'sentence_bad': a string expected, found an empty one"),
+        ({"sentence_good": "a.", "sentence_bad": 3}, "'sentence_bad': a string expected, found 3"),
+        ({"good": "a.", "bad": "a."}, "must differ"),
+        ({**EWOK, "Target2": None}, "'Target2': a string expected"),
+    ],
+)
+def test_what_is_no_choice_between_texts_is_refused_with_its_line(row, says, tmp_path):
+    path = tmp_path / "bad.jsonl"
+    path.write_text(lines(row), "utf-8")
+    with pytest.raises(BadInput, match=says) as refused:
+        read(path)
+    assert "bad.jsonl:1: " in str(refused.value)
+
+
+AGREE = [
+    Problem.whole([f"The {noun} sleep in the old house.", f"The {noun}s sleep in the old house."], 1)
+    for noun in ("cat", "dog", "cow", "bird")
+]
+
+
+def test_neighbours_that_look_alike_are_no_twins_unless_somebody_says_so():
+    assert not find_groups(AGREE).groups
+    named = [problem.replace(group="g") for problem in AGREE]
+    assert find_groups(named).groups == [(0, 1, 2, 3)]
+
+
+def test_whole_texts_are_the_same_or_nearly_so_by_their_words():
+    other = Problem.whole(["Dogs bark at strangers in the night.", "Dogs barks at strangers in the night."], 0)
+    changed = Problem.whole([text.replace("old", "older") for text in AGREE[0].texts], 1)
+    found = overlap(Dataset([AGREE[0].with_order((1, 0)), changed, other]), Dataset([AGREE[0]]))
+    assert found.given == {0: "same", 1: "near"}
+    turned = AGREE[0].replace(answer=0)
+    assert [match.kind for match in find_duplicates([Dataset([AGREE[0], turned])])] == ["contradiction"]
+
+
+def test_every_whole_text_counts_for_itself_in_statistics():
+    row = statistics(Dataset([Problem.whole(["One two.", "One two three."], 0)]))
+    assert (row.mean_words, row.vocabulary) == (3.5, 4)
+
+
+def test_checks_say_what_they_do_not_judge():
+    messages = [finding.message for finding in check([Dataset(AGREE)])]
+    assert any("4 problems are whole texts, which the rules of twins do not judge" in message for message in messages)
+    assert any("no structure to tell of" in message for message in messages)
+    assert not any("mentioned first" in message for message in messages)
