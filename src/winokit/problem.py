@@ -115,11 +115,13 @@ class Problem:
     @property
     def id(self) -> str:
         """A public id that says nothing of the answer: derived from text, pronoun, query and *sorted* candidates."""
-        if self._id is None:  # asked for again and again: an audit of 40,000 problems would hash them 70 times each
+        known = self._id
+        if known is None:  # asked for again and again: an audit of 40,000 problems would hash them 70 times each
             parts = [self.before, self.after, self.pronoun or "", self.query or "", *sorted(self.candidates)]
             digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-            object.__setattr__(self, "_id", digest if self.occurrence == 1 else f"{digest}.{self.occurrence}")
-        return str(self._id)
+            known = digest if self.occurrence == 1 else f"{digest}.{self.occurrence}"
+            object.__setattr__(self, "_id", known)
+        return known
 
     @property
     def right(self) -> str | None:

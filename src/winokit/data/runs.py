@@ -8,8 +8,8 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,15 @@ class Run(Brief):
         """The first row of that name, of one model and scoring where there are several."""
         rows = (row for row in self.metrics if (row.protocol, row.subset, row.metric) == (protocol, subset, metric))
         return next((row for row in rows if model in (None, row.model) and scoring in (None, row.scoring)), None)
+
+    def of_models(self, names: Collection[str]) -> Run:
+        """The same run with some of its models alone."""
+        return replace(
+            self,
+            metrics=[row for row in self.metrics if row.model in names],
+            predictions=[row for row in self.predictions if row.model in names],
+            transcripts=[row for row in self.transcripts if row.model in names],
+        )
 
     @collector_off()
     def save(self, folder: Path) -> None:

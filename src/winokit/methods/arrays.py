@@ -28,14 +28,17 @@ ABSTAINED = -1
 
 def as_choices(predictions: Choices) -> IntArray:
     """Predictions as numbers, abstentions as -1."""
-    found = np.fromiter((ABSTAINED if p is None else _index(p) for p in predictions), np.int64, len(predictions))
-    return _some(found, "predictions")
-
-
-def _index(choice: int | np.integer[Any]) -> int:
-    if choice < 0 or choice != int(choice):
-        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {choice}")
-    return int(choice)
+    given = [p for p in predictions if p is not None]
+    indices = np.asarray(given, np.int64) if given else np.zeros(0, np.int64)
+    wrong = (indices != np.asarray(given)) | (indices < 0)
+    if wrong.any():
+        found = given[int(np.argmax(wrong))]
+        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {found}")
+    if len(given) < len(predictions):
+        everyone = np.full(len(predictions), ABSTAINED, np.int64)
+        everyone[[p is not None for p in predictions]] = indices
+        return everyone
+    return _some(indices, "predictions")
 
 
 def as_answers(answers: Counts) -> IntArray:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from winokit.data.runs import Run
-from winokit.settings import Help, verb
+from winokit.errors import check_known
+from winokit.settings import Help, refuse_unused, verb
 from winokit.stages.audit.page import write_report
 from winokit.stages.train.page import is_training, write_train_page
 
 
 @verb
-def report(run: Annotated[str | Path, Help("The folder of a run.", metavar="RUN", typed=Path)]) -> Path:
+def report(
+    run: Annotated[str | Path, Help("The folder of a run.", metavar="RUN", typed=Path)],
+    *,
+    model: Annotated[
+        str | Sequence[str], Help("Of an audit, only this model; repeatable.", metavar="NAME", typed=list[str])
+    ] = (),
+) -> Path:
     """Write the report of an audit or a training run anew."""
-    folder = Path(run)
-    return write_train_page(folder) if is_training(folder) else write_report(Run.load(folder), folder / "report")
+    folder, chosen = Path(run), [model] if isinstance(model, str) else list(model)
+    if is_training(folder):
+        refuse_unused(report, "only an audit has several models", model=model)
+        return write_train_page(folder)
+    whole = Run.load(folder)
+    for name in chosen:
+        check_known("model", name, {row.model for row in whole.metrics})
+    return write_report(whole.of_models(chosen) if chosen else whole, folder / "report")
 
 
 def lines(page: Path) -> Iterator[str]:

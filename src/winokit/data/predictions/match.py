@@ -12,7 +12,8 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 from winokit.data.predictions.documents import LoggedDocument
 from winokit.methods.metrics.measuring import original_id
@@ -76,6 +77,8 @@ def align(offered: Sequence[str], candidates: Sequence[str]) -> tuple[int, ...] 
     """
     if len(offered) != len(candidates):
         return None
+    if tuple(offered) == tuple(candidates):
+        return tuple(range(len(candidates)))
     places = [which(name, candidates) for name in offered]
     found = tuple(place for place in places if place is not None)
     return found if len(set(found)) == len(candidates) else None
@@ -83,6 +86,11 @@ def align(offered: Sequence[str], candidates: Sequence[str]) -> tuple[int, ...] 
 
 def which(name: str, candidates: Sequence[str]) -> int | None:
     """The place of the one candidate that a name means, whatever its case, article, punctuation or possessive."""
+    return _which(name, tuple(candidates))
+
+
+@lru_cache(1 << 16)  # the same few names in every file about a dataset
+def _which(name: str, candidates: tuple[str, ...]) -> int | None:
     for key in (_folded, _worded, _owner):
         wanted = key(name)
         places = [place for place, candidate in enumerate(candidates) if key(candidate) == wanted]
@@ -157,6 +165,8 @@ class Matcher:
     def __init__(self, dataset: Dataset, versions: Mapping[str, Variant] | None = None) -> None:
         self.dataset, self.versions = dataset, versions or {}
         self._variants: dict[str, Matcher] = {ORIGINAL: self}
+        self._found: dict[tuple[Any, ...], tuple[int, ...] | str] = {}
+        """What was asked before: files about one dataset have the same texts."""
 
     def of(self, variant: str) -> Matcher:
         """The problems of a variant; none where it cannot be made of any."""
@@ -247,16 +257,26 @@ class Matcher:
 
         Candidates, in whatever order, and query and pronoun of `like` tell problems with one text apart.
         """
+        asked = (text, None if candidates is None else tuple(candidates), like)
+        if asked not in self._found:
+            self._found[asked] = self._looked_up(*asked)
+        found = self._found[asked]
+        if isinstance(found, str):
+            raise Unmatched(found)
+        return found
+
+    def _looked_up(self, text: str, candidates: Sequence[str] | None, like: Problem | None) -> tuple[int, ...] | str:
+        """The places, or why there are none."""
         words = " ".join(tokens(text))
-        refused: Unmatched | None = None
+        refused = ""
         exact, worded, spoken = self._texts
         for hits in (exact.get(text), worded.get(words), spoken.get(words)):
             if hits and words:
                 try:
                     return self._told_apart(hits, candidates, like)
                 except Unmatched as reason:
-                    refused = refused or reason
-        raise refused or Unmatched(f"no problem has the text {shown(text)}")
+                    refused = refused or str(reason)
+        return refused or f"no problem has the text {shown(text)}"
 
     def find_inside(self, text: str, candidates: Sequence[str] | None = None) -> tuple[int, ...]:
         """The place of the one problem whose whole text stands inside a longer one; else raises Unmatched.

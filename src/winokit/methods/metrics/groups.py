@@ -8,6 +8,7 @@ more members, and none of them missing.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,19 @@ class _Layout:
         return reduced
 
 
+@lru_cache(16)  # every metric of every scorer asks for the same few
+def _laid_out(groups: tuple[Hashable | None, ...], sizes: frozenset[tuple[Any, int]] | None) -> _Layout:
+    return _Layout(groups, None if sizes is None else dict(sizes))
+
+
+def _layout(groups: arrays.Groups, sizes: Sizes | None) -> _Layout:
+    return _laid_out(tuple(groups), None if sizes is None else frozenset(sizes.items()))
+
+
 def all_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether every member is right, for each complete group in order of appearance."""
     arrays.same_length(flags=correct, groups=groups)
-    return _Layout(groups, sizes).reduce(np.logical_and, arrays.as_flags(correct))
+    return _layout(groups, sizes).reduce(np.logical_and, arrays.as_flags(correct))
 
 
 def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
@@ -75,7 +85,7 @@ def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | 
 def no_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether no member is right, for each complete group."""
     arrays.same_length(flags=correct, groups=groups)
-    some: arrays.BoolArray = _Layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
+    some: arrays.BoolArray = _layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
     return ~some
 
 
@@ -100,7 +110,7 @@ def all_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes
     `chances` are those of `guess_chance`: a group with an abstention cannot be right as a whole.
     """
     arrays.same_length(chances=chances, groups=groups)
-    return _Layout(groups, sizes).reduce(np.multiply, arrays.as_values(chances))
+    return _layout(groups, sizes).reduce(np.multiply, arrays.as_values(chances))
 
 
 def no_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.FloatArray:
@@ -148,7 +158,7 @@ def same_option_chance(candidates: arrays.Counts, groups: arrays.Groups, sizes: 
     """How often independent uniform guessing gives all twins of a group the same option."""
     number = arrays.as_candidates(candidates).astype(np.float64)
     # The fewest candidates any member has are the options that all members share.
-    shared = _Layout(groups, sizes).reduce(np.minimum, number)
+    shared = _layout(groups, sizes).reduce(np.minimum, number)
     return float((shared * all_right_chance(1 / number, groups, sizes)).mean())
 
 
@@ -163,6 +173,6 @@ def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, siz
     0.25
     """
     arrays.same_length(flags=correct, groups=groups)
-    layout = _Layout(groups, sizes)
+    layout = _layout(groups, sizes)
     share = arrays.as_flags(correct)[layout.rows].mean()
     return float((share**layout.sizes).mean())

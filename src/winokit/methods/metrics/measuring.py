@@ -38,7 +38,8 @@ BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite b
 
 def original_id(problem: Problem) -> str:
     """The id of the problem a variant was made from, or its own."""
-    return str(problem.provenance.get("of") or problem.id)
+    of = problem.provenance.get("of")
+    return str(of) if of else problem.id
 
 
 def clusters_by_id(dataset: Dataset) -> dict[str, int]:

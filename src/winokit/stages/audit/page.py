@@ -2,54 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from winokit.data.known import WHOLE, identify
 from winokit.data.runs import Run
-from winokit.drawing.figures import Figure, forest_figures, write_figures
+from winokit.drawing.decision import Verdict
+from winokit.drawing.figures import COLOURS, Figure, forest_figures, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest, ForestMark, Scorer, borrowed, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind
 from winokit.files import write_whole
-from winokit.problem import collector_off
+from winokit.problem import collector_off, grouped
 from winokit.results import Metric, stands
 from winokit.stages.audit import plots
 from winokit.stages.audit.problems import problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published
 from winokit.stages.audit.verdict import MetricRows, verdict
 
+ACCURACY = "Accuracy"
+MANY, SHOWN = 12, len(COLOURS)
+"""Of more scorers than the first number, a page lists all by accuracy, and draws the best, as many as have colours."""
+
 
 class AuditPage:
     """Everything the page of a run shows."""
 
     def __init__(self, run: Run) -> None:
-        self.scorers = known = scorers(run)
+        self.judged = judge(run)
+        """For each scorer the verdict and the few numbers at the top; the best first where there are many."""
+        self.ranked = len(self.judged) > MANY
+        everyone = scorers(run)
+        self.scorers = known = tuple(each.scorer for each in self.judged[:SHOWN]) if self.ranked else everyone
+        metrics = [row for row in run.metrics if owner(row, everyone) in known] if self.ranked else run.metrics
         self.dataset = run.metrics[0].dataset if run.metrics else run.dataset.card.name
         self.card, self.n, self.groups = run.dataset.card, len(run.dataset), len(run.dataset.groups)
-        self.forest = forest(run.metrics, known)
-        self.finer = forest(run.metrics, known, fine=True)
+        self.forest = forest(metrics, known)
+        self.finer = forest(metrics, known, fine=True)
         self.stacks = plots.stacks(run, known)
-        self.switching = forest(run.metrics, known, "switching")
+        self.switching = forest(metrics, known, "switching")
         self.switched = plots.switch_tables(run, known)
-        self.artifacts = forest(run.metrics, known, "artifacts")
-        self.differences = difference_forest(run.metrics, known)
+        self.artifacts = forest(metrics, known, "artifacts")
+        self.differences = difference_forest(metrics, known)
         self.histograms = plots.histograms(run, known)
         self.confusions = plots.confusions(run, known)
-        self.published = tuple(_published(run, known))
-        self.numbers = sorted(run.metrics, key=place)
+        self.published = tuple(_published(run, known, metrics))
+        self.numbers = sorted(metrics, key=place)
+        self.rows = len(run.metrics)
         self.left_out = [row for row in run.left_out if row.n]
         self.settings = tuple(flat({name: value for name, value in run.settings.items() if name != "notes"}))
         self.notes = run.notes or run.dataset.notes
+        self.scale = Forest(())
+        self.labels = list(dict.fromkeys(label for each in self.judged for label in each.tiles))
         used = {base(row.protocol) for row in run.metrics}
         self.citations = [(caption.title, caption.sources) for name, caption in ABOUT.items() if name in used]
         self.sources = list(dict.fromkeys(source for _, sources in self.citations for source in sources))
-        rows = {scorer: [row for row in run.metrics if owner(row, known) == scorer] for scorer in known}
-        self.judged = [(scorer, verdict(own), tuple(_tiles(own))) for scorer, own in rows.items()]
-        """For each scorer the verdict and the few numbers at the top."""
 
     def whose(self, row: Metric) -> str:
         """The scorer of a row, with the scoring where it is not the scorer's own."""
@@ -65,6 +75,9 @@ class AuditPage:
         names = [scorer.name for scorer in self.scorers]
         forests = ("forest", "finer", "switching", "artifacts", "differences")
         figures = forest_figures({name: getattr(self, name) for name in forests}, names)
+        if self.ranked:
+            rows = [each.mark.row for each in self.judged if each.mark]
+            figures["ranking"] = Figure([partial(plots.draw_ranking, rows=rows)], 7.5, 3.0)
         if self.stacks:
             figures["groups"] = Figure(
                 [partial(plots.draw_stacks, stacks=self.stacks)], 7.5, 1.2 + 0.75 * len(self.stacks)
@@ -78,11 +91,35 @@ class AuditPage:
         return figures
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedScorer:
+    """A scorer, the verdict on it, and the few numbers at the top, by their names."""
+
+    scorer: Scorer
+    verdict: Verdict
+    tiles: Mapping[str, Metric]
+
+    @property
+    def mark(self) -> ForestMark | None:
+        """Its accuracy, for a plot of its own."""
+        row = self.tiles.get(ACCURACY)
+        return None if row is None else ForestMark(0, row, stands(row))
+
+
+def judge(run: Run) -> list[JudgedScorer]:
+    """The verdict on each scorer; where there are more than a page can draw, the most accurate come first."""
+    known = scorers(run)
+    rows = grouped((owner(row, known), row) for row in run.metrics)
+    found = [(scorer, rows.get(scorer, [])) for scorer in known]
+    judged = [JudgedScorer(scorer, verdict(own), dict(_tiles(own))) for scorer, own in found]
+    return sorted(judged, key=lambda one: -one.mark.value if one.mark else 1.0) if len(judged) > MANY else judged
+
+
 def _tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:
     """Accuracy, whole groups, consistency, and the artifact baseline furthest above chance."""
     rows = MetricRows(metrics)
     wanted = (
-        ("Accuracy", rows.find("accuracy", "all")),
+        (ACCURACY, rows.find("accuracy", "all")),
         ("Whole groups right", rows.find("groups", "complete", "group_accuracy")),
         ("Answer follows a switch", rows.find("switching", "switchable", "consistency")),
     )
@@ -103,7 +140,7 @@ class PublishedTable:
     lines: tuple[ForestMark | PublishedFact, ...]
 
 
-def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
+def _published(run: Run, known: Sequence[Scorer], metrics: Sequence[Metric]) -> Iterator[PublishedTable]:
     """Tables of what is published for these problems, where the run has the row too, else accuracy alone.
 
     The problems themselves are looked at: a part of a known set, or other problems under its name, have no such table.
@@ -115,7 +152,7 @@ def _published(run: Run, known: Sequence[Scorer]) -> Iterator[PublishedTable]:
     for fact in published(identity.known.name):
         tables.setdefault((fact.protocol, fact.subset, fact.metric), []).append(fact)
     for name, facts in tables.items():
-        ours = [row for row in run.metrics if (row.protocol, row.subset, row.metric) == name]
+        ours = [row for row in metrics if (row.protocol, row.subset, row.metric) == name]
         if not ours and name != ("accuracy", "all", "accuracy"):
             continue
         owners = [owner(row, known) for row in ours]

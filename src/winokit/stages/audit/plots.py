@@ -79,12 +79,17 @@ class Histogram:
 
 def histograms(run: Run, known: Sequence[Scorer]) -> tuple[Histogram, ...]:
     """Score margins of each scorer on the problems as they are; scorers without scores have none."""
-    found = [_histogram(scorer, _originals(run, scorer)) for scorer in known]
+    found = [_histogram(scorer, own) for scorer, own in _made(run, known)]
     return tuple(histogram for histogram in found if histogram is not None)
 
 
-def _originals(run: Run, scorer: Scorer) -> list[Prediction]:
-    return [p for p in run.predictions if p.variant == ORIGINAL and scorer.made(p) and p.answer is not None]
+def _made(run: Run, known: Sequence[Scorer], variant: str = ORIGINAL) -> list[tuple[Scorer, list[Prediction]]]:
+    """For each scorer its predictions of labelled problems of a variant."""
+    found: dict[tuple[str, str], list[Prediction]] = {}
+    for p in run.predictions:
+        if p.variant == variant and p.answer is not None:
+            found.setdefault((p.model, p.scoring), []).append(p)
+    return [(scorer, found.get((scorer.model, scorer.scoring), [])) for scorer in known]
 
 
 def _histogram(scorer: Scorer, predictions: Iterable[Prediction]) -> Histogram | None:
@@ -129,8 +134,8 @@ class Confusion:
 def confusions(run: Run, known: Sequence[Scorer]) -> tuple[Confusion, ...]:
     """The table of each scorer on the problems as they are."""
     found = []
-    for scorer in known:
-        counts = Counter((p.answer, p.prediction) for p in _originals(run, scorer))
+    for scorer, own in _made(run, known):
+        counts = Counter((p.answer, p.prediction) for p in own)
         if not counts:
             continue
         size = 1 + max(place for pair in counts for place in pair if place is not None)
@@ -156,16 +161,27 @@ class SwitchTable:
 def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
     """The table of each scorer with predictions on switched problems that match its row's count."""
     found = []
-    for scorer in known:
+    for (scorer, own), (_, switched) in zip(_made(run, known), _made(run, known, "switched"), strict=True):
         row = run.find("switching", "switchable", "consistency", scorer.model, scorer.scoring)
-        before = {p.id: p.prediction == p.answer for p in _originals(run, scorer)}
-        switched = (p for p in run.predictions if p.variant == "switched" and scorer.made(p))
+        before = {p.id: p.prediction == p.answer for p in own}
         after = {p.id: p.prediction == p.answer for p in switched}
         cells = Counter((before[name], good) for name, good in after.items() if name in before)
         if row is not None and cells.total() == row.n:
             kinds = ((True, True), (True, False), (False, True), (False, False))
             found.append(SwitchTable(scorer.name, *(cells[kind] for kind in kinds)))
     return tuple(found)
+
+
+def draw_ranking(ax: Axes, rows: Sequence[Metric]) -> None:
+    """Accuracy of every scorer with its interval, from the best to the worst, above what guessing gives."""
+    places = range(1, len(rows) + 1)
+    ends = [(100 * (row.value if end is None else end)) for row in rows for end in (row.low, row.high)]
+    ax.vlines(places, ends[::2], ends[1::2], colors=PART, linewidth=1.2)
+    ax.plot(places, [100 * row.value for row in rows], ".", color=WHOLE, markersize=3)
+    ax.plot(places, [100 * (row.chance or 0) for row in rows], ":", color=GREY)
+    whole_ticks(ax.xaxis)
+    ax.set_xlabel("scorers, best first (dotted: chance)")
+    ax.set_ylabel("accuracy, per cent")
 
 
 def draw_stacks(ax: Axes, stacks: Sequence[GroupStack]) -> None:

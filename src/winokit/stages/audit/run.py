@@ -33,7 +33,7 @@ from winokit.methods.transforms.variants import (
 )
 from winokit.models.base import Model, notes_of
 from winokit.models.registry import MODEL_HELP, Spec, check_model, load_model, release
-from winokit.problem import Dataset, collector_off
+from winokit.problem import Dataset, collector_off, grouped
 from winokit.progress import Progress, tell
 from winokit.results import Metric
 from winokit.settings import Help, Without, verb
@@ -182,7 +182,12 @@ def audit(
         *dataset.notes,
         *left_out(dataset.languages, [name for name in ABILITIES if name in {*needed, *chosen}]),
         *passed_over,
-        *(f"{one.model}: {note}" for one in read for note in one.notes),
+        *_together(
+            (f"{one.model}: {path}: ", note.removeprefix(f"{path}: "))
+            for path, some in reads.items()
+            for one in some
+            for note in one.notes
+        ),
         *answers.notes,
         *reply_notes(answers.transcripts),
         *known.ledger.notes,
@@ -300,11 +305,22 @@ def _unanswered(rows: Iterable[Prediction], ids: Collection[str]) -> list[str]:
     answered: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         answered.setdefault((row.model, row.scoring), set()).update([row.id] if row.variant == ORIGINAL else [])
-    return [
-        f"{model} ({scoring}): no prediction for {len(ids) - len(seen):,} of {len(ids):,} problems; "
-        "they are left out, not counted as wrong"
+    return _together(
+        (
+            f"{model} ({scoring}): ",
+            f"no prediction for {len(ids) - len(seen):,} of {len(ids):,} problems; "
+            "they are left out, not counted as wrong",
+        )
         for (model, scoring), seen in answered.items()
         if len(seen) < len(ids)
+    )
+
+
+def _together(notes: Iterable[tuple[str, str]]) -> list[str]:
+    """Notes of whose beginnings say whom they are about; what is said of several is said once."""
+    return [
+        who[0] + note + (f" ({len(who) - 1:,} more like this)" if len(who) > 1 else "")
+        for note, who in grouped((note, who) for who, note in notes).items()
     ]
 
 

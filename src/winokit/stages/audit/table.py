@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import ForestLine, forest, scorers
 from winokit.drawing.tables import dim, plan_lines, table
 from winokit.drawing.wording import count, probability, say, say_chance, say_interval
-from winokit.results import AT, rows_to_json
+from winokit.results import AT, Metric, rows_to_json, stands
+from winokit.stages.audit.page import MANY, JudgedScorer, judge
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+
+LISTED = 20
+"""Scorers that a terminal shows where there are too many for a column each."""
 
 
 def lines(run: Run) -> Iterator[str | Table]:
@@ -21,9 +26,25 @@ def lines(run: Run) -> Iterator[str | Table]:
     if "plan" in run.settings:
         yield from plan_lines(run.settings["plan"])
         return
-    yield summary_table(run)
+    judged = judge(run)
+    yield summary_table(run) if len(judged) <= MANY else _ranking(judged[:LISTED])
+    if len(judged) > max(MANY, LISTED):
+        yield f"… and {len(judged) - LISTED:,} scorers more, in the report and in results.json"
     if run.report is not None:
         yield f"report: {run.report}"
+
+
+def _ranking(judged: Sequence[JudgedScorer]) -> Table:
+    """A line per scorer: too many for a column each."""
+    labels = list(dict.fromkeys(label for each in judged for label in each.tiles))
+    rows: list[list[str | Text]] = [
+        [each.scorer.name, *(_said(each.tiles.get(label)) for label in labels), each.verdict.word] for each in judged
+    ]
+    return table(["scorer", *map(str.lower, labels), "verdict"], rows)
+
+
+def _said(row: Metric | None) -> str | Text:
+    return "" if row is None else dim(f"{say(row)} {say_interval(row)}".strip(), stands(row) == AT)
 
 
 def as_json(run: Run) -> dict[str, Any]:
@@ -53,7 +74,4 @@ def summary_table(run: Run) -> Table:
 
 
 def _cell(line: ForestLine, scorer: int) -> str | Text:
-    mark = next((mark for mark in line.marks if mark.scorer == scorer), None)
-    if mark is None:
-        return ""
-    return dim(f"{say(mark.row)} {say_interval(mark.row)}".strip(), mark.stands == AT)
+    return _said(next((mark.row for mark in line.marks if mark.scorer == scorer), None))

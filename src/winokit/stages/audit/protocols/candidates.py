@@ -7,9 +7,11 @@ every model, so that rows compare, and so that logs without a model have them to
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from winokit.methods.metrics.consistency import choice_kept, choice_kept_chance, choice_turned, in_first_order
 from winokit.models.builtin import piece_counts
+from winokit.problem import Dataset
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
@@ -43,12 +45,19 @@ def position(sheet: AuditSheet) -> Iterable[Metric]:
 def length(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy with equally and unequally long candidates, and how often the shorter one is chosen."""
     graded = [case for case in sheet.graded() if len(case.problem.candidates) == 2]
-    counts = piece_counts(candidate for case in graded for candidate in case.problem.candidates)
-    lengths = [[counts[candidate] for candidate in case.problem.candidates] for case in graded]
-    shorter = [(case, None if a == b else int(b < a)) for case, (a, b) in zip(graded, lengths, strict=True)]
+    which_of = _shorter(sheet.dataset)
+    shorter = [(case, which_of[case.problem.candidates]) for case in graded]
     yield from sheet.accuracy("length", "equal", [case for case, which in shorter if which is None])
     yield from sheet.accuracy("length", "unequal", [case for case, which in shorter if which is not None])
     answered = [(case, which) for case, which in shorter if which is not None and case.choice is not None]
     chosen = [case.choice == which for case, which in answered]
     columns = sheet.columns([case for case, _ in answered])
     yield from sheet.head.share(("length", "unequal", "shorter_chosen"), chosen, columns.clusters, 0.5)
+
+
+@lru_cache(2)  # the same for every scorer of a dataset
+def _shorter(dataset: Dataset) -> dict[tuple[str, ...], int | None]:
+    """By two candidates which of them is the shorter; None where they are equally long."""
+    pairs = [problem.candidates for problem in dataset if len(problem.candidates) == 2]
+    counts = piece_counts(candidate for pair in pairs for candidate in pair)
+    return {(a, b): None if counts[a] == counts[b] else int(counts[b] < counts[a]) for a, b in pairs}

@@ -8,11 +8,11 @@ connective.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 from winokit.data.checks.statistics import connective, special_is_last
-from winokit.problem import grouped
+from winokit.problem import Dataset, grouped
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
@@ -44,22 +44,25 @@ def association(sheet: AuditSheet) -> Iterable[Metric]:
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy with the special word last or not; accuracy by connective, and by paradigm."""
     graded = [case for case in sheet.graded() if not case.problem.is_whole]
-    last = {
-        name for name, members in sheet.dataset.groups.items() if len(members) > 1 and special_is_last(*members[:2])
-    }
+    last, words = _structure(sheet.dataset)
     for subset, wanted in (("special_last", True), ("special_not_last", False)):
         cases = [case for case in graded if case.problem.group is not None and (case.problem.group in last) is wanted]
         yield from sheet.accuracy("structure", subset, cases)
         yield from sheet.by_group(("structure", subset, "group_accuracy"), cases)
-    words = {case.problem.id: connective(case.problem) for case in graded}
-    common = {word for word, count in Counter(words.values()).items() if count >= FEWEST}
-    for word in [*sorted(common), "other"]:
-        cases = [
-            case for case in graded if (words[case.problem.id] if words[case.problem.id] in common else "other") == word
-        ]
+    by_word = grouped((words[case.problem.id], case) for case in graded)
+    common = {word: cases for word, cases in by_word.items() if len(cases) >= FEWEST}
+    other = [case for case in graded if words[case.problem.id] not in common]
+    for word, cases in [*sorted(common.items()), ("other", other)]:
         yield from sheet.accuracy("structure", f"connective.{word}", cases)
     # Minimal pairs come in paradigms, and are told apart by them where schemas are by how they are built.
     kinds = grouped((case.problem.domain, case) for case in sheet.graded() if case.problem.is_continuation)
     for name, cases in kinds.items():
         if name is not None and len(kinds) > 1:
             yield from sheet.accuracy("structure", f"domain.{name}", cases)
+
+
+@lru_cache(2)  # the same for every scorer of a dataset
+def _structure(dataset: Dataset) -> tuple[set[str], dict[str, str]]:
+    """The groups whose special word is the last one, and by id the connective of each problem."""
+    last = {name for name, members in dataset.groups.items() if len(members) > 1 and special_is_last(*members[:2])}
+    return last, {problem.id: connective(problem) for problem in dataset}
