@@ -52,7 +52,7 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
     for keys, parse in DIALECTS:
         if keys <= row.keys():
             return parse(row)
-    raise Malformed(f"no known dialect has the fields {', '.join(map(str, row))}")
+    raise Malformed(f"no known dialect has the fields {fields.names(row)}")
 
 
 @json_format("lmeval", "sample logs of lm-evaluation-harness (read only)", {"doc_id", "doc"}, assemble=None)

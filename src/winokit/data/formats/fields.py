@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from winokit.errors import Malformed
@@ -15,7 +15,7 @@ BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 def _present(row: Mapping[str, Any], key: str) -> Any:
     if key not in row:
-        raise Malformed(f"missing (found {', '.join(map(str, row)) or 'nothing'})", field=key)
+        raise Malformed(f"missing (found {names(row)})", field=key)
     return row[key]
 
 
@@ -95,6 +95,11 @@ def named_answer(named: Mapping[str, str], candidates: Sequence[str]) -> int:
     if right not in candidates:
         raise Malformed(f"one of {' / '.join(candidates)} expected, found {right!r}", field=key)
     return candidates.index(right)
+
+
+def names(row: Iterable[object]) -> str:
+    """The fields of a row for a message: on one line."""
+    return " ".join(", ".join(map(str, row)).split()) or "nothing"
 
 
 def shown(value: object) -> str:

@@ -65,4 +65,4 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
 def _structure(dataset: Dataset) -> tuple[set[str], dict[str, str]]:
     """The groups whose special word is the last one, and by id the connective of each problem."""
     last = {name for name, members in dataset.groups.items() if len(members) > 1 and special_is_last(*members[:2])}
-    return last, {problem.id: connective(problem) for problem in dataset}
+    return last, {problem.id: connective(problem) for problem in dataset if not problem.is_whole}
