@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -11,6 +11,9 @@ from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
+from winokit.data.formats.beside import remembered
+from winokit.data.formats.columns import checked_columns
+from winokit.data.formats.files import has_columns
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.overlap import overlap, said
@@ -49,11 +52,27 @@ class Reading(Settings):
         str | None,
         Help("The language of DATA (BCP 47: de, pt-BR); of data in several, the one to take. Default: recognised."),
     ] = None
+    columns: Annotated[
+        str | Mapping[str, str] | None,
+        Help(
+            "What the columns of a table are: text=satz,option1=a,option2=b,answer=loesung,group=paar "
+            "(docs/data.md). Default: those of a winokit.toml beside it.",
+            metavar="ROLE=COLUMN,…",
+            typed=str,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.language is not None:
             object.__setattr__(self, "language", check_code(self.language))
+        if self.columns is not None:
+            checked_columns(self.columns)
+
+    @property
+    def named_columns(self) -> dict[str, str] | None:
+        """The columns by their roles, however they were given."""
+        return None if self.columns is None else checked_columns(self.columns)
 
 
 Lenient = Annotated[bool, Help("Skip malformed records, count and report them.")]
@@ -91,9 +110,10 @@ def load(
     lenient
         Skip malformed records and note them, instead of raising.
     reading
-        `language`, which can be given by itself: a BCP 47 code.
+        `language` and `columns`, which can be given by themselves: a BCP 47 code, and what the columns of a table are,
+        `{"text": "satz", "option1": "a", "option2": "b", "answer": "loesung"}`.
     """
-    dataset = data if isinstance(data, Dataset) else _read(str(data), lenient)
+    dataset = data if isinstance(data, Dataset) else _read(str(data), lenient, reading.named_columns)
     if dataset is not data or reading.language is not None:
         dataset = in_language(dataset, reading.language)
     if labels:
@@ -142,7 +162,8 @@ def load_all(
     `load` takes besides.
     """
     given = [data] if isinstance(data, (str, Path, Dataset)) else list(data)
-    names, notes = expand([str(each) for each in given if not isinstance(each, Dataset)])
+    named = how.get("reading", Reading()).named_columns
+    names, notes = expand([str(each) for each in given if not isinstance(each, Dataset)], named)
     tell(notes)
     loaded = [load(each, **how) for each in given if isinstance(each, Dataset)]
     for name in names:
@@ -176,7 +197,7 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     return replace(plan, shots_from=pool.with_problems(kept))
 
 
-def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:
+def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[list[str], list[str]]:
     """Each folder replaced by the datasets in it, and notes on the files that are none."""
     names: list[str] = []
     notes: list[str] = []
@@ -187,8 +208,10 @@ def expand(data: Sequence[str]) -> tuple[list[str], list[str]]:
         inside, skipped = [], 0
         for path in sorted(Path(name).rglob("*")):
             if path.is_file():
+                wanted = columns or remembered(path.parent).columns
                 try:
-                    recognise(path)
+                    if not (wanted and has_columns(path, wanted)):
+                        recognise(path)
                     inside.append(str(path))
                 except BadInput:
                     skipped += 1
@@ -220,11 +243,42 @@ def _exists(name: str) -> bool:
         return False
 
 
-def _read(name: str, lenient: bool) -> Dataset:
+def _parts(name: str) -> list[str]:
+    """The datasets that a name with + between joins; a + inside a path that exists belongs to the path.
+
+    >>> _parts("open+synthetic-3")
+    ['open', 'synthetic-3']
+    """
+    pieces = name.split("+")
+    for size in range(len(pieces), 1, -1):
+        first = "+".join(pieces[:size])
+        prefix, _, place = first.partition(":")
+        if _exists(first) or (prefix in FORMATS and _exists(place)):
+            return [first, *(_parts("+".join(pieces[size:])) if pieces[size:] else ())]
+    return [pieces[0], *(_parts("+".join(pieces[1:])) if pieces[1:] else ())]
+
+
+def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
     if _exists(name):
-        return read(name, lenient=lenient)
-    if "+" in name and all(name.split("+")) and not name.startswith("hub:"):
-        return _joined([_read(part, lenient) for part in name.split("+")])
+        return read(name, lenient=lenient, columns=columns)
+    prefix, colon, place = name.partition(":")
+    if "+" in name and all(name.split("+")) and prefix != "hub" and len(parts := _parts(name)) > 1:
+        try:
+            return _joined([_read(part, lenient, columns) for part in parts])
+        except (BadInput, UnknownName) as error:
+            if any(part in BUNDLED or _exists(part) or _exists(part.partition(":")[2]) for part in parts):
+                raise
+            raise BadInput(f"{name}: no such file; taken apart at its +: {error}") from None
+    if colon and prefix == "hub":
+        return load_hub(place, lenient=lenient, columns=columns)
+    dataset = _read_own(name, lenient)
+    if columns is not None:
+        dataset.notes = (*dataset.notes, f"{name}: has columns of its own; --columns is for files named by path alone")
+    return dataset
+
+
+def _read_own(name: str, lenient: bool) -> Dataset:
+    """A dataset whose name says how it is read."""
     if name in BUNDLED:
         with as_file(files("winokit") / "assets" / f"{name}.jsonl") as path:
             return read(path, "jsonl")
@@ -234,8 +288,6 @@ def _read(name: str, lenient: bool) -> Dataset:
             raise BadInput(f"{name}: from 1 to {MOST_GENERATED:,} pairs can be made")
         return synthetic(int(rest))
     prefix, colon, place = name.partition(":")
-    if colon and prefix == "hub":
-        return load_hub(place, lenient=lenient)
     if colon and prefix in FORMATS:
         return read(place, prefix, lenient=lenient)
     if colon and "/" not in prefix and "\\" not in prefix and "." not in prefix:

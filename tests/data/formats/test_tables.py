@@ -98,8 +98,8 @@ def test_columns_that_are_not_said_right_are_refused(given, says):
 
 
 def test_an_unknown_role_lists_the_known_ones_and_a_missing_column_those_of_the_file(tmp_path):
-    with pytest.raises(UnknownName, match=r"No role of a column named 'sentence'. Known: option, text."):
-        parse_columns("sentence=a", {"text", "option"})
+    with pytest.raises(UnknownName, match=r"No role of a column named 'sentence'. Known: option1, text."):
+        parse_columns("sentence=a", {"text", "option1"})
     table = table_of(tmp_path / "t.csv", b"Satz;a\nx;y\n")
     assert table.places({"text": "satz"}) == {"text": "Satz"}
     with pytest.raises(BadInput, match=r"t.csv: no column 'c' for 'option2'; it has Satz, a"):

@@ -12,6 +12,7 @@ from winokit.data.formats import (
     winogrande,
     superglue_wsc,
     jsonl,
+    columns,
     csv_table,
     winogender,
     winobias,

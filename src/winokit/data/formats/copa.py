@@ -6,16 +6,19 @@ substitution engine lowers their first letter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, element, json_format, native_format, need_two
-from winokit.data.formats.source import XmlNode
+from winokit.data.formats.source import Source, XmlNode
 from winokit.errors import Malformed
 from winokit.methods.hunting.causality import CONNECTIVES, premise_of
 from winokit.problem import Problem
 
+MIRRORED = 1000
+"""By how much the ids of Balanced COPA's mirrored items are higher."""
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
 
 
@@ -73,8 +76,8 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
         fields.string(row, "question"),
         (fields.string(row, "choice1"), fields.string(row, "choice2")),
         label,
-        group=fields.optional(row, "group"),
-        provenance={"idx": row["idx"]} if "idx" in row else {},
+        group=fields.group(row),
+        provenance={key: row[key] for key in ("idx", "id") if key in row},
     )
 
 
@@ -86,6 +89,20 @@ def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
     return row | ({} if copa.answer is None else {"label": copa.answer}) | ({"group": copa.group} if copa.group else {})
 
 
+def _with_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Twins of Balanced COPA (Kavumba et al., 2019): item 1003 is item 3 mirrored, with the same alternatives."""
+    kept = list(problems)
+    ids = [str(item.provenance.get("id"))[:9] for item in kept]
+    keys = [
+        (name.isdecimal() and (int(name) - 1) % MIRRORED + 1, frozenset(item.candidates))
+        for name, item in zip(ids, kept, strict=True)
+    ]
+    counts = Counter(keys)
+    for item, key in zip(kept, keys, strict=True):
+        paired = item.group is None and key[0] and counts[key] == 2
+        yield item.replace(group=f"copa-{key[0]}") if paired else item
+
+
 native_format(
     "copa",
     "XML: items with a premise, two alternatives, cause or effect",
@@ -94,6 +111,7 @@ native_format(
     lambda source: source.xml_elements("item"),
     render_item,
     assemble_items,
+    finish=_with_mirrors,
     card="copa",
 )(parse_item)
 json_format(
@@ -101,5 +119,6 @@ json_format(
     "JSON lines: premise, choice1, choice2, question, label 0/1",
     {"premise", "choice1", "choice2", "question"},
     render_row,
+    finish=_with_mirrors,
     card="superglue-copa",
 )(parse_row)

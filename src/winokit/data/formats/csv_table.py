@@ -32,7 +32,7 @@ def parse(row: Mapping[str, str]) -> Problem:
         tuple(options),
         fields.numbered_answer(row, "answer", max(len(options), 1)),
         pronoun=fields.optional(row, "pronoun"),
-        group=fields.optional(row, "group") or (qid.rpartition("-")[0] or None if qid else None),
+        group=fields.group(row) or (qid.rpartition("-")[0] or None if qid else None),
         domain=fields.optional(row, "domain"),
         labels=_labels(row),
         provenance={"qID": qid} if qid else {},

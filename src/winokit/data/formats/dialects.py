@@ -16,7 +16,9 @@ from typing import Any
 
 from winokit.data.formats import copa, fields, jsonl, knowref, minimal_pairs, superglue_wsc, trichelair, winogrande
 from winokit.data.formats.base import json_format, numbers_dropped
+from winokit.data.formats.columns import read_columns
 from winokit.data.formats.source import Source
+from winokit.data.formats.tables import Table, numbered_rows
 from winokit.data.known import with_true_card
 from winokit.errors import BadInput, Malformed, MissingExtra
 from winokit.problem import Dataset, Problem
@@ -64,8 +66,8 @@ def parse_sample(row: Mapping[str, Any]) -> Problem:
     return parse_row(doc)
 
 
-def load_hub(name: str, *, lenient: bool = False) -> Dataset:
-    """Read a dataset through the `datasets` library."""
+def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | None = None) -> Dataset:
+    """Read a dataset through the `datasets` library, in a known dialect or by the columns named."""
     try:
         import datasets
     except ImportError:
@@ -83,7 +85,11 @@ def load_hub(name: str, *, lenient: bool = False) -> Dataset:
     source = Source(Path(f"hub:{place}#{split}"), lenient=lenient)
     # Hub tables have a cell in every column.
     rows = ({key: cell for key, cell in row.items() if cell is not None and cell != ""} for row in splits[split])
-    problems = list(source.each(minimal_pairs.each_row(enumerate(rows)), parse_row))
+    if columns is None:
+        problems = list(source.each(minimal_pairs.each_row(enumerate(rows)), parse_row))
+    else:
+        table = Table(str(source.path), tuple(splits[split].column_names), numbered_rows(rows))
+        problems = list(read_columns(source, columns, table))
     notes = [f"hub:{place}: split {split!r} of {', '.join(splits)}", *(f"skipped: {why}" for why in source.skipped)]
     if not problems:
         raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")

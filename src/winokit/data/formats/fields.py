@@ -10,6 +10,8 @@ from winokit.errors import Malformed
 from winokit.problem import BLANK, NO_TEXT
 
 MISSING = object()
+GROUPS = ("group", "pair_id", "pairID")
+"""What the field is called that names a problem's twins."""
 BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 
@@ -39,6 +41,13 @@ def optional(row: Mapping[str, Any], key: str) -> str | None:
     """A string, or None where the field is missing, null or empty."""
     value = row.get(key)
     return None if value is None or value == "" else string(row, key)
+
+
+def group(row: Mapping[str, Any]) -> str | None:
+    """The name that twins have in common, also where it is a number."""
+    key = next((key for key in GROUPS if row.get(key) not in (None, "")), GROUPS[0])
+    value = row.get(key)
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else optional(row, key)
 
 
 def integer(row: Mapping[str, Any], key: str) -> int:

@@ -6,13 +6,17 @@ import gzip
 import hashlib
 import json
 import lzma
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from winokit.data.formats import base, winogrande
+from winokit.data.formats.beside import FILE, remembered
+from winokit.data.formats.columns import advice, read_columns
 from winokit.data.formats.source import Source
+from winokit.data.formats.tables import read_table, said_columns
 from winokit.data.known import CATALOGUE, with_true_card
-from winokit.errors import BadInput, CannotWrite, Malformed
+from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError
 from winokit.files import write_whole
 from winokit.problem import Card, Dataset
 
@@ -36,19 +40,51 @@ def recognise(path: Path) -> base.Format:
     for known in base.FORMATS.values():
         if known.recognise(head):
             return known
+    table = advice(path)
+    if table:
+        raise BadInput(f"{path}: no known format; {table}")
     raise BadInput(
         f"{path}: no known format; name one as FORMAT:{path.name}, with FORMAT one of {', '.join(sorted(base.FORMATS))}"
     )
 
 
-def read(path: str | Path, format: str | None = None, *, lenient: bool = False) -> Dataset:
-    """Read a file. A malformed record is an error that names it, or is skipped and noted when lenient."""
+def has_columns(path: Path, columns: Mapping[str, str]) -> bool:
+    """Whether a file is a table with the column of the text."""
+    try:
+        read_table(Source(path, lenient=True)).places({"text": columns.get("text") or columns["text1"]})
+    except WinokitError:
+        return False
+    return True
+
+
+def read(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    lenient: bool = False,
+    columns: Mapping[str, str] | None = None,
+) -> Dataset:
+    """Read a file. A malformed record is an error that names it, or is skipped and noted when lenient.
+
+    Parameters
+    ----------
+    columns
+        What the columns of a table are (`checked_columns`); else those of a winokit.toml beside it that fit it, else
+        the format is told from the content.
+    """
     path = Path(path)
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
-    chosen = base.FORMATS[format] if format else recognise(path)
-    source = Source(path, lenient=lenient)
-    problems, numbered = base.numbers_dropped(list(base.lone_groups_dropped(chosen.read(source))))
+    source, beside = Source(path, lenient=lenient), remembered(path.parent)
+    if columns is None and format is None and beside.columns and has_columns(path, beside.columns):
+        columns = beside.columns
+        source.note(f"columns as in {path.parent / FILE}: {said_columns(columns)}")
+    if columns is None:
+        chosen = base.FORMATS[format] if format else recognise(path)
+        found, card = chosen.read(source), chosen.card
+    else:
+        found, card = read_columns(source, columns), None
+    problems, numbered = base.numbers_dropped(list(base.lone_groups_dropped(found)))
     if numbered:
         source.note(f"qIDs like '{min(numbered)}-…' number the rows; they were not taken for names of twins")
     if not problems:
@@ -58,7 +94,11 @@ def read(path: str | Path, format: str | None = None, *, lenient: bool = False) 
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
     own = source.card or _released(path)
-    return with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.card)
+    dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, card)
+    if beside.language and not dataset.card.language:
+        dataset.card = replace(dataset.card, language=beside.language)
+        dataset.notes = (*dataset.notes, f"{path}: language as in {path.parent / FILE}: {beside.language}")
+    return dataset
 
 
 def _released(path: Path) -> Card | None:

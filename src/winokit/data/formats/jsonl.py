@@ -46,7 +46,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         None if row.get("answer") is None else fields.integer(row, "answer"),
         pronoun=fields.optional(row, "pronoun"),
         query=fields.optional(row, "query"),
-        group=fields.optional(row, "group"),
+        group=fields.group(row),
         domain=fields.optional(row, "domain"),
         labels=_mapping(row, "labels"),
         provenance=_mapping(row, "provenance"),

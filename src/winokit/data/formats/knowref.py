@@ -40,7 +40,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         candidates,
         answer,
         pronoun=pronoun,
-        group=fields.optional(row, "group"),
+        group=fields.group(row),
         labels={key: fields.flag(row, key) for key in FLAGS if key in row},
         provenance={"oiginal_id": row["oiginal_id"]} if "oiginal_id" in row else {},
     )

@@ -76,7 +76,7 @@ def _original_ids(source: Source) -> dict[int, str]:
         source.note(f"{ORIGINAL} is not beside it: problems are linked to their originals by index only")
         return {}
     ids = {}
-    for line in read_bytes(path).decode("utf-8", "replace").splitlines():
+    for line in read_bytes(path).decode("utf-8", "replace").split("\n"):
         try:
             problem = parse(json.loads(line))
         except (ValueError, AttributeError, RecursionError):

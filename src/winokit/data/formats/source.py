@@ -66,9 +66,10 @@ class XmlNode:
 class Source:
     """One file being read. In lenient mode malformed records are remembered in `skipped` instead of raised."""
 
-    def __init__(self, path: Path, *, lenient: bool = False) -> None:
+    def __init__(self, path: Path, *, lenient: bool = False, limit: int | None = None) -> None:
         self.path = path
         self.lenient = lenient
+        self.limit = limit
         self.skipped: list[Malformed] = []
         self.notes: list[str] = []
         self.card: Card | None = None
@@ -95,8 +96,9 @@ class Source:
         self.notes.append(f"{self.path}: {sentence}")
 
     def raw(self) -> bytes:
-        """The whole file, decompressed."""
-        return read_bytes(self.path)
+        """The whole file, decompressed; where there is a limit, the lines up to it."""
+        data = read_bytes(self.path, self.limit)
+        return data if self.limit is None or len(data) < self.limit else data[: data.rfind(b"\n") + 1]
 
     def text(self) -> str:
         """The whole file as text; a byte that does not decode is named with its line."""

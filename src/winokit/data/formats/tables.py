@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from winokit.data.formats.source import Source, decode_head, read_bytes
@@ -47,11 +48,11 @@ class Table:
 
 
 def parse_columns(given: str | Mapping[str, str], roles: Collection[str]) -> dict[str, str]:
-    """Columns by their roles, from "text=satz,option1=a" or from a mapping; roles may be numbered.
+    """Columns by their roles, from "text=satz,option1=a" or from a mapping; where there is option1, there is option2.
 
     A comma inside a column's name is no trouble: only one before another `role=` ends it.
 
-    >>> parse_columns("text=Satz, ganz,option1=a,option2=b", {"text", "option"})
+    >>> parse_columns("text=Satz, ganz,option1=a,option2=b", {"text", "option1"})
     {'text': 'Satz, ganz', 'option1': 'a', 'option2': 'b'}
     """
     if isinstance(given, str):
@@ -62,7 +63,7 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str]) -> dic
     else:
         named = [(str(role), str(column)) for role, column in given.items()]
     for role, _ in named:
-        if role not in roles and not (role[-1:].isdecimal() and role.rstrip("0123456789") in roles):
+        if re.sub(r"[1-9]\d?$", "1", role) not in roles:
             raise UnknownName("role of a column", role, roles)
         if [each for each, _ in named].count(role) > 1:
             raise BadInput(f"--columns: {role!r} is given twice")
@@ -76,11 +77,9 @@ def said_columns(columns: Mapping[str, str]) -> str:
 
 def read_table(source: Source) -> Table:
     """The table in a file; a row that is broken is rejected with its place, a file that is no table is an error."""
-    head = read_bytes(source.path, 1 << 10)
-    if head.startswith(WORKBOOKS):
-        raise BadInput(f"{source.path}: an Excel workbook (or another archive); save the table in it as csv")
+    head = refuse_workbook(source.path)
     if head.startswith(b"PAR1"):
-        rows: list[TableRow] = _numbered(_parquet(source))
+        rows: list[TableRow] = numbered_rows(_parquet(source))
     elif (start := decode_head(head).lstrip()[:1]) == "[":
         rows = list(source.json_array())
     elif start == "{":
@@ -92,7 +91,16 @@ def read_table(source: Source) -> Table:
     return Table(str(source.path), tuple(dict.fromkeys(str(key) for _, row in rows for key in row)), rows)
 
 
-def _numbered(rows: Sequence[dict[str, Any]]) -> list[TableRow]:
+def refuse_workbook(path: Path) -> bytes:
+    """How a file begins, unless it is one of Excel's."""
+    head = read_bytes(path, 1 << 10)
+    if head.startswith(WORKBOOKS):
+        raise BadInput(f"{path}: an Excel workbook, or another archive; save the table in it as csv (UTF-8)")
+    return head
+
+
+def numbered_rows(rows: Iterable[dict[str, Any]]) -> list[TableRow]:
+    """Rows without lines, by their number."""
     return [(f"row {number}", row) for number, row in enumerate(rows, 1)]
 
 
@@ -134,7 +142,7 @@ def _json_object(source: Source) -> list[TableRow]:
     lists = [part for part in value.values() if isinstance(part, list)]
     of_rows = [part for part in lists if part and all(isinstance(row, dict) for row in part)]
     if len(of_rows) == 1:
-        return _numbered(of_rows[0])
+        return numbered_rows(of_rows[0])
     if len(lists) < len(value):  # pandas writes {"satz": {"0": …, "1": …}}
         lists = [list(part.values()) for part in value.values() if isinstance(part, dict)]
     if not value or len(lists) < len(value):
@@ -142,7 +150,7 @@ def _json_object(source: Source) -> list[TableRow]:
     if len({len(part) for part in lists}) > 1:
         lengths = ", ".join(f"{name} {len(part)}" for name, part in zip(value, lists, strict=True))
         raise BadInput(f"{source.path}: columns of one length expected, found {lengths}")
-    return _numbered([dict(zip(value, cells, strict=True)) for cells in zip(*lists, strict=True)])
+    return numbered_rows([dict(zip(value, cells, strict=True)) for cells in zip(*lists, strict=True)])
 
 
 def _parquet(source: Source) -> list[dict[str, Any]]:

@@ -143,7 +143,7 @@ def _candidate(role: str) -> str:
 
 def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
     path, names = source.path.with_name(STATISTICS), ("bergsma_pct_female", "bls_pct_female")
-    lines = read_bytes(path).decode("utf-8", "replace").splitlines()[1:] if path.exists() else []
+    lines = read_bytes(path).decode("utf-8", "replace").split("\n")[1:] if path.exists() else []
     rows = [line.split("\t") for line in lines if line.count("\t") >= 2]
     try:
         statistics = {row[0]: dict(zip(names, map(float, row[1:3]), strict=True)) for row in rows}

@@ -36,7 +36,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         fields.numbered_answer(row, "answer", len(candidates)),
         pronoun=fields.optional(row, "pronoun"),
         domain=fields.optional(row, "domain"),
-        group=qid.rpartition("-")[0] or None if qid else None,
+        group=fields.group(row) or (qid.rpartition("-")[0] or None if qid else None),
         provenance={"qID": qid} if qid else {},
     )
 

@@ -36,11 +36,11 @@ def parse(schema: XmlNode) -> Problem:
     pronoun = text.words("pron")
     if not pronoun:
         raise Malformed("a pronoun expected, found none", field="pron")
-    before, after = _around_the_pronoun(text.words("txt1"), text.words("txt2"))
+    before, after = around_the_pronoun(text.words("txt1"), text.words("txt2"))
     candidates = tuple(" ".join(node.text.split()) for node in answers.children if node.tag == "answer")
     answer = _answer(schema.words("correctAnswer"), len(candidates))
     known = {tag: schema.words(tag) for tag in ("source", "humanSubjects") if schema.words(tag)}
-    spelled = BLANK.join(_around_the_pronoun(text.spelled("txt1"), text.spelled("txt2")))
+    spelled = BLANK.join(around_the_pronoun(text.spelled("txt1"), text.spelled("txt2")))
     if spelled != BLANK.join((before, after)):
         known["spelled"] = spelled
     return Problem(
@@ -54,7 +54,7 @@ def parse(schema: XmlNode) -> Problem:
     )
 
 
-def _around_the_pronoun(before: str, after: str) -> tuple[str, str]:
+def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
     return (
         before if not before or before.endswith(OPENING) else before + " ",
         after if not after or after.startswith(NO_SPACE_BEFORE) else " " + after,

@@ -1,0 +1,64 @@
+"""`winokit.toml` beside data: what its files do not say themselves, said once for a folder.
+
+language = "de"
+
+[columns]
+text = "satz"
+option1 = "a"
+option2 = "b"
+answer = "loesung"
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from winokit.data.formats.columns import checked_columns
+from winokit.errors import BadInput
+from winokit.files import read_text, write_whole
+from winokit.text.language import check_code
+
+FILE = "winokit.toml"
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a folder's winokit.toml says of the data in it."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    language: str | None = None
+
+
+def remembered(folder: Path) -> Remembered:
+    """What winokit.toml in a folder says; nothing where there is none, an error where it cannot be understood."""
+    path = folder / FILE
+    if not path.is_file():
+        return Remembered()
+    try:
+        said = tomllib.loads(read_text(path).removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: cannot be read ({error})") from None
+    columns, language = said.pop("columns", {}), said.pop("language", None)
+    if said or not isinstance(columns, dict) or not isinstance(language, str | None):
+        found = f", found {', '.join(said)}" if said else ""
+        raise BadInput(f'{path}: language = "…" and a table [columns] expected{found}')
+    try:
+        return Remembered(checked_columns(columns) if columns else {}, language and check_code(language))
+    except (BadInput, LookupError) as error:
+        raise BadInput(f"{path}: {str(error).removeprefix('--columns: ')}") from None
+
+
+def remember(folder: Path, columns: Mapping[str, str]) -> Path:
+    """Write columns into winokit.toml of a folder; what else it says stays, and other columns are never replaced."""
+    path, known = folder / FILE, remembered(folder).columns
+    if known and known != columns:
+        raise BadInput(f"{path}: has other columns; edit or remove it to remember these")
+    if not known:
+        before = read_text(path).rstrip() + "\n\n" if path.exists() else ""
+        lines = [f"{role} = {json.dumps(column, ensure_ascii=False)}" for role, column in columns.items()]
+        write_whole(path, (before + "\n".join(["[columns]", *lines]) + "\n").encode())
+    return path

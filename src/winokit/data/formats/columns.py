@@ -1,0 +1,382 @@
+"""Your own table: problems from the columns that hold their text, candidates and answer, whatever those are called.
+
+    winokit stats dev.csv --columns text=satz,option1=a,option2=b,answer=loesung,group=paar
+
+The blank is `_` (or several in a row), `[MASK]`, `<mask>`, `<blank>`, `[blank]` or `[...]`, or a pronoun: marked in the
+text, `[it]` or `*it*`; named by a column `pronoun`, where it stands there once; or placed by `start` and `end`, from 0.
+Whole texts to choose from, without a blank, are `text1`, `text2`, …. Which notation answers are in is told from all of
+them together, and asked for where they leave it open.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from winokit.data.formats import copa, fields
+from winokit.data.formats.base import native_format
+from winokit.data.formats.source import Source
+from winokit.data.formats.tables import Table, parse_columns, read_table, refuse_workbook, said_columns
+from winokit.data.formats.wsc import around_the_pronoun
+from winokit.errors import BadInput, Malformed, MissingExtra
+from winokit.problem import Problem
+
+ROLES = frozenset("text text1 pronoun start end option1 options answer answer1 question group domain id".split())
+BLANKS = (re.compile(r"\[(?:mask|blank|_+|\.\.\.|…)\]|<(?:mask|blank)>", re.IGNORECASE), re.compile(r"_+"))
+MARKED = re.compile(r"\[([^\[\]]+)\]|\*([^\s*][^*]*)\*")
+HIDDEN = ("", "?", "-1")
+"""How a table says that an answer is not told; -1 as Hugging Face does."""
+FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+SUREST = 0.8
+"""The share of its cells that must have a blank for a column to be taken for the text."""
+LOOKED_AT = 1 << 20
+"""Bytes of a file that are looked at to say what its columns may be."""
+
+AnswerReader = Callable[[str, Sequence[str]], int | None]
+"""From a cell and the candidates of its row to the index of the right one; None where it does not say one."""
+
+
+def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
+    """Columns by their roles, with all that a problem needs."""
+    columns = parse_columns(given, ROLES)
+    if {"text1", "text2"} <= columns.keys() and "text" not in columns:
+        return columns
+    if "text" not in columns:
+        raise BadInput("--columns: 'text' is missing: the column of the text with its blank")
+    if "options" not in columns and not {"option1", "option2"} <= columns.keys():
+        raise BadInput("--columns: 'option1' and 'option2' are missing, or 'options': the columns of the candidates")
+    return columns
+
+
+def read_columns(source: Source, columns: Mapping[str, str], table: Table | None = None) -> Iterator[Problem]:
+    """The problems of a table; a row that says none is rejected with its place and column."""
+    table = table or read_table(source)
+    column, _, told = columns.get("answer", "").rpartition(":")
+    told = told if told in NOTATIONS and columns["answer"] not in table.columns else ""
+    places = table.places({**columns, "answer": column} if told else columns)
+    drafts: list[tuple[int | str, Mapping[str, Any], Problem]] = []
+
+    def reject(error: Malformed, place: int | str) -> None:
+        source.reject(Malformed(error.expected, field=places.get(error.field or "", error.field)), place)
+
+    for place, found in table.rows:
+        cells = {role: found.get(name) for role, name in places.items()}
+        try:
+            drafts.append((place, cells, _draft(cells)))
+        except Malformed as error:
+            reject(error, place)
+    cut = _is_cut(Counter(draft.group for *_, draft in drafts))
+    read, neither = _reader(source, places, drafts, told), 0
+    for place, row, draft in drafts:
+        try:
+            answer = read(row, draft.candidates)
+        except Malformed as error:
+            reject(error, place)
+            continue
+        if answer == NEITHER:
+            neither += 1
+            continue
+        name = draft.group
+        group = {"group": name.rpartition("-")[0], "provenance": {"qID": name}} if name and cut else {}
+        yield draft.replace(answer=answer, **group) if answer is not None or group else draft
+    if neither:
+        source.note(f"{neither:,} rows whose answer is none of their candidates; passed over")
+
+
+def _draft(cells: Mapping[str, Any]) -> Problem:
+    """The problem of a row, its answer not yet told."""
+    if "text" not in cells:
+        return Problem.whole(_candidates(cells, "text"), **_rest(cells))
+    if isinstance(cells["text"], dict):  # WSC as JSON, in its own words
+        txt1, pronoun, txt2 = (fields.string(cells["text"], part) for part in ("txt1", "pron", "txt2"))
+        before, after = around_the_pronoun(txt1, txt2)
+        return Problem(before, after, _candidates(cells), pronoun=pronoun, **_rest(cells))
+    text = _text(cells, "text")
+    if not text.strip():
+        raise Malformed("a text with a blank expected, found nothing", field="text")
+    if "question" in cells:
+        one, other, *_ = _candidates(cells)
+        return copa.problem(text, _text(cells, "question").strip(), (one, other), None, **_rest(cells))
+    before, found, after = _cut(text, _text(cells, "pronoun").strip() or None, *map(cells.get, ("start", "end")))
+    return Problem(before, after, _candidates(cells), pronoun=found, **_rest(cells))
+
+
+def _rest(cells: Mapping[str, Any]) -> dict[str, Any]:
+    known = {role: _text(cells, role).strip() or None for role in ("group", "domain", "id")}
+    return {
+        "group": known["group"],
+        "domain": known["domain"],
+        "provenance": {"id": known["id"]} if known["id"] else {},
+    }
+
+
+def _text(cells: Mapping[str, Any], role: str) -> str:
+    """A cell as text: a number as it is counted with, empty where there is none."""
+    value = cells.get(role)
+    if value is None or value != value:  # pandas writes NaN for an empty cell
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (str, int, float)):
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    raise Malformed(f"a text or a number expected, found {fields.shown(value)}", field=role)
+
+
+def _candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ...]:
+    if "options" in cells:
+        value = cells["options"]
+        if isinstance(value, str):
+            try:
+                value = ast.literal_eval(value.strip()) if value.lstrip().startswith("[") else value.split("|")
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                raise Malformed(f'["a", "b"] or a|b expected, found {fields.shown(value)}', field="options") from None
+            value = [each.strip() if isinstance(each, str) else each for each in value]
+        return fields.strings({"options": value}, "options")
+    numbers = sorted(int(role.removeprefix(kind)) for role in cells if role.startswith(kind))
+    options = [_text(cells, f"{kind}{number}") for number in numbers]
+    while options and not options[-1].strip():
+        options.pop()  # a table has as many columns as its longest problem
+    return tuple(options)
+
+
+def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
+    """The text before the blank, the pronoun that stands there, if any is known, and the text after it."""
+    if start is not None and start != "":
+        at, to = _offset("start", start), _offset("end", end) if end not in (None, "") else None
+        to = at + len(pronoun) if to is None and pronoun else to
+        if to is None or not 0 <= at < to <= len(text):
+            raise Malformed(
+                f"a place in a text of {len(text)} characters expected, found {start} to {end}", field="start"
+            )
+        if pronoun and text[at:to] != pronoun:
+            raise Malformed(f"{pronoun!r} does not stand at character {at}: {text[at:to]!r} does", field="start")
+        return text[:at], text[at:to], text[to:]
+    for blank in BLANKS:
+        hits = list(blank.finditer(text))
+        if len(hits) > 1:
+            raise Malformed(f"exactly one blank expected, found {len(hits)} ({hits[0][0]})", field="text")
+        if hits and hits[0][0] == text:
+            raise Malformed("a text around the blank expected, found none", field="text")
+        if hits:
+            return text[: hits[0].start()], pronoun, text[hits[0].end() :]
+    hits = list(MARKED.finditer(text))
+    if len(hits) == 1 and (found := hits[0][1] or hits[0][2]):
+        if pronoun and pronoun.casefold() != found.casefold():
+            raise Malformed(f"{found!r} is marked in the text, found {pronoun!r}", field="pronoun")
+        return text[: hits[0].start()], found, text[hits[0].end() :]
+    if pronoun:
+        hits = list(re.finditer(rf"(?<!\w){re.escape(pronoun)}(?!\w)", text)) or list(
+            re.finditer(re.escape(pronoun), text)  # where words have no spaces between them
+        )
+        if len(hits) == 1:
+            return text[: hits[0].start()], pronoun, text[hits[0].end() :]
+        raise Malformed(f"{pronoun!r} stands {len(hits)} times in the text: say where by start=COLUMN", field="pronoun")
+    marks = f"{len(hits)} marks like {hits[0][0]}" if hits else "none"
+    raise Malformed(f"a blank (_, [MASK], <blank>) or one marked [pronoun] expected, found {marks}", field="text")
+
+
+def _offset(role: str, value: Any) -> int:
+    text = _text({role: value}, role).strip()
+    if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
+        raise Malformed(f"a character's number, from 0, expected, found {fields.shown(value)}", field=role)
+    return int(text)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _in_text(cell: str, candidates: Sequence[str]) -> int | None:
+    same = [place for place, candidate in enumerate(candidates) if _folded(candidate) == _folded(cell)]
+    return same[0] if len(same) == 1 else None
+
+
+def _number_from(base: int) -> AnswerReader:
+    def read(cell: str, candidates: Sequence[str]) -> int | None:
+        number = re.fullmatch(r"(\d{1,3})(?:\.0*)?", cell, re.ASCII)
+        return int(number[1]) - base if number and 0 <= int(number[1]) - base < len(candidates) else None
+
+    return read
+
+
+def _letter(cell: str, candidates: Sequence[str]) -> int | None:
+    place = ord(cell.upper()) - ord("A") if len(cell) == 1 and cell.isascii() and cell.isalpha() else len(candidates)
+    return place if place < len(candidates) else None
+
+
+def _true_is(place: int) -> AnswerReader:
+    def read(cell: str, candidates: Sequence[str]) -> int | None:
+        flag = {"true": True, "false": False}.get(cell.lower())
+        return None if flag is None or len(candidates) != 2 else place if flag else 1 - place
+
+    return read
+
+
+def _option_name(names: Sequence[str]) -> AnswerReader:
+    plain = [re.sub(r"\W|_", "", name).casefold() for name in names]
+
+    def read(cell: str, candidates: Sequence[str]) -> int | None:
+        name = re.sub(r"\W|_", "", cell).casefold()
+        return plain.index(name) if name in plain[: len(candidates)] else None
+
+    return read
+
+
+NEITHER = -1
+NOTATIONS: Mapping[str, tuple[str, AnswerReader]] = {
+    "text": ("the candidate itself", _in_text),
+    "1": ("its number, from 1", _number_from(1)),
+    "0": ("its number, from 0", _number_from(0)),
+    "letter": ("its letter, from A", _letter),
+    "column": ("the name of its column", _option_name(())),
+    "true1": ("whether the first is right", _true_is(0)),
+    "true2": ("whether the second is right", _true_is(1)),
+}
+"""How an answer may be written; `answer=COLUMN:NAME` says which."""
+
+
+def _reader(
+    source: Source, places: Mapping[str, str], drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]], told: str
+) -> Callable[[Mapping[str, Any], Sequence[str]], int | None]:
+    """How the answer of a row is read, told from all rows; where they leave it open, an error says how to say it."""
+    if "answer1" in places:
+        return _flagged
+    if "answer" not in places:
+        return lambda cells, candidates: None
+    numbered = [role for role in places if role[-1].isdecimal() and role.startswith(("option", "text"))]
+    names = [places[role] for role in sorted(numbered, key=lambda role: (len(role), role))]
+    ways = {name: _option_name(names) if name == "column" else way for name, (_, way) in NOTATIONS.items()}
+    cells = [(_answer_cell(row), draft.candidates) for _, row, draft in drafts]
+    cells = [(cell, candidates) for cell, candidates in cells if cell not in HIDDEN]
+    read = {name: tuple(way(*cell) for cell in cells) for name, way in ways.items()}
+    most = max((len(cells) - answers.count(None) for answers in read.values()), default=0)
+    best = [name for name, answers in read.items() if len(cells) - answers.count(None) == most]
+    column = places["answer"]
+    if not told and most == len(cells) and len({read[name] for name in best}) > 1:
+        meant = " or ".join(f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best)
+        raise BadInput(f"{source.path}: column {column!r}: answers like {cells[0][0]!r} may be {meant}: say which")
+    chosen = told or best[0]
+
+    def answer_of(row: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
+        cell = _answer_cell(row)
+        answer = None if cell in HIDDEN else ways[chosen](cell, candidates)
+        if answer is None and cell not in HIDDEN:
+            one_of = " / ".join(candidates)
+            asked = f"{NOTATIONS[chosen][0]} expected" + ("" if told or not most else ", as in other rows")
+            raise Malformed(f"{asked} (of {one_of}), found {fields.shown(cell)}", field="answer")
+        return answer
+
+    return answer_of
+
+
+def _answer_cell(row: Mapping[str, Any]) -> str:
+    value = row.get("answer")
+    return (_text(row, "answer") if isinstance(value, (str, int, float, type(None))) else fields.shown(value)).strip()
+
+
+def _flagged(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
+    """The candidate whose own column says true; NEITHER where none does, None where nothing is said."""
+    said = [_text(cells, f"answer{place}").strip().lower() for place in range(1, len(candidates) + 1)]
+    if not any(said):
+        return None
+    flags = [FLAGS.get(word) for word in said]
+    if None in flags or sum(map(bool, flags)) > 1:
+        raise Malformed(
+            f"true for one candidate, false for the others, expected, found {' / '.join(said)}", field="answer1"
+        )
+    return flags.index(True) if True in flags else NEITHER
+
+
+def _is_cut(groups: Mapping[str | None, int]) -> bool:
+    """Whether groups are ids of rows that end in a row's number, as WinoGrande's qIDs do: none stands there twice."""
+    names = [name for name in groups if name is not None]
+    return bool(names) and all(groups[name] == 1 and "-" in name for name in names)
+
+
+SYNONYMS = {
+    "text": "text sentence satz phrase texte frase oración oracion oração testo предложение текст 句子 文 cloze prompt "
+    "context contexte swapped_sentence sentence_with_pronoun input",
+    "options": "options choices candidates kandidaten optionen candidats alternatives answers 选项",
+    "answer": "answer label gold correct right solution loesung lösung antwort réponse reponse respuesta resposta "
+    "correct_answer correct_candidate correctanswer right_answer target ответ 答案 正解 label_id",
+    "group": "group pair pair_id pairid qid paar gruppe groupe grupo paire par group_id twin пара",
+    "pronoun": "pronoun pronomen pronom pronome pronombre местоимение 代词",
+    "start": "pronoun_offset pronoun_start pronoun_loc start",
+    "question": "asks_for question",
+}
+"""What columns are called, by their role; case, spaces and hyphens do not count."""
+OPTION = re.compile(r"(.*?)_?([0-9]|[a-e])$")
+OPTIONS = "option choice candidate cand kandidat answer ending alternative opción opcion opção opcao opzione candidat "
+OPTIONS += "вариант 选项 選択肢 wahl antwort entity a"
+
+
+def guess_columns(table: Table) -> dict[str, str]:
+    """The roles that the columns of a table may have, by their names, and by where the blanks are."""
+    names = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
+    named = {role: [names[word] for word in words.split() if word in names] for role, words in SYNONYMS.items()}
+    rows = [row for _, row in table.rows[:100]]
+    marks = {
+        column: sum(any(mark.search(str(row.get(column, ""))) for mark in (*BLANKS, MARKED)) for row in rows)
+        for column in table.columns
+    }
+    texts = [column for column in (*named["text"], *table.columns) if marks[column] >= max(1, SUREST * len(rows))]
+    found = {"text": [*texts, *named["text"], "?"][0]}
+    stems: dict[str, list[str]] = {}
+    for name, column in names.items():
+        if (match := OPTION.fullmatch(name)) and (match[1] in OPTIONS.split() or not match[1]):
+            stems.setdefault(match[1], []).append(column)
+    options = max(stems.values(), key=len, default=[])
+    if len(options) > 1:
+        found |= {f"option{number}": column for number, column in enumerate(sorted(options), 1)}
+    elif named["options"]:
+        found["options"] = named["options"][0]
+    else:
+        found |= {"option1": "?", "option2": "?"}
+    for role in ("answer", "group", "pronoun", "start", "question"):
+        free = [column for column in named[role] if column not in found.values()]
+        if free and (role not in ("pronoun", "start", "question") or not texts):
+            found[role] = free[0]
+    if "question" in found and not {*map(str.strip, (str(row.get(found["question"])) for row in rows))} <= {
+        "cause",
+        "effect",
+    }:
+        del found["question"]
+    return found
+
+
+def advice(path: Path) -> str:
+    """What a table's columns are and the command that may read it; empty for a file that is no table."""
+    limit = None if refuse_workbook(path).startswith(b"PAR1") else LOOKED_AT
+    try:
+        table = read_table(Source(path, lenient=True, limit=limit))
+    except MissingExtra as missing:
+        return str(missing)
+    except BadInput:
+        return ""
+    if not table.rows or len(table.columns) < 2:
+        return ""
+    guess = guess_columns(table)
+    command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(said_columns(guess))}"
+    unknown = ", with the right columns for each ?" if "?" in guess.values() else ""
+    return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{unknown}"
+
+
+GAP = {
+    "text": "Text",
+    "pronoun": "Pronoun",
+    "start": "Pronoun-offset",
+    **{"option1": "A", "option2": "B", "answer1": "A-coref", "answer2": "B-coref", "id": "ID"},
+}
+native_format(
+    "gap",
+    "TSV: Text, Pronoun and its offset, A, A-coref, B, B-coref (read only); rows with neither are passed over",
+    ".tsv",
+    lambda head: head.columns >= {*GAP.values()},
+    lambda source: (),
+    read=lambda source: read_columns(source, GAP),
+)(lambda row: row)

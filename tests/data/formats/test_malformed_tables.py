@@ -1,0 +1,105 @@
+"""Forty malformed tables, each with its own line: which file, where in it, what was expected, and the way out."""
+
+import json
+
+import pytest
+
+from winokit.data.loading import load
+from winokit.errors import WinokitError
+
+COLUMNS = "text=satz,option1=a,option2=b,answer=loesung"
+HEAD = "satz;a;b;loesung\n"
+GOOD = "Der Krug traf die Tasse, weil _ fiel.;der Krug;die Tasse;1\nDer Topf traf den Teller, weil _ brach.;x;y;2\n"
+ROW = {"satz": "Der Krug traf die Tasse, weil _ fiel.", "a": "der Krug", "b": "die Tasse", "loesung": 1}
+PLACES = "text=s,option1=a,option2=b,pronoun=p,start=n"
+ASKED = "a blank (_, [MASK], <blank>) or one marked [pronoun] expected"
+EITHER = "may be its number, from 1 (answer=loesung:1) or its number, from 0 (answer=loesung:0): say which"
+
+FILES = [
+    ("", "t: the file is empty"),
+    (HEAD, "t: no problems in it: the file is empty"),
+    (b"PK\x03\x04rest", "t: an Excel workbook, or another archive; save the table in it as csv (UTF-8)"),
+    (b"PAR1 and nothing else", "t: cannot be read as Parquet"),
+    (b"\x1f\x8b broken", "t: cannot be decompressed"),
+    (b"satz;a;b;loesung\nKr\xfcge;x;y;1\n", "t:2: UTF-8 text expected, found byte 0xfc; save the file as UTF-8"),
+    (b"\xff\xfes\x00a", "t:1: UTF-16 text expected, found byte 0x61; save the file as UTF-8"),
+    (
+        "satz\nDer Krug fiel.\n",
+        "t:1: a header of two columns or more expected, with , ; tab or | between",
+    ),
+    ("satz;a;a;loesung\n" + GOOD, "t:1: two columns are called 'a': rename one"),
+    ("satz;a;c;loesung\n" + GOOD, "t: no column 'b' for 'option2'; it has satz, a, c, loesung"),
+    (json.dumps([ROW])[:-1], "t:1: ',' or ']' expected after an element (is the file cut off?)"),
+    ("[1, 2]", "t:1: a JSON object expected, found int"),
+    (json.dumps(ROW) + "\n{broken\n", "t:2: a JSON object expected (Expecting property name"),
+    (json.dumps({"satz": ["x _ y"], "a": [], "b": ["b"]}), "t: columns of one length expected, found satz 1, a 0, b 1"),
+    (json.dumps([ROW | {"satz": ["a _ b"]}]), "t:1: field 'satz': a text or a number expected, found ['a _ b']"),
+    (json.dumps({"data": [ROW, {"a": "x"}]}), "t:row 2: field 'satz': a text with a blank expected, found nothing"),
+    (HEAD + GOOD.replace(";2", ";1"), f"t: column 'loesung': answers like '1' {EITHER}"),
+    (
+        HEAD + GOOD.replace(";2", ";true").replace(";1", ";false"),
+        "t: column 'loesung': answers like 'false' may be whether the first is right (answer=loesung:true1) or whether",
+    ),
+]
+"""Whole files, and what is said of them."""
+ROWS = [
+    ("nur ein _ Satz;x", "4 cells expected, found 2"),
+    ("ein _;Satz;x;y;1", "4 cells expected, found 5 (a cell with the delimiter in it needs quotes around it)"),
+    ('"ein _ Satz;x;y;1', "a well-formed row expected (unexpected end of data)"),
+    ('"ein" _ Satz;x;y;1', "a well-formed row expected (';' expected after '\"')"),
+    (";x;y;1", "field 'satz': a text with a blank expected, found nothing"),
+    ("Nichts fehlt hier.;x;y;1", f"field 'satz': {ASKED}, found none"),
+    ("Weil [er] und [sie] gingen.;x;y;1", f"field 'satz': {ASKED}, found 2 marks like [er]"),
+    ("Ein _ und noch ein __.;x;y;1", "field 'satz': exactly one blank expected, found 2 (_)"),
+    ("[MASK] oder [MASK]?;x;y;1", "field 'satz': exactly one blank expected, found 2 ([MASK])"),
+    ("_;x;y;1", "field 'satz': a text around the blank expected, found none"),
+    ("Ein _ Satz.;x;;1", "field 'candidates': two or more candidates expected, found 1"),
+    ("Ein _ Satz.;;y;2", "field 'candidates': an empty candidate"),
+    ("Ein _ Satz.;Das Y;das  y;1", "field 'candidates': candidates must differ, found Das Y / das  y"),
+    ("Ein _ Satz.;x;y;3", "field 'loesung': its number, from 1 expected, as in other rows (of x / y), found '3'"),
+    ("Ein _ Satz.;x;y;x", "field 'loesung': its number, from 1 expected, as in other rows (of x / y), found 'x'"),
+]
+"""Last rows of a table that is sound otherwise."""
+OTHERS = [
+    ("s;a;b;p;n\nWeil es fiel.;x;y;es;6\n", PLACES, "t:2: field 'n': 'es' does not stand at character 6: 's ' does"),
+    ("s;a;b;p;n\nWeil es fiel.;x;y;es;99\n", PLACES, "t:2: field 'n': a place in a text of 13 characters expected"),
+    ("s;a;b;p;n\nWeil es fiel.;x;y;es;fünf\n", PLACES, "t:2: field 'n': a character's number, from 0, expected, found"),
+    ("s;a;b;p;n\nDas, weil es es ist.;x;y;es;\n", PLACES, "t:2: field 'p': 'es' stands 2 times in the text: say where"),
+    ("s;a;b;p;n\nWeil [er] fiel.;x;y;es;\n", PLACES, "t:2: field 'p': 'er' is marked in the text, found 'es'"),
+    (
+        "satz;w\nEin _ Satz.;[x, y\n",
+        "text=satz,options=w",
+        't:2: field \'w\': ["a", "b"] or a|b expected',
+    ),
+    ("sätze;x;y;gold\n" + GOOD, None, "t: no known format; its columns are sätze, x, y, gold; to read them: winokit "),
+]
+"""Tables with columns of their own."""
+FORTY = [
+    *((content, COLUMNS, says) for content, says in FILES),
+    *((f"{HEAD}{GOOD}{row}\n", COLUMNS, f"t:4: {says}") for row, says in ROWS),
+    *OTHERS,
+]
+
+
+def test_there_are_forty_lines_no_two_the_same():
+    assert len({says for *_, says in FORTY}) == len(FORTY) == 40
+
+
+@pytest.mark.parametrize(("content", "columns", "says"), FORTY)
+def test_a_malformed_table_is_one_line_with_file_place_and_way_out(content, columns, says, tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    if content[:4] == b"PAR1":
+        pytest.importorskip("pyarrow")
+    with pytest.raises(WinokitError) as caught:
+        load(path, columns=columns)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path}/{says}")
+
+
+@pytest.mark.parametrize("row", [row for row, _ in ROWS if not row.startswith('"ein _')])
+def test_a_malformed_row_can_be_left_out_and_is_told(row, tmp_path):
+    (tmp_path / "t").write_text(f"{HEAD}{GOOD}{row}\n")
+    dataset = load(tmp_path / "t", columns=COLUMNS, lenient=True)
+    assert len(dataset) == 2
+    assert "skipped 1 malformed records; the first: " in " ".join(dataset.notes)
