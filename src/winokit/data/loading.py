@@ -22,7 +22,7 @@ from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
 from winokit.settings import Help, Settings, verb
-from winokit.text.language import check_code, detect, language_of, languages_of
+from winokit.text.language import UNDETERMINED, check_code, detect, language_of, languages_of
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
 Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA", typed=str)]
@@ -145,7 +145,9 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
         code = language or card.language
     else:
         code = detect([problem.texts[0] for problem in dataset])
-        if code != "en":
+        if code == UNDETERMINED:
+            notes.append(f"{card.name}: language not recognised, so that no rules of any are applied; give --language")
+        elif code != "en":
             notes.append(f"{card.name}: language recognised as {language_of(code)}; say another with --language")
     if spoken == ("en",) and code != "en":
         return Dataset([p.replace(language=code) for p in dataset], replace(card, language=code), notes)

@@ -28,6 +28,7 @@ ABILITIES = {
     "part-sent": "part-sent",
     "local-context": "local-context",
     "pronoun": "pronoun scoring",
+    "hunting": "knowledge hunting and association",
 }
 """What a pack may know, and what is left out for a language that does not."""
 CODE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")

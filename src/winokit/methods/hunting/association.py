@@ -27,6 +27,7 @@ from winokit.progress import Progress
 from winokit.text.clauses import clause_words
 from winokit.text.english import ENGLISH
 from winokit.text.grammar import forms
+from winokit.text.language import language_of
 
 LEVEL = 0.95
 UNSEEN = 0.5
@@ -115,6 +116,8 @@ class Association:
 
 def associate(problem: Problem, corpus: Corpus) -> Association:
     """The association of each candidate with the clause of the blank."""
+    if refusal := language_of(problem.language).refusal("hunting"):
+        return Association(why=refusal)
     units = candidate_words(problem)
     if units is None:
         return Association(why="a candidate is a name, and names have no association")

@@ -29,6 +29,7 @@ from winokit.models.registry import Spec
 from winokit.problem import NO_BLANK, Problem
 from winokit.results import Brief
 from winokit.text.english import ENGLISH
+from winokit.text.language import language_of
 from winokit.text.words import WORD
 
 LIMIT = 200
@@ -122,7 +123,8 @@ class Hunter:
         """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
         result = Hunt(problem, parser=name_of(self.parser))
         parse = read if self.parser is None else self.parser.read
-        reading = NO_BLANK if problem.is_whole else parse(problem)
+        unread = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
+        reading = unread or parse(problem)
         if isinstance(reading, str):
             result.why = reading
             return result

@@ -16,6 +16,7 @@ from winokit.problem import Dataset, grouped
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
+from winokit.text.language import language_of
 
 FEWEST = 10
 """Connectives before fewer blanks than this are counted together as "other"."""
@@ -49,6 +50,7 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
         cases = [case for case in graded if case.problem.group is not None and (case.problem.group in last) is wanted]
         yield from sheet.accuracy("structure", subset, cases)
         yield from sheet.by_group(("structure", subset, "group_accuracy"), cases)
+    graded = [case for case in graded if not language_of(case.problem.language).refusal("structure")]
     by_word = grouped((words[case.problem.id], case) for case in graded)
     common = {word: cases for word, cases in by_word.items() if len(cases) >= FEWEST}
     other = [case for case in graded if words[case.problem.id] not in common]
