@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,7 +35,12 @@ PATTERNS = {
     "perturbed-wsc": "*.jsonl",
 }
 """Datasets of several files: each is named by dataset and file."""
-SINGLE = {"wsc": "wsc/WSCollection.xml", "wsc273": "wsc/WSCollection.xml", "pdp": "pdp/PDPChallenge2016.xml"}
+SINGLE = {
+    "wsc": "wsc/WSCollection.xml",
+    "wsc273": "wsc/WSCollection.xml",
+    "pdp": "pdp/PDPChallenge2016.xml",
+    "xwinograd": "xwinograd/dataset.tsv",
+}
 
 
 def public_files(folder: Path) -> dict[str, tuple[str, Path, str | None]]:
@@ -63,13 +69,21 @@ def known_set(name: str, card: str, dataset: Dataset, keys: list[str]) -> KnownS
     )
 
 
+def known_datasets(folder: Path) -> Iterator[tuple[str, str, Dataset]]:
+    """Name, card and problems of each known set; of one in several languages, each of them too."""
+    for name, (card, path, kind) in public_files(folder).items():
+        dataset = read(path, kind)
+        yield name, card, dataset
+        for code in dataset.languages if len(dataset.languages) > 1 else ():
+            yield f"{name}, {code}", card, Dataset(p for p in dataset if p.language == code)
+
+
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(str(__doc__))
     rows: list[KnownSet] = []
     members: dict[int, int] = {}
-    for name, (card, path, kind) in public_files(Path(sys.argv[1])).items():
-        dataset = read(path, kind)
+    for name, card, dataset in known_datasets(Path(sys.argv[1])):
         keys = [problem_key(problem) for problem in dataset]
         row = known_set(name, card, dataset, keys)
         for value in (hashes_of(keys) >> np.uint64(64 - BITS)).tolist():

@@ -177,6 +177,8 @@ class _Texts:
             return False
         if (p.pronoun or "").casefold() != (q.pronoun or "").casefold() or p.query != q.query:
             return False
+        if p.language != q.language:
+            return False
         if not same_text and p.pronoun is not None and same_words(p.sentence, q.sentence):
             return False
         if p.right is None or q.right is None:

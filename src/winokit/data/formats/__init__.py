@@ -14,6 +14,7 @@ from winokit.data.formats import (
     jsonl,
     columns,
     csv_table,
+    xwinograd,
     winogender,
     winobias,
     dpr,
