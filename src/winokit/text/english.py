@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import ClassVar
 
-from winokit.text.language import ABILITIES, Language, Mention, verbatim
+from winokit.text.language import ABILITIES, Edit, Language, Mention, verbatim
 from winokit.text.words import WORD, ptb
 
 ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
@@ -47,6 +48,10 @@ AFTER_OBJECT = frozenset(
 # or belong to something else ("told her that he", "all his"), and before every blank of WinoGrande "that" does too.
 DETERMINER_BEFORE = re.compile(r"\b(?:the|an?|my|our|your|his|its|their)\s+$", re.IGNORECASE)
 
+VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u[bst]i)[aeiou]|hour|honest|honou?r|heir", re.IGNORECASE)
+TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+$")
+WHOLE_PHRASES = frozenset("someone somebody something everyone everybody everything".split())
+
 
 class English(Language):
     """Everything is known."""
@@ -76,6 +81,7 @@ class English(Language):
         "hers": "female",
     }
     thing_pronouns = frozenset({"it"})
+    people = (frozenset("man boy guy gentleman".split()), frozenset("woman girl lady".split()))
 
     def split(self, text: str) -> list[str]:
         """Words between spaces."""
@@ -223,6 +229,25 @@ class English(Language):
             for start, end in verbatim(text, form)
         )
 
+    def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
+        """What to put where so that two candidates change places, or why that cannot be done.
+
+        Articles stay where they are when both candidates have one ("a gap in the wall", "a wall in the gap"), and
+        travel with their noun when the other is a name or has none ("Sam fooled the con artist").
+        """
+        words = [self.core(candidate) for candidate in candidates]
+        if words[0].casefold() == words[1].casefold():
+            return "the candidates differ only in their article"
+        found = self.mentions(text, words)
+        if {mention.candidate for mention in found} != {0, 1}:
+            words = _difference(*words)
+            found = self.mentions(text, words)
+            if sorted(mention.candidate for mention in found) != [0, 1]:
+                return "a candidate is not named in the text"
+        elif any(self.stands_in_another_form(text, name, found) for name in words):
+            return "a candidate may be meant by other words too"
+        return _edits(text, *(_naming(text, found, index, name) for index, name in enumerate(words)))
+
 
 ENGLISH = English("en")
 
@@ -265,3 +290,115 @@ def is_possessive(pronoun: str | None, after: str) -> bool:
     following_word = following.group(1).casefold()
     is_adverb = following_word.endswith("ly") and following_word not in ("family", "belly", "reply", "ally")
     return following_word not in AFTER_OBJECT and not is_adverb
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """How one candidate is named in a text: its form in the middle of a sentence, its mentions, what is before them."""
+
+    form: str
+    mentions: tuple[Mention, ...]
+    stands: frozenset[str]
+
+
+def _difference(one: str, other: str) -> list[str]:
+    """What is left of two candidates without the words they end in alike: "older" and "younger" of two students.
+
+    A text that says "the older students" and "the younger ones" names the second no further than that.
+    """
+    ones, others = one.split(), other.split()
+    while ones and others and ones[-1].casefold() == others[-1].casefold():
+        ones, others = ones[:-1], others[:-1]
+    return [" ".join(ones), " ".join(others)] if len(ones) < len(one.split()) else ["", ""]
+
+
+def _naming(text: str, found: list[Mention], index: int, words: str) -> _Naming | str:
+    own = tuple(mention for mention in found if mention.candidate == index)
+    inside = {text[m.start : m.end] for m in own if not ENGLISH.opens_sentence(text[: m.start])}
+    if len(inside) > 1:
+        return "a candidate is spelled in more than one way"
+    form = inside.pop() if inside else text[own[0].start : own[0].end]
+    if all(ENGLISH.opens_sentence(text[: m.start]) for m in own) and not ENGLISH.is_proper(words):
+        form = form[:1].lower() + form[1:]
+    if form.split()[0].casefold() in DETERMINERS | WHOLE_PHRASES:
+        stands = {"bare"}  # "my uncle" is a phrase of its own wherever it stands
+    elif form[:1].isupper() and not any(ENGLISH.article_before(text, m.start) for m in own):
+        stands = {"name"}
+    else:
+        stands = {ENGLISH.how_it_stands(text, m.start) for m in own}
+    return _Naming(form, own, frozenset(stands))
+
+
+def _edits(text: str, one: _Naming | str, other: _Naming | str) -> list[Edit] | str:
+    """What to put where, or why not."""
+    if isinstance(one, str) or isinstance(other, str):
+        return one if isinstance(one, str) else str(other)
+    stands = one.stands | other.stands
+    if ENGLISH.is_plural(one.form) != ENGLISH.is_plural(other.form) and stands != {"name"}:
+        return "one candidate is plural, the other is not"
+    if not (_possessives_fit(text, one, other) and _possessives_fit(text, other, one)):
+        return "a possessive ending would not fit the other"
+    if stands <= {"article", "determined"} or stands <= {"name", "bare", "unsure"}:
+        return _in_place(text, one, other) + _in_place(text, other, one)
+    for noun, bare in ((one, other), (other, one)):
+        if noun.stands == {"article"} and bare.stands in ({"name"}, {"bare"}):
+            return _carrying_the_article(text, noun, bare)
+    return "a candidate has words before it that may not fit the other"
+
+
+def _possessives_fit(text: str, leaving: _Naming, coming: _Naming) -> bool:
+    """Whether what a candidate has after it would also be right after the other: James' hat, the men's hats."""
+    endings = {text[mention.end : mention.end + 2].replace("’", "'") for mention in leaving.mentions}
+    only_apostrophe = leaving.form.endswith("s") and any(e[:1] == "'" and e != "'s" for e in endings)
+    if only_apostrophe and not coming.form.endswith("s"):
+        return False
+    return not ("'s" in endings and ENGLISH.is_plural(coming.form) and coming.form.endswith("s"))
+
+
+def _in_place(text: str, leaving: _Naming, coming: _Naming) -> list[Edit]:
+    """One candidate put where the other is named; a or an changes to fit."""
+    edits = []
+    for mention in leaving.mentions:
+        article = ENGLISH.article_before(text, mention.start)
+        start, new = mention.start, coming.form
+        if article and article.group(1).casefold() != "the":
+            start, new = article.start(), f"{_a_or_an(coming.form)} {coming.form}"
+        edits.append((start, mention.end, _cased(text, start, new)))
+    return edits
+
+
+def _carrying_the_article(text: str, noun: _Naming, bare: _Naming) -> list[Edit] | str:
+    """A noun and its article change places with a name, or with a noun that has none."""
+    if any(_is_part_of_more(text, mention) for mention in bare.mentions):
+        return "a candidate has words before it that may not fit the other"
+    articles = [article for mention in noun.mentions if (article := ENGLISH.article_before(text, mention.start))]
+    indefinite = articles[0].group(1).casefold() != "the"
+    if any((article.group(1).casefold() != "the") != (indefinite and not i) for i, article in enumerate(articles)):
+        return "a candidate's articles vary"
+    edits = [
+        (article.start(), mention.end, _cased(text, article.start(), bare.form))
+        for article, mention in zip(articles, noun.mentions, strict=True)
+    ]
+    for i, mention in enumerate(bare.mentions):
+        article_text = _a_or_an(noun.form) if indefinite and not i else "the"
+        edits.append((mention.start, mention.end, _cased(text, mention.start, f"{article_text} {noun.form}")))
+    return edits
+
+
+def _is_part_of_more(text: str, mention: Mention) -> bool:
+    before = text[: mention.start]
+    last = before.split()[-1] if before.strip() else ""
+    return (
+        bool(TITLE_BEFORE.search(before))
+        or last.casefold() in DETERMINERS - {"that"}
+        or ENGLISH.gender_of(last) is not None
+    )
+
+
+def _a_or_an(words: str) -> str:
+    return "an" if VOWEL_SOUND.match(words) else "a"
+
+
+def _cased(text: str, start: int, new: str) -> str:
+    """New words with a capital at the head of a sentence, unless the text has none there."""
+    return new[:1].upper() + new[1:] if text[start].isupper() and ENGLISH.opens_sentence(text[:start]) else new

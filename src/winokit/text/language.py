@@ -44,6 +44,10 @@ UNSPACED = (
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
+Edit = tuple[int, int, str]
+"""From which character to which of a text other words are put, and these words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mention:
     """One place where a candidate is named, its article left out."""
@@ -87,6 +91,8 @@ class Language:
     pronoun_gender: ClassVar[dict[str, str]] = {}
     """Pronouns of people of one gender."""
     thing_pronouns: ClassVar[frozenset[str]] = frozenset()
+    people: ClassVar[tuple[frozenset[str], ...]] = ()
+    """Words for people of one gender that say nothing else of them: a man may do what a boy does."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -205,6 +211,10 @@ class Language:
         elif lowered in self.determiners:
             candidate = lowered + space + rest
         return before, candidate, after
+
+    def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
+        """What to put where so that two candidates change places in a text with a blank, or why that cannot be done."""
+        return self.refusal("switched") or "the pack does not say how candidates change places"
 
 
 SENTENCE_END = re.compile(r"(?:^|[.!?…][\"'”’)»]*|[。！？]|:\s*[\"“„«])\s*[\"'“‘(„«「]*$")
