@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
-from winokit.data.formats.beside import remembered
+from winokit.data.formats.beside import remember, remembered
 from winokit.data.formats.columns import checked_columns
 from winokit.data.formats.files import has_columns
 from winokit.data.synthetic import synthetic
@@ -176,6 +176,16 @@ def load_all(
         if seen[dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
             dataset.card = replace(dataset.card, name=name)
     return loaded
+
+
+def remember_reading(data: str | Path | Dataset | Sequence[str | Path | Dataset], reading: Reading) -> list[Path]:
+    """Write how data is read beside it, into a winokit.toml in the folder of each file; these are returned."""
+    given = [data] if isinstance(data, (str, Path, Dataset)) else data
+    places = [Path(each) for each in given if not isinstance(each, Dataset) and _exists(str(each))]
+    if reading.named_columns is None or not places:
+        raise BadInput("--remember: files and --columns expected, to be remembered beside them")
+    folders = dict.fromkeys(place if place.is_dir() else place.parent for place in places)
+    return [remember(folder, reading.named_columns, reading.language) for folder in folders]
 
 
 def load_one(data: str | Path | Dataset, *, limit: int | None = None, **how: Any) -> Dataset:

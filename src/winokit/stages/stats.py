@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from winokit.data.checks.statistics import Statistics, statistics
-from winokit.data.loading import As, Datasets, Labels, Lenient, Reading, load_all
+from winokit.data.loading import As, Datasets, Labels, Lenient, Reading, load_all, remember_reading
 from winokit.drawing.tables import Lines, table
+from winokit.progress import tell
 from winokit.settings import Help, verb
 from winokit.text.words import Tokens
 
@@ -24,12 +25,15 @@ def stats(
     reading: Reading = Reading(),
     labels: Labels = (),
     lenient: Lenient = False,
+    remember: Annotated[
+        bool, Help("Write --columns and --language to winokit.toml beside DATA, for all verbs.")
+    ] = False,
 ) -> list[Statistics]:
     """Count problems, groups, words and vocabulary."""
-    return [
-        statistics(dataset, tokens)
-        for dataset in load_all(data, as_=as_, reading=reading, labels=labels, lenient=lenient)
-    ]
+    datasets = load_all(data, as_=as_, reading=reading, labels=labels, lenient=lenient)
+    if remember:
+        tell(f"remembered in {path}" for path in remember_reading(data, reading))
+    return [statistics(dataset, tokens) for dataset in datasets]
 
 
 def lines(rows: Sequence[Statistics]) -> Lines:

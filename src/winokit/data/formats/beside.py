@@ -52,13 +52,16 @@ def remembered(folder: Path) -> Remembered:
         raise BadInput(f"{path}: {str(error).removeprefix('--columns: ')}") from None
 
 
-def remember(folder: Path, columns: Mapping[str, str]) -> Path:
-    """Write columns into winokit.toml of a folder; what else it says stays, and other columns are never replaced."""
-    path, known = folder / FILE, remembered(folder).columns
-    if known and known != columns:
-        raise BadInput(f"{path}: has other columns; edit or remove it to remember these")
-    if not known:
-        before = read_text(path).rstrip() + "\n\n" if path.exists() else ""
+def remember(folder: Path, columns: Mapping[str, str], language: str | None = None) -> Path:
+    """Write columns, and a language, into winokit.toml of a folder; what it says already stays and must not differ."""
+    path, known = folder / FILE, remembered(folder)
+    if (known.columns or columns) != columns or (known.language or language) != language:
+        raise BadInput(f"{path}: says something else; edit or remove it to remember this")
+    text = read_text(path) if path.exists() else ""
+    if language and not known.language:
+        text = f"language = {json.dumps(language)}\n" + text
+    if not known.columns:
         lines = [f"{role} = {json.dumps(column, ensure_ascii=False)}" for role, column in columns.items()]
-        write_whole(path, (before + "\n".join(["[columns]", *lines]) + "\n").encode())
+        text = "\n".join([*([text.rstrip(), ""] if text else []), "[columns]", *lines]) + "\n"
+    write_whole(path, text.encode())
     return path

@@ -12,30 +12,27 @@ from __future__ import annotations
 
 import ast
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import copa, fields
 from winokit.data.formats.base import native_format
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import Table, parse_columns, read_table, refuse_workbook, said_columns
+from winokit.data.formats.tables import Table, parse_columns, read_table
 from winokit.data.formats.wsc import around_the_pronoun
-from winokit.errors import BadInput, Malformed, MissingExtra
+from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
+from winokit.text.language import check_code
 
-ROLES = frozenset("text text1 pronoun start end option1 options answer answer1 question group domain id".split())
+ROLES = frozenset(
+    "text text1 pronoun start end option1 options answer answer1 question group domain language id".split()
+)
 BLANKS = (re.compile(r"\[(?:mask|blank|_+|\.\.\.|…)\]|<(?:mask|blank)>", re.IGNORECASE), re.compile(r"_+"))
 MARKED = re.compile(r"\[([^\[\]]+)\]|\*([^\s*][^*]*)\*")
 HIDDEN = ("", "?", "-1")
 """How a table says that an answer is not told; -1 as Hugging Face does."""
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-SUREST = 0.8
-"""The share of its cells that must have a blank for a column to be taken for the text."""
-LOOKED_AT = 1 << 20
-"""Bytes of a file that are looked at to say what its columns may be."""
 
 AnswerReader = Callable[[str, Sequence[str]], int | None]
 """From a cell and the candidates of its row to the index of the right one; None where it does not say one."""
@@ -107,12 +104,14 @@ def _draft(cells: Mapping[str, Any]) -> Problem:
 
 
 def _rest(cells: Mapping[str, Any]) -> dict[str, Any]:
-    known = {role: _text(cells, role).strip() or None for role in ("group", "domain", "id")}
-    return {
-        "group": known["group"],
-        "domain": known["domain"],
-        "provenance": {"id": known["id"]} if known["id"] else {},
-    }
+    """What else a row says of its problem, by the names of its fields."""
+    known = {role: said for role in ("group", "domain", "language", "id") if (said := _text(cells, role).strip())}
+    if "language" in known:
+        try:
+            known["language"] = check_code(known["language"])
+        except BadInput as error:
+            raise Malformed(str(error), field="language") from None
+    return known | {"provenance": {"id": known.pop("id")} if "id" in known else {}}
 
 
 def _text(cells: Mapping[str, Any], role: str) -> str:
@@ -296,74 +295,6 @@ def _is_cut(groups: Mapping[str | None, int]) -> bool:
     """Whether groups are ids of rows that end in a row's number, as WinoGrande's qIDs do: none stands there twice."""
     names = [name for name in groups if name is not None]
     return bool(names) and all(groups[name] == 1 and "-" in name for name in names)
-
-
-SYNONYMS = {
-    "text": "text sentence satz phrase texte frase oración oracion oração testo предложение текст 句子 文 cloze prompt "
-    "context contexte swapped_sentence sentence_with_pronoun input",
-    "options": "options choices candidates kandidaten optionen candidats alternatives answers 选项",
-    "answer": "answer label gold correct right solution loesung lösung antwort réponse reponse respuesta resposta "
-    "correct_answer correct_candidate correctanswer right_answer target ответ 答案 正解 label_id",
-    "group": "group pair pair_id pairid qid paar gruppe groupe grupo paire par group_id twin пара",
-    "pronoun": "pronoun pronomen pronom pronome pronombre местоимение 代词",
-    "start": "pronoun_offset pronoun_start pronoun_loc start",
-    "question": "asks_for question",
-}
-"""What columns are called, by their role; case, spaces and hyphens do not count."""
-OPTION = re.compile(r"(.*?)_?([0-9]|[a-e])$")
-OPTIONS = "option choice candidate cand kandidat answer ending alternative opción opcion opção opcao opzione candidat "
-OPTIONS += "вариант 选项 選択肢 wahl antwort entity a"
-
-
-def guess_columns(table: Table) -> dict[str, str]:
-    """The roles that the columns of a table may have, by their names, and by where the blanks are."""
-    names = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
-    named = {role: [names[word] for word in words.split() if word in names] for role, words in SYNONYMS.items()}
-    rows = [row for _, row in table.rows[:100]]
-    marks = {
-        column: sum(any(mark.search(str(row.get(column, ""))) for mark in (*BLANKS, MARKED)) for row in rows)
-        for column in table.columns
-    }
-    texts = [column for column in (*named["text"], *table.columns) if marks[column] >= max(1, SUREST * len(rows))]
-    found = {"text": [*texts, *named["text"], "?"][0]}
-    stems: dict[str, list[str]] = {}
-    for name, column in names.items():
-        if (match := OPTION.fullmatch(name)) and (match[1] in OPTIONS.split() or not match[1]):
-            stems.setdefault(match[1], []).append(column)
-    options = max(stems.values(), key=len, default=[])
-    if len(options) > 1:
-        found |= {f"option{number}": column for number, column in enumerate(sorted(options), 1)}
-    elif named["options"]:
-        found["options"] = named["options"][0]
-    else:
-        found |= {"option1": "?", "option2": "?"}
-    for role in ("answer", "group", "pronoun", "start", "question"):
-        free = [column for column in named[role] if column not in found.values()]
-        if free and (role not in ("pronoun", "start", "question") or not texts):
-            found[role] = free[0]
-    if "question" in found and not {*map(str.strip, (str(row.get(found["question"])) for row in rows))} <= {
-        "cause",
-        "effect",
-    }:
-        del found["question"]
-    return found
-
-
-def advice(path: Path) -> str:
-    """What a table's columns are and the command that may read it; empty for a file that is no table."""
-    limit = None if refuse_workbook(path).startswith(b"PAR1") else LOOKED_AT
-    try:
-        table = read_table(Source(path, lenient=True, limit=limit))
-    except MissingExtra as missing:
-        return str(missing)
-    except BadInput:
-        return ""
-    if not table.rows or len(table.columns) < 2:
-        return ""
-    guess = guess_columns(table)
-    command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(said_columns(guess))}"
-    unknown = ", with the right columns for each ?" if "?" in guess.values() else ""
-    return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{unknown}"
 
 
 GAP = {

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from winokit.data.formats import base, winogrande
 from winokit.data.formats.beside import FILE, remembered
-from winokit.data.formats.columns import advice, read_columns
+from winokit.data.formats.columns import read_columns
+from winokit.data.formats.guessing import advice
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import read_table, said_columns
 from winokit.data.known import CATALOGUE, with_true_card
@@ -97,7 +98,10 @@ def read(
     dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, card)
     if beside.language and not dataset.card.language:
         dataset.card = replace(dataset.card, language=beside.language)
-        dataset.notes = (*dataset.notes, f"{path}: language as in {path.parent / FILE}: {beside.language}")
+        dataset.notes = (
+            *dataset.notes,
+            f"{path.parent / FILE}: language {beside.language}, unless --language says another",
+        )
     return dataset
 
 

@@ -1,0 +1,84 @@
+"""What the columns of a table may be, by their names in several languages and by where the blanks are.
+
+Nothing is read by a guess: it goes into the command that is shown to whoever has a table of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from winokit.data.formats.columns import BLANKS, MARKED
+from winokit.data.formats.source import Source
+from winokit.data.formats.tables import Table, read_table, refuse_workbook, said_columns
+from winokit.errors import BadInput, MissingExtra
+
+SUREST = 0.8
+"""The share of its cells that must have a blank for a column to be taken for the text."""
+LOOKED_AT = 1 << 20
+"""Bytes of a file that are looked at."""
+SYNONYMS = {
+    "text": "text sentence satz phrase texte frase oración oracion oração testo предложение текст 句子 文 cloze prompt "
+    "context contexte premise swapped_sentence sentence_with_pronoun input",
+    "options": "options choices candidates kandidaten optionen candidats alternatives answers 选项",
+    "answer": "answer label gold correct right solution loesung lösung antwort réponse reponse respuesta resposta "
+    "correct_answer correct_candidate correctanswer right_answer target ответ 答案 正解",
+    "group": "group group_id pair pair_id pairid qid paar gruppe groupe grupo paire par пара",
+    "pronoun": "pronoun pronomen pronom pronome pronombre местоимение 代词",
+    "start": "start pronoun_offset pronoun_start pronoun_loc",
+    "question": "question asks_for",
+}
+"""What columns are called, by their role; case, spaces and hyphens do not count."""
+OPTION = re.compile(r"(.*?)_?([0-9]|[a-e])")
+OPTIONS = (
+    "option choice candidate cand kandidat answer antwort wahl ending alternative entity opción opcion opção opcao "
+    "opzione candidat вариант 选项 選択肢"
+).split()
+"""What options are called, before their number or letter; a letter alone will do."""
+
+
+def guess_columns(table: Table) -> dict[str, str]:
+    """Columns by the roles that they may have; "?" for what a problem needs and nothing points to."""
+    names = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
+    named = {role: [names[word] for word in words.split() if word in names] for role, words in SYNONYMS.items()}
+    cells = {column: [str(row.get(column, "")) for _, row in table.rows[:100]] for column in table.columns}
+    marked = [
+        column
+        for column in dict.fromkeys((*named["text"], *table.columns))
+        if sum(any(mark.search(cell) for mark in (*BLANKS, MARKED)) for cell in cells[column])
+        >= max(1, SUREST * len(cells[column]))
+    ]
+    found = {"text": [*marked, *named["text"], "?"][0]}
+    stems: dict[str, list[str]] = {}
+    for name, column in sorted(names.items()):
+        if column != found["text"] and (option := OPTION.fullmatch(name)):
+            stems.setdefault(option[1], []).append(column)
+    several = [stem for stem in stems if len(stems[stem]) > 1]
+    known = sorted(several, key=lambda stem: (["", *OPTIONS, stem].index(stem), -len(stems[stem])))
+    if known:
+        found |= {f"option{number}": column for number, column in enumerate(stems[known[0]], 1)}
+    else:
+        found |= {"options": named["options"][0]} if named["options"] else {"option1": "?", "option2": "?"}
+    named["question"] = [column for column in named["question"] if {*cells[column]} <= {"cause", "effect"}]
+    for role in ("answer", "group", *(() if marked else ("pronoun", "start", "question"))):
+        free = [column for column in named[role] if column not in found.values()]
+        found |= {role: free[0]} if free else {}
+    return found
+
+
+def advice(path: Path) -> str:
+    """What a table's columns are and the command that may read it; empty for a file that is no table."""
+    limit = None if refuse_workbook(path).startswith(b"PAR1") else LOOKED_AT
+    try:
+        table = read_table(Source(path, lenient=True, limit=limit))
+    except MissingExtra as missing:
+        return str(missing)
+    except BadInput:
+        return ""
+    if not table.rows or len(table.columns) < 2:
+        return ""
+    guess = guess_columns(table)
+    command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(said_columns(guess))}"
+    unknown = ", with the right columns for each ?" if "?" in guess.values() else ""
+    return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{unknown}"
