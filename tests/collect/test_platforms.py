@@ -1,10 +1,8 @@
 """Where workers come from and how they are paid: links, Prolific against a stub of its API, MTurk against its own."""
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
-
+import httpx
 import pytest
+from support.stand_in import AFTER, HANG_UP, prolific_stand_in
 
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms import payout
@@ -21,42 +19,12 @@ ADDRESS = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}
 VISITOR = Visitor(PID, STUDY, SESSION)
 
 
-class Stub(BaseHTTPRequestHandler):
-    """Prolific's API, as far as we use it; `troubles` maps a path to a status to answer with, or None to hang up."""
-
-    calls: list
-    troubles: dict
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.calls.append((self.path, self.headers["Authorization"], body))
-        status = self.troubles.get(self.path, 200)
-        if status is None:
-            self.connection.close()
-            return
-        answer = json.dumps({"id": "bonus-123456"} if status == 200 else {"error": {"detail": "no funds"}}).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
 def prolific(monkeypatch):
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "tok-1")
-    handler = type("Handler", (Stub,), {"calls": [], "troubles": {}})
-    server = HTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    handler.url = f"http://127.0.0.1:{server.server_port}/api/v1"
-    yield handler
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with prolific_stand_in() as books:
+        books.submissions[SESSION] = {"study_id": STUDY, "status": "ACTIVE", "bonus_payments": None, "paid": 0}
+        yield books
 
 
 def settings(**more):
@@ -93,34 +61,46 @@ def test_approving_and_screening_out_are_transitions_of_the_session(prolific):
     platform = Prolific(settings(api=prolific.url))
     platform.approve(VISITOR)
     platform.screen_out(VISITOR)
-    path = f"/api/v1/submissions/{SESSION}/transition/"
+    path = f"/submissions/{SESSION}/transition/"
+    assert prolific.token == "Token tok-1"
     assert prolific.calls == [
-        (path, "Token tok-1", {"action": "APPROVE"}),
-        (path, "Token tok-1", {"action": "COMPLETE", "completion_code": "C-OUT"}),
+        ("POST", path, {"action": "APPROVE"}),
+        ("POST", path, {"action": "COMPLETE", "completion_code": "C-OUT"}),
     ]
 
 
-def test_a_bonus_is_set_up_and_then_paid(prolific):
-    assert Prolific(settings(api=prolific.url)).bonus(VISITOR, 123, "Twins", "w-1") == "bonus-123456"
-    assert [call[0] for call in prolific.calls] == [
-        "/api/v1/submissions/bonus-payments/",
-        "/api/v1/bulk-bonus-payments/bonus-123456/pay/",
-    ]
-    assert prolific.calls[0][2] == {"study_id": STUDY, "csv_bonuses": f"{PID},1.23"}
+def test_a_bonus_is_set_up_then_paid_and_then_shown(prolific):
+    platform = Prolific(settings(api=prolific.url))
+    assert platform.tally(VISITOR, 1205) == 0
+    key = platform.reserve(VISITOR, 1205, "Twins", "w-1")
+    assert prolific.calls[-1][2] == {"study_id": STUDY, "csv_bonuses": f"{SESSION},12.05"}
+    assert prolific.paid == 0
+    assert platform.bonus(VISITOR, 1205, "Twins", key) == key
+    assert prolific.calls[-1][1] == f"/bulk-bonus-payments/{key}/pay/"
+    assert (platform.tally(VISITOR, 1205), platform.tally(VISITOR, 1200)) == (1, 0)
 
 
 def test_a_refusal_is_told_in_one_line(prolific):
-    prolific.troubles["/api/v1/submissions/bonus-payments/"] = 400
-    with pytest.raises(PlatformError, match=r"400.*no funds") as caught:
-        Prolific(settings(api=prolific.url)).bonus(VISITOR, 5, "", "w-1")
+    with pytest.raises(PlatformError, match=r"404.*not found") as caught:
+        Prolific(settings(api=prolific.url)).bonus(VISITOR, 5, "", "bulk-that-is-not")
     assert not isinstance(caught.value, Uncertain)
 
 
-@pytest.mark.parametrize("trouble", [None, 502])
-def test_a_payment_without_an_answer_leaves_a_doubt(prolific, trouble):
-    prolific.troubles["/api/v1/bulk-bonus-payments/bonus-123456/pay/"] = trouble
+@pytest.mark.parametrize("answer", ["<html>", "[]", "{}", '{"id": "../x"}'])
+def test_a_bonus_that_was_set_up_without_an_id_is_not_paid(prolific, monkeypatch, answer):
+    said = httpx.Response(200, text=answer, request=httpx.Request("POST", prolific.url))
+    monkeypatch.setattr(httpx, "request", lambda *args, **options: said)
+    with pytest.raises(PlatformError, match=r"no id came back|something else than an object"):
+        Prolific(settings(api=prolific.url)).reserve(VISITOR, 5, "", "w-1")
+
+
+@pytest.mark.parametrize("status", [HANG_UP, 302, 408, 502])
+def test_a_payment_without_a_clear_answer_leaves_a_doubt(prolific, status):
+    platform = Prolific(settings(api=prolific.url))
+    key = platform.reserve(VISITOR, 5, "", "w-1")
+    prolific.trouble = lambda path: (AFTER, status)
     with pytest.raises(Uncertain):
-        Prolific(settings(api=prolific.url)).bonus(VISITOR, 5, "", "w-1")
+        platform.bonus(VISITOR, 5, "", key)
 
 
 def test_a_server_that_is_not_there_is_no_doubt(monkeypatch):
@@ -130,56 +110,24 @@ def test_a_server_that_is_not_there_is_no_doubt(monkeypatch):
     assert not isinstance(caught.value, Uncertain)
 
 
-@pytest.fixture
-def paid_study(make_study, prolific):
-    platform = {"name": "prolific", "completion_code": "C", "api": prolific.url, "base_reward": 0.5}
-    study = make_study(platform=platform)
+def test_the_same_person_comes_back_as_the_same_worker(make_study):
+    study = make_study(platform={"name": "prolific", "completion_code": "C"})
     worker = arrive(study, ADDRESS)
-    ledger.bonus(study, worker.code, 120, "for the tests", "requester:ada")
-    return study, worker
-
-
-def test_the_same_person_comes_back_as_the_same_worker(paid_study):
-    study, worker = paid_study
     assert arrive(study, ADDRESS | {"SESSION_ID": "70c8d1ddf5b2aeb2c3b1f3aa"}).code == worker.code
     with pytest.raises(NotFound):
         arrive(study, {})
     assert leave(study, worker.id).code == "C"
 
 
-def test_what_prolific_pays_for_the_visit_is_taken_off_the_bonus(paid_study, prolific):
-    study, worker = paid_study
-    settled = payout.settle(study, "requester:ada")
-    assert [(one.code, one.cents, one.receipt) for one in settled] == [(worker.code, 70, "bonus-123456")]
-    assert prolific.calls[0][2] == {"action": "APPROVE"}
-    assert prolific.calls[1][2]["csv_bonuses"] == f"{PID},0.70"
-    assert payout.settle(study, "requester:ada") == []
-    assert len(prolific.calls) == 3
+def test_without_a_platform_paying_notes_what_was_paid_by_hand(study, crew):
+    worker = crew.newcomer(study)
+    crew.write(study, worker)
+    assert payout.plan(study, "requester:ada") == 1
+    assert [(line.settlement, line.job_id) for line in ledger.entries(study)] == [("by hand", 1)]
     assert ledger.balances(study)[0].open_cents == 0
-
-
-def test_what_a_platform_refuses_stays_open(paid_study, prolific):
-    study, _ = paid_study
-    prolific.troubles["/api/v1/submissions/bonus-payments/"] = 400
-    assert "no funds" in payout.settle(study, "requester:ada")[0].error
-    assert ledger.balances(study)[0].open_cents == 70
-    prolific.troubles.clear()
-    assert payout.settle(study, "requester:ada")[0].cents == 70
-
-
-def test_a_payment_in_doubt_is_not_sent_again(paid_study, prolific):
-    study, _ = paid_study
-    prolific.troubles["/api/v1/bulk-bonus-payments/bonus-123456/pay/"] = 502
-    assert payout.settle(study, "requester:ada")[0].error
-    prolific.troubles.clear()
-    assert payout.settle(study, "requester:ada") == []
-    assert {entry.settlement for entry in ledger.entries(study)} == {payout.UNCERTAIN}
-
-
-def test_without_a_platform_settling_notes_what_was_paid_by_hand(study, crew):
-    crew.write(study, crew.newcomer(study))
-    assert [(one.cents, one.receipt) for one in payout.settle(study, "requester:ada")] == [(40, "by hand")]
-    assert ledger.balances(study)[0].open_cents == 0
+    (job,) = ledger.payouts(study, 9).ended
+    assert (job.state, job.cents, job.settled_by) == ("confirmed", 40, "requester:ada")
+    assert payout.step(study) is False
 
 
 def test_a_correction_is_a_line_of_its_own(study, crew):
@@ -243,6 +191,24 @@ def test_mechanical_turk_approves_and_sends_bonuses_with_a_token_against_doubles
     platform.approve(Visitor("A1", "3X", "3B2"))
     assert platform.bonus(Visitor("A1", "3X", "3B2"), 70, "Twins", "w-1-9") == "w-1-9"
     stub.assert_no_pending_responses()
+
+
+def test_mechanical_turk_tells_what_it_has_paid_page_by_page(turk):
+    platform, stub = turk
+    first = {"BonusPayments": [{"BonusAmount": "0.7"}, {"BonusAmount": "1.70"}], "NextToken": "n"}
+    stub.add_response("list_bonus_payments", first, {"AssignmentId": "3B2"})
+    more = {"BonusPayments": [{"BonusAmount": "0.70"}]}
+    stub.add_response("list_bonus_payments", more, {"AssignmentId": "3B2", "NextToken": "n"})
+    assert platform.tally(Visitor("A1", "3X", "3B2"), 70) == 2
+
+
+def test_a_token_that_mechanical_turk_has_seen_says_that_it_was_paid(turk):
+    platform, stub = turk
+    stub.add_client_error("send_bonus", "RequestError", 'The idempotency token "w-1-9" has already been processed.')
+    assert platform.bonus(Visitor("A1", "3X", "3B2"), 70, "Twins", "w-1-9") == "w-1-9"
+    stub.add_client_error("send_bonus", "ServiceFault", "temporarily unable", http_status_code=500)
+    with pytest.raises(Uncertain, match="temporarily unable"):
+        platform.bonus(Visitor("A1", "3X", "3B2"), 70, "Twins", "w-1-9")
 
 
 def test_a_hit_asks_for_the_papers_qualifications(turk):

@@ -141,6 +141,8 @@ def test_whoever_has_withdrawn_stays_out(study, crew):
 def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypatch):
     study = make_study(platform={"name": "prolific", "completion_code": "CODE"})
     monkeypatch.setattr(Prolific, "approve", lambda self, visitor: None)
+    monkeypatch.setattr(Prolific, "tally", lambda self, visitor, cents: 0)
+    monkeypatch.setattr(Prolific, "reserve", lambda self, visitor, cents, note, reference: reference)
     monkeypatch.setattr(Prolific, "bonus", lambda self, visitor, cents, note, reference: "receipt")
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "token")
     worker = arrive(study, PID)
@@ -149,8 +151,9 @@ def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypa
     crew.write(study, worker)
     done = withdraw(study, worker.code, "requester:ann")
     assert (done.open_cents, done.is_forgotten) == (40, False)
-    (settled,) = payout.settle(study, "requester:ann")
-    assert (settled.cents, settled.error) == (40, None)
+    assert payout.plan(study, "requester:ann") == 1
+    payout.run(study)
+    assert ledger.entries(study)[0].settlement == "receipt"
     with study.store.read() as session:
         assert session.scalars(select(Identity)).all() == []
 

@@ -261,8 +261,14 @@ def test_invite_links_are_made_shown_and_revoked(study, requester):
 
 def test_what_is_owed_is_marked_as_paid(busy, requester):
     requester.get("/requester/pay")
-    page = requester.send("/requester/pay/settle", worker=code(busy)).text
-    assert "$0.40 <small>(by hand)" in page
+    newest = requester.page.all("input", name="newest")[0]["value"]
+    ledger.bonus(busy, code(busy), 7, "after they have looked", "requester:bea")
+    page = requester.send("/requester/pay/settle", worker=code(busy), newest=newest).text
+    assert "1 payout noted as paid" in page
+    assert "by hand" in page
+    assert ledger.balances(busy)[0].open_cents == 7
+    assert requester.send("/requester/pay/settle", newest="x").status_code == 422
+    requester.get("/requester/pay")
     requester.send("/requester/pay/settle")
     assert sum(balance.open_cents for balance in ledger.balances(busy)) == 0
     assert "Nothing was open" in requester.send("/requester/pay/settle").text

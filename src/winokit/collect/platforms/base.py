@@ -77,11 +77,22 @@ class Platform:
         """Accept the visit, which the platform then pays at its own rate. Doing it twice does no harm."""
 
     def screen_out(self, visitor: Visitor) -> None:
-        """Tell the platform that the study is not for this person."""
+        """Tell the platform that the study is not for this person. Doing it twice does no harm."""
+
+    def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """The key that a bonus is to be sent with: `reference`, which is ours, or the platform's own. Pays nothing."""
+        return reference
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Pay something on top; the platform's receipt. `reference` is ours, the same if the same is tried again."""
-        raise NotImplementedError
+        """Pay something on top; the platform's receipt. `reference` is the key from `reserve`.
+
+        An `Uncertain`, and whatever else is not a PlatformError, says that it may have been paid all the same.
+        """
+        raise PlatformError(f"{self.title} pays nothing by itself")
+
+    def tally(self, visitor: Visitor, cents: int) -> int | None:
+        """How many bonuses of this amount the platform shows for the visit; None where it does not tell."""
+        return None
 
 
 @PLATFORMS.register("links")
@@ -91,9 +102,14 @@ class Links(Platform):
     title = "plain links"
     by_hand = True
 
-    def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """The requester pays by hand, and says so by settling."""
-        return "by hand"
+
+def amount(cents: int) -> str:
+    """Hundredths as platforms read them.
+
+    >>> amount(1205)
+    '12.05'
+    """
+    return f"{cents // 100}.{cents % 100:02}"
 
 
 def platform_of(study: Study) -> Platform:

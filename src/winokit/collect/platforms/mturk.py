@@ -7,15 +7,18 @@ home in the US, Canada, the UK, Australia or New Zealand.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
 from xml.sax.saxutils import escape
 
 from winokit.collect import PLATFORMS
-from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor
+from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
 from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import MissingExtra
 
+SECONDS = 15
 SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 APPROVED_PERCENT, APPROVED_NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
 
@@ -35,7 +38,11 @@ class MTurk(Platform):
             import boto3
         except ModuleNotFoundError:
             raise MissingExtra("Mechanical Turk", "mturk") from None
-        return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.settings.api or None)
+        from botocore.config import Config
+
+        # No tries of boto3's own: behind the last of them, a refusal would not say that nothing was paid.
+        config = Config(retries={"total_max_attempts": 1}, connect_timeout=SECONDS, read_timeout=SECONDS)
+        return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.settings.api or None, config=config)
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
         """Who has come, by the parameters of an external question. A preview is nobody yet."""
@@ -66,16 +73,30 @@ class MTurk(Platform):
         self.approve(visitor)
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Send a bonus; Mechanical Turk itself refuses a second one with the same reference."""
-        self._call(
-            "send_bonus",
-            WorkerId=visitor.external_id,
-            AssignmentId=visitor.session_id,
-            BonusAmount=f"{cents / 100:.2f}",
-            Reason=note[:400],
-            UniqueRequestToken=reference[:64],
-        )
+        """Send a bonus. Within a day Mechanical Turk refuses a second one with the same token: it was paid before."""
+        try:
+            self._call(
+                "send_bonus",
+                WorkerId=visitor.external_id,
+                AssignmentId=visitor.session_id,
+                BonusAmount=amount(cents),
+                Reason=note[:400],
+                UniqueRequestToken=reference[:64],
+            )
+        except PlatformError as error:
+            if "idempotency token" not in str(error):
+                raise
         return reference
+
+    def tally(self, visitor: Visitor, cents: int) -> int | None:
+        """Among the bonuses of the assignment."""
+        asked, payments = {"AssignmentId": visitor.session_id}, []
+        while True:
+            answer = self._call("list_bonus_payments", **asked)
+            payments += answer["BonusPayments"]
+            if "NextToken" not in answer:
+                return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
+            asked["NextToken"] = answer["NextToken"]
 
     def create_hit(self, address: str, *, title: str, description: str, assignments: int, minutes: int) -> str:
         """Publish the study's address as an external question; the id of the HIT."""
@@ -112,7 +133,9 @@ class MTurk(Platform):
         try:
             answer: dict[str, Any] = getattr(client, operation)(**parameters)
         except ClientError as error:
-            raise PlatformError(f"Mechanical Turk: {error.response['Error'].get('Message', error)}") from None
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            doubt = Uncertain if status >= HTTPStatus.INTERNAL_SERVER_ERROR else PlatformError
+            raise doubt(f"Mechanical Turk: {error.response['Error'].get('Message', error)}") from None
         except BotoCoreError as error:
             raise Uncertain(f"Mechanical Turk: no answer to {operation} ({error})") from None
         return answer

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
+from httpx import Response
 
 from winokit.collect import PLATFORMS
-from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor
+from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
 from winokit.collect.study.refusals import NotAllowed
 from winokit.errors import BadInput
 
 API = "https://api.prolific.com/api/v1"
 COMPLETE = "https://app.prolific.com/submissions/complete"
 TOKEN = "PROLIFIC_API_TOKEN"
+SECONDS = 15
 ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 
 
@@ -60,35 +64,62 @@ class Prolific(Platform):
             raise BadInput("study.toml: field 'platform.screened_out_code': Prolific needs a code to screen people out")
         self._transition(visitor, {"action": "COMPLETE", "completion_code": self.settings.screened_out_code})
 
-    def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Set a bonus up, then pay it; Prolific would pay a second request again, so it is sent once."""
-        amount = f"{visitor.external_id},{cents / 100:.2f}"
-        bonus = self._post("/submissions/bonus-payments/", {"study_id": visitor.study_id, "csv_bonuses": amount})
-        number = str(bonus.get("id", ""))
+    def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """Set a bonus up, for the visit and not the person, so that it is shown there; Prolific's id of it."""
+        csv = f"{visitor.session_id},{amount(cents)}"
+        answer = self._call("POST", "/submissions/bonus-payments/", {"study_id": visitor.study_id, "csv_bonuses": csv})
+        number = str(_json(answer).get("id", ""))
         if not ID.fullmatch(number):
             raise PlatformError("Prolific: no id came back for the bonus that was set up")
-        self._post(f"/bulk-bonus-payments/{number}/pay/", {}, once=True)
         return number
 
-    def _transition(self, visitor: Visitor, body: dict[str, str]) -> None:
-        self._post(f"/submissions/{visitor.session_id}/transition/", body)
+    def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """Have a bonus paid that was set up. Prolific pays as often as it is told to, the same bonus too."""
+        self._call("POST", f"/bulk-bonus-payments/{reference}/pay/", {}, once=True)
+        return reference
 
-    def _post(self, path: str, body: dict[str, Any], *, once: bool = False) -> dict[str, Any]:
-        """Post to the API. What may be sent `once` only leaves a doubt where no answer comes."""
+    def tally(self, visitor: Visitor, cents: int) -> int | None:
+        """Among the bonuses that the visit's submission shows; one that was accepted may take minutes to be there."""
+        submission = _json(self._call("GET", f"/submissions/{visitor.session_id}/"))
+        if "bonus_payments" not in submission:
+            return None
+        return [round(paid) for paid in submission["bonus_payments"] or ()].count(cents)
+
+    def _transition(self, visitor: Visitor, body: dict[str, str]) -> None:
+        self._call("POST", f"/submissions/{visitor.session_id}/transition/", body)
+
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, once: bool = False) -> Response:
+        """What the API answers. What may be sent `once` only leaves a doubt, unless Prolific says no."""
         token = os.environ.get(TOKEN)
         if not token:
             raise BadInput(f"Prolific's API needs a token: set {TOKEN}")
-        url = (self.settings.api or API).rstrip("/") + path
+        url, headers = (self.settings.api or API).rstrip("/") + path, {"Authorization": f"Token {token}"}
         try:
-            answer = httpx.post(url, json=body, headers={"Authorization": f"Token {token}"}, timeout=20)
+            answer = httpx.request(method, url, json=body, headers=headers, timeout=SECONDS, verify=_certificates())
         except httpx.ConnectError as error:
             raise PlatformError(f"Prolific: cannot be reached ({error})") from None
         except httpx.HTTPError as error:
             doubt = Uncertain if once else PlatformError
             raise doubt(f"Prolific: no answer to {path} ({type(error).__name__})") from None
-        if answer.is_error:
-            doubt = Uncertain if once and answer.is_server_error else PlatformError
+        if not answer.is_success:
+            says_no = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
+            doubt = Uncertain if once and not says_no else PlatformError
             reason = " ".join(answer.text.split())[:200] or "no reason given"
             raise doubt(f"Prolific: {path} was answered with {answer.status_code}: {reason}")
-        content = answer.json() if answer.headers.get("content-type", "").startswith("application/json") else {}
-        return content if isinstance(content, dict) else {}
+        return answer
+
+
+def _json(answer: Response) -> dict[str, Any]:
+    try:
+        content = answer.json()
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise PlatformError(f"Prolific: {answer.request.url.path} was answered with something else than an object")
+    return content
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: that takes longer than most calls."""
+    return httpx.create_ssl_context()

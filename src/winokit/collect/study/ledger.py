@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Row, func, insert, select
 from sqlalchemy.orm import Session, selectinload
 
 from winokit.collect.study.refusals import Incomplete
-from winokit.collect.study.schema import LATE, PAYMENTS, Payment, Worker
+from winokit.collect.study.schema import (
+    CONFIRMED,
+    LATE,
+    PAYMENTS,
+    PLANNED,
+    REFUSED,
+    SENT,
+    UNCERTAIN,
+    Payment,
+    PayoutJob,
+    Worker,
+)
 from winokit.collect.study.study import Study
 from winokit.collect.study.workers import by_code
 
@@ -38,15 +50,18 @@ def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
         study.log(session, actor, reason, code, cents=cents)
 
 
-def balances(study: Study) -> Sequence[Row[str, str, int, int, int]]:
+def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int]]:
     """What each worker is owed, in the order in which they joined.
 
-    Rows of `code`, `platform`, `earned_cents`, `settled_cents` and `open_cents`, which is still to be paid.
+    Rows of `code`, `platform`, `earned_cents`, `settled_cents`, `under_way_cents`, which a payout has taken up, and
+    `open_cents`, which is still to be paid.
     """
-    earned = func.sum(Payment.cents)
-    settled = func.coalesce(func.sum(Payment.cents).filter(Payment.settled_at.is_not(None)), 0)
-    cents = (earned.label("earned_cents"), settled.label("settled_cents"), (earned - settled).label("open_cents"))
-    query = select(Worker.code, Worker.platform, *cents).join(Payment, Payment.worker_id == Worker.id)
+    earned, is_settled = func.sum(Payment.cents), Payment.settled_at.is_not(None)
+    settled = func.coalesce(earned.filter(is_settled), 0)
+    under_way = func.coalesce(earned.filter(~is_settled, Payment.job_id.is_not(None)), 0)
+    cents = (earned.label("earned_cents"), settled.label("settled_cents"), under_way.label("under_way_cents"))
+    columns = (Worker.code, Worker.platform, *cents, (earned - settled - under_way).label("open_cents"))
+    query = select(*columns).join(Payment, Payment.worker_id == Worker.id)
     with study.store.read() as session:
         return session.execute(query.group_by(Worker.id).order_by(Worker.id)).all()
 
@@ -55,3 +70,38 @@ def entries(study: Study) -> Sequence[Payment]:
     """The lines of the ledger, oldest first, each with its worker."""
     with study.store.read() as session:
         return session.scalars(select(Payment).options(selectinload(Payment.worker)).order_by(Payment.id)).all()
+
+
+def newest_entries(study: Study, most: int) -> tuple[Sequence[Payment], int]:
+    """The newest lines, newest first, each with its worker and payout; and how many there are in all."""
+    shown = (selectinload(Payment.worker), selectinload(Payment.job))
+    with study.store.read() as session:
+        lines = session.scalars(select(Payment).options(*shown).order_by(Payment.id.desc()).limit(most)).all()
+        return lines, session.scalar(select(func.count()).select_from(Payment)) or 0
+
+
+@dataclass(frozen=True)
+class PayoutProgress:
+    """How far payouts have come: of those planned together, as long as one is left; and those to look at."""
+
+    done: int
+    planned: int
+    uncertain: Sequence[PayoutJob]
+    ended: Sequence[PayoutJob]
+    """The last ones that were confirmed or refused, newest first."""
+
+
+def payouts(study: Study, most: int) -> PayoutProgress:
+    """How far payouts have come, with the last so many that have ended."""
+    is_left = PayoutJob.state.in_((PLANNED, SENT))
+    together = PayoutJob.planned_at.in_(select(PayoutJob.planned_at).where(is_left))
+    jobs = select(PayoutJob).options(selectinload(PayoutJob.worker))
+    ended = jobs.where(PayoutJob.state.in_((CONFIRMED, REFUSED)))
+    with study.store.read() as session:
+        left, planned = session.execute(select(func.count().filter(is_left), func.count()).where(together)).one()
+        return PayoutProgress(
+            planned - left,
+            planned,
+            session.scalars(jobs.where(PayoutJob.state == UNCERTAIN).order_by(PayoutJob.id)).all(),
+            session.scalars(ended.order_by(PayoutJob.settled_at.desc(), PayoutJob.id.desc()).limit(most)).all(),
+        )

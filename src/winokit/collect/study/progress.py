@@ -12,7 +12,19 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from winokit.collect.study.quality import QuestionAgreement, WorkerQuality, agreement_by_question
-from winokit.collect.study.schema import JUDGEMENTS, WRITE, WRITTEN, Payment, ProblemRow, Submission, Task, Vote, Worker
+from winokit.collect.study.schema import (
+    JUDGEMENTS,
+    UNCERTAIN,
+    WRITE,
+    WRITTEN,
+    Payment,
+    PayoutJob,
+    ProblemRow,
+    Submission,
+    Task,
+    Vote,
+    Worker,
+)
 from winokit.collect.study.study import Study, is_paused
 from winokit.collect.study.tasks import expire
 from winokit.drawing.tables import Lines, table
@@ -60,6 +72,8 @@ class StudySnapshot:
         settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
         cents = session.execute(select(func.sum(Payment.cents), settled)).one()
         self.spent_cents, self.settled_cents = (int(total or 0) for total in cents)
+        doubtful = select(func.sum(PayoutJob.cents)).where(PayoutJob.state == UNCERTAIN)
+        self.uncertain_cents = int(session.scalar(doubtful) or 0)
         # What it will have cost when everything asked for is in.
         self.expected_cents = self.spent_cents + _still_to_come(study, self.kinds)
         self.days = _days(session)
@@ -167,7 +181,8 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
     gold = f"; gold questions {now.gold_right:,} of {now.gold_seen:,} right" if now.gold_seen else ""
     yield f"workers: {states}{gold}"
     spent, paid, expected = (_money(cents, now) for cents in (now.spent_cents, now.settled_cents, now.expected_cents))
-    yield f"cost: {spent} so far, {paid} of it paid; {expected} when all is in"
+    doubt = f", {_money(now.uncertain_cents, now)} uncertain" if now.uncertain_cents else ""
+    yield f"cost: {spent} so far, {paid} of it paid{doubt}; {expected} when all is in"
     if people:
         known = ("worker", "state", "look at", "in", "agrees", "gold", "usual time", "earned")
         yield table(known, (_worker_cells(worker, now) for worker in people), left=3)

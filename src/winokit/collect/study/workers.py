@@ -140,6 +140,9 @@ def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
 def forget(study: Study, code: str, actor: str) -> None:
     """Delete who a worker is on their platform; what they wrote and voted stays, under the code."""
     with study.store.write() as session:
+        under_way = schema.PayoutJob.state.in_(schema.UNDER_WAY)
+        if session.scalar(select(schema.PayoutJob.id).join(Worker).where(Worker.code == code, under_way)):
+            raise NotNow(f"a payout to {code} is under way; wait until it is confirmed")
         query = select(Identity).join(Worker, Worker.id == Identity.worker_id).where(Worker.code == code)
         session.delete(found(session.scalar(query), f"nothing is known of {code} but their work"))
         study.log(session, actor, "forget", code)

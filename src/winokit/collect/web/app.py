@@ -25,9 +25,10 @@ from starlette.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from winokit.collect.platforms.payout import PayoutRunner
 from winokit.collect.study.refusals import NotFound, Refused, TooMany
 from winokit.collect.study.study import Study
-from winokit.collect.web import account, dashboard, entry, home, problems, workers, writing
+from winokit.collect.web import account, dashboard, entry, home, pay, problems, workers, writing
 from winokit.collect.web.forms import NO_ADDRESS, Cookies, plain
 from winokit.collect.web.rendering import STATIC
 from winokit.collect.web.visit import DASHBOARD, NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
@@ -35,7 +36,7 @@ from winokit.errors import WinokitError
 
 WORKERS = (home.router, writing.router, entry.door, entry.router)
 """Of workers' pages, those that are asked for most are found first."""
-REQUESTERS = (account.door, account.router, dashboard.router, problems.router, workers.router)
+REQUESTERS = (account.door, account.router, dashboard.router, pay.router, problems.router, workers.router)
 THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
 ASKED_A_MINUTE = 20
@@ -201,10 +202,11 @@ def _actor(request: Request) -> str:
 
 
 @asynccontextmanager
-async def few_threads(_app: FastAPI) -> AsyncIterator[None]:
-    """Keep the number of threads down as long as the app runs."""
+async def running(app: FastAPI) -> AsyncIterator[None]:
+    """Keep the number of threads down, and payouts going, as long as the app runs."""
     current_default_thread_limiter().total_tokens = THREADS
-    yield
+    with app.state.payouts:
+        yield
 
 
 def create_app(study: Study, *, secure: bool = False) -> FastAPI:
@@ -222,11 +224,12 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        lifespan=few_threads,
+        lifespan=running,
         exception_handlers=handlers,
     )
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
+    app.state.payouts = PayoutRunner(study)
     app.state.refusals = RateLimit(study, 60)  # that go to the audit log: a flood must not fill the disk
     app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)

@@ -1,4 +1,4 @@
-"""The dashboard: progress, cost and agreement at a glance; and what is kept of a study: ledger, export, audit log."""
+"""The dashboard: progress, cost and agreement at a glance; and what is kept of a study: export, audit log."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from winokit.collect.platforms import payout
-from winokit.collect.study import export, ledger, listings, progress, quality
+from winokit.collect.study import export, listings, progress, quality
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import VOTES
@@ -21,7 +20,7 @@ from winokit.collect.web.visit import DASHBOARD, ARequester, RequesterVisit
 from winokit.errors import WinokitError
 
 router = Pages(REQUESTER)
-MOST_DAYS, PAY_LINES, LOG_LINES = 60, 200, 100
+MOST_DAYS, LOG_LINES = 60, 100
 
 
 @router.get("/requester")
@@ -74,25 +73,6 @@ def drawn_days(days: Sequence[StudyDay]) -> list[StudyDay]:
     first = max(date.fromisoformat(min(known)), last - timedelta(days=MOST_DAYS - 1))
     dates = [str(first + timedelta(days=number)) for number in range((last - first).days + 1)]
     return [known.get(day) or StudyDay(day, {}, 0) for day in dates]
-
-
-@router.get("/requester/pay")
-def pay(visit: ARequester) -> Response:
-    """Balances, and the newest lines of the ledger."""
-    return _pay_page(visit)
-
-
-@router.form("/requester/pay/settle", "worker")
-def settle(visit: ARequester, fields: Fields) -> Response:
-    """Pay what is open, of one worker or of all; what became of it is shown at once."""
-    code = fields.get("worker", "")
-    return _pay_page(visit, payout.settle(visit.study, visit.actor, [code] if code else None))
-
-
-def _pay_page(visit: RequesterVisit, settled: list[payout.WorkerPayout] | None = None) -> Response:
-    lines, balances = ledger.entries(visit.study), ledger.balances(visit.study)
-    shown = lines[: -PAY_LINES - 1 : -1]
-    return visit.page("requester_pay", balances=balances, lines=shown, total=len(lines), settled=settled)
 
 
 @router.get("/requester/export")

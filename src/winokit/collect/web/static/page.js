@@ -36,9 +36,8 @@
   document.querySelectorAll("form[data-at-once]").forEach(function (form) {
     form.addEventListener("change", function (event) { if (event.target.matches("select")) form.requestSubmit(); });
   });
-  document.querySelectorAll("form[data-confirm]").forEach(function (form) {
-    form.addEventListener("submit", function (event) {
-      if (!window.confirm(form.dataset.confirm)) event.preventDefault();
-    });
+  document.addEventListener("submit", function (event) {
+    const question = event.target.dataset.confirm;
+    if (question && !window.confirm(question)) event.preventDefault();
   });
 })();

@@ -1,0 +1,69 @@
+"""What is owed and paid: balances, payouts as they go out, those in doubt, and the ledger."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from winokit.collect.platforms import payout
+from winokit.collect.platforms.base import platform_of
+from winokit.collect.study import ledger
+from winokit.collect.study.refusals import Incomplete
+from winokit.collect.study.voting import YES_NO
+from winokit.collect.web.forms import REQUESTER, Fields, Pages, whole
+from winokit.collect.web.problems import Number
+from winokit.collect.web.visit import ARequester, RequesterVisit
+
+router = Pages(REQUESTER)
+PAY = "/requester/pay"
+LINES, ENDED, MOST_LINES = 200, 20, 999_999_999
+
+
+@router.get(PAY)
+def pay(visit: ARequester) -> Response:
+    """Balances, payouts, and the newest lines of the ledger."""
+    lines, total = ledger.newest_entries(visit.study, LINES)
+    balances, payouts = ledger.balances(visit.study), ledger.payouts(visit.study, ENDED)
+    return visit.page("requester_pay", balances=balances, payouts=payouts, lines=lines, total=total)
+
+
+@router.get(f"{PAY}/live")
+def live(visit: ARequester) -> Response:
+    """How far payouts have come, asked for while some are left; after the last, the whole page is asked for again."""
+    payouts = ledger.payouts(visit.study, ENDED)
+    response = visit.piece("requester_payouts", payouts=payouts)
+    if not payouts.planned:
+        response.headers["HX-Refresh"] = "true"
+    return response
+
+
+@router.form(f"{PAY}/settle", "worker", "newest", "by_hand")
+def settle(visit: ARequester, fields: Fields) -> Response:
+    """Pay what is open, of one worker or of all, or note that it was paid by hand."""
+    codes = [fields["worker"]] if fields.get("worker") else None
+    newest = whole(fields, "newest", 0, MOST_LINES) if fields.get("newest") else None
+    by_hand = fields.get("by_hand") == "yes" or platform_of(visit.study).by_hand
+    count = payout.plan(visit.study, visit.actor, codes, newest=newest, by_hand=by_hand)
+    payouts = f"{count:,} {'payout' if count == 1 else 'payouts'}"
+    return _go(visit, f"{payouts} {'noted as paid' if by_hand else 'on the way'}." if count else "Nothing was open.")
+
+
+@router.form(f"{PAY}/{{number}}/ask")
+def ask(visit: ARequester, number: Number) -> Response:
+    """Have the platform asked again about a payout that is uncertain."""
+    payout.ask_again(visit.study, number)
+    return _go(visit, "The platform is asked again.")
+
+
+@router.form(f"{PAY}/{{number}}/settle", "paid")
+def settle_by_hand(visit: ARequester, number: Number, fields: Fields) -> Response:
+    """Say what became of a payout that is uncertain."""
+    if fields.get("paid") not in YES_NO:
+        raise Incomplete({"paid": "please choose whether it was paid"})
+    paid = YES_NO[fields["paid"]]
+    payout.settle(visit.study, number, paid=paid, actor=visit.actor)
+    return _go(visit, "Noted as paid." if paid else "Noted as not paid; it is sent again unless the platform shows it.")
+
+
+def _go(visit: RequesterVisit, notice: str) -> Response:
+    visit.request.app.state.payouts.wake()
+    return visit.go(PAY, notice)
