@@ -46,6 +46,24 @@ class Malformed(BadInput):
         return f"{place}: {what}" if place else what
 
 
+class Message(str):
+    """A line in English that can be said in other words, too: `key` names it, `values` are what it speaks of.
+
+    >>> line = Message("30 words at most, found 31", "length_broken", most=30, count=31)
+    >>> line, line.key, line.values["count"]
+    ('30 words at most, found 31', 'length_broken', 31)
+    """
+
+    key: str
+    values: dict[str, object]
+
+    def __new__(cls, text: str, key: str = "", **values: object) -> Message:
+        """The text as it stands, with its name and its values."""
+        line = super().__new__(cls, text)
+        line.key, line.values = key, values
+        return line
+
+
 class CannotWrite(BadInput):
     """A format has no way to express a problem, e.g. no pronoun for WSC."""
 

@@ -52,6 +52,9 @@ def init(
     folder: Folder,
     *,
     title: Annotated[str | None, Help("Shown on every page.")] = None,
+    language: Annotated[
+        str | None, Help("Of workers and texts, in BCP 47: texts are bundled in en and de. Default: DATA's, or en.")
+    ] = None,
     twins: Annotated[int, Help("How many pairs of twins to ask for.", least=1)] = 100,
     votes: Annotated[int, Help("How many workers judge each problem.", least=1)] = 3,
     kind: Annotated[
@@ -68,7 +71,7 @@ def init(
 ) -> StudyAnswer:
     """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
     need_extra()
-    from winokit.collect.study import new_tasks, study
+    from winokit.collect.study import content, new_tasks, study
     from winokit.collect.study.config import parse_config
 
     folder = Path(folder)
@@ -85,19 +88,22 @@ def init(
     else:
         wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
         wishes["adversary"] = {"model": adversary}
+    dataset = load(evaluate) if evaluate else None
+    wishes["language"] = language or (dataset.languages[0] if dataset and len(dataset.languages) == 1 else "en")
     config = parse_config(wishes, "winokit collect init")
-    if evaluate:
-        dataset = load(evaluate)
+    if dataset is not None:
         _, notes = new_tasks.evaluation_problems(dataset[: limit or None], config.evaluate.variants)
         # A copy, so that the study does not change when the file elsewhere does.
         write(dataset, folder / new_tasks.DATA)
         tell(notes)
     study.write_folder(folder, config, db)
-    kinds = list(config.tasks.kinds)
+    kinds, about = list(config.tasks.kinds), {"title": config.title, "language": config.language}
+    english = f"no texts are bundled in {config.language!r}: those in {folder} are in English, and yours to translate"
     return StudyAnswer(
-        {"study": str(folder), "title": config.title, "kinds": kinds, "votes": config.tasks.votes},
+        {"study": str(folder), **about, "kinds": kinds, "votes": config.tasks.votes},
         [
             f"{folder}: {config.title}, {', '.join(kinds)}",
+            *([] if content.is_bundled(config.language) else [english]),
             f"edit {folder / 'study.toml'} and the texts beside it, then: winokit collect serve {folder}",
         ],
     )
@@ -149,6 +155,8 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     left, consent = study.consent.count(FILL_IN), study.folder / study.config.consent
     if left:
         say(f"warning: {consent} has {left} places that say {FILL_IN}; workers read them so")
+    for note in study.notes:
+        say(f"warning: {note}")
     first = setup_path(study)
     if first:
         say(f"make the requester's account, within the hour: {base}{first}")
@@ -206,7 +214,9 @@ def status(
         from winokit.collect.study import progress, quality
 
         now, people = progress.snapshot(study), quality.workers(study) if workers else []
-    record = now.to_json() | ({"people": [vars(person) for person in people]} if workers else {})
+        notes = study.notes
+    tell(notes)
+    record = now.to_json() | {"notes": notes} | ({"people": [vars(person) for person in people]} if workers else {})
     return StudyAnswer(record, progress.status_lines(now, people))
 
 

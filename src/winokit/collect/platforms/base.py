@@ -15,6 +15,7 @@ from winokit.collect.study.config import PlatformConfig
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import SCREENED_OUT, Identity, Worker
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import say
 from winokit.errors import WinokitError
 
 
@@ -121,7 +122,7 @@ def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
     """Whom the platform has sent, by the parameters of its address; anybody else is refused."""
     visitor = platform_of(study).arrival(parameters)
     if visitor is None:
-        raise NotFound("please use the link you were given")
+        raise NotFound(say("refusals.use_link"))
     return visitor
 
 

@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
 from winokit.collect.study.refusals import NotAllowed
+from winokit.collect.study.texts import say
 from winokit.errors import MissingExtra
 
 SECONDS = 15
@@ -49,10 +50,10 @@ class MTurk(Platform):
         if "assignmentId" not in parameters:
             return None
         if parameters["assignmentId"] == "ASSIGNMENT_ID_NOT_AVAILABLE":
-            raise NotAllowed("please accept the task on Mechanical Turk first")
+            raise NotAllowed(say("refusals.accept_first", platform=self.title))
         ids = [parameters.get(name, "") for name in self.parameters]
         if not all(id_.isalnum() and len(id_) <= 64 for id_ in ids):
-            raise NotAllowed("this is not an address that Mechanical Turk makes")
+            raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
         return Visitor(*ids)
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:

@@ -20,6 +20,7 @@ from httpx import Response
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
 from winokit.collect.study.refusals import NotAllowed
+from winokit.collect.study.texts import say
 from winokit.errors import BadInput
 
 API = "https://api.prolific.com/api/v1"
@@ -43,10 +44,10 @@ class Prolific(Platform):
             return None
         ids = [parameters.get(name, "") for name in self.parameters]
         if not all(ID.fullmatch(id_) for id_ in ids):
-            raise NotAllowed("this is not an address that Prolific makes")
+            raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
         person, study, session = ids
         if self.settings.study_id and study != self.settings.study_id:
-            raise NotAllowed("this address belongs to another study")
+            raise NotAllowed(say("refusals.other_study"))
         return Visitor(person, study, session)
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:

@@ -6,6 +6,7 @@ which is what word association means. What it said is stored with the submission
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import say
 from winokit.collect.study.writing import read_twins
 from winokit.data.checks.rules import one_blank
 from winokit.errors import WinokitError
@@ -22,15 +24,14 @@ from winokit.models.base import Model
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
 
+LOG = logging.getLogger("winokit.collect")
 REMEMBERED = 256
 """Pairs whose verdicts are kept: what a writer was shown is asked for again when it is handed in."""
 MESSAGES = {
-    (True, False): "The model does not solve both: well done.",
-    (False, False): "The model solves both. Can you fool it?",
-    (False, True): "The model solves both, and needs no more than the words around the blank. "
-    "Choose words that go with either candidate.",
-    (True, True): "The whole sentences mislead the model, but the words around the blank alone tell it both answers. "
-    "Choose words that go with either candidate.",
+    (True, False): say("model.is_fooled"),
+    (False, False): say("model.solves_both"),
+    (False, True): say("model.solves_from_clause"),
+    (True, True): say("model.fooled_but_clause"),
 }
 """What a writer is told, by whether the model is fooled and whether the clause gives the answers away."""
 
@@ -69,7 +70,8 @@ class Adversary:
         try:
             return self._remembered(pair)
         except WinokitError as error:
-            message = f"the model did not answer: {error}"
+            LOG.error("the model %s did not answer: %s", self.spec, error)  # what it says may name files of ours
+            message = say("model.did_not_answer")
             return AdversaryVerdict(self.spec, "", self.scoring, (None, None), False, False, message)
 
     def _judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
@@ -94,4 +96,4 @@ def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:
     twins = read_twins(fields)
     if not study.adversary.spec or twins.missing or any(one_blank(text) for text in twins.texts):
         return None
-    return study.adversary.judge(twins.problems())
+    return study.adversary.judge(twins.problems(study.config.language))

@@ -20,6 +20,7 @@ from winokit.collect.study.schema import EVALUATE, WRITE
 from winokit.data.checks.rules import Limits
 from winokit.errors import BadInput, Malformed
 from winokit.files import read_text
+from winokit.text.language import check_code
 
 FILE = "study.toml"
 M = TypeVar("M", bound=BaseModel)
@@ -91,7 +92,7 @@ class LeasesConfig(ConfigSection):
 class QualityConfig(ConfigSection):
     """Who may work, and how that is watched."""
 
-    native_speaker: bool = _key(True, "Ask for native speakers of English.")
+    native_speaker: bool = _key(True, "Ask for native speakers of the study's language.")
     never_seen_wsc: bool = _key(True, "Ask for people who do not know the Winograd Schema Challenge.")
     quiz_pass_mark: Share = _key(0.8, "Share of the quiz that must be right; 0: no quiz.")
     quiz_attempts: int = _key(2, "How often the quiz may be tried.", ge=1, le=10)
@@ -167,10 +168,12 @@ class StudyConfig(ConfigSection):
     """One study."""
 
     title: str = _key("Twins", "Shown on every page.", min_length=1, max_length=200)
+    language: str = _key("en", "Of workers and texts, in BCP 47: en, de, pt-BR …")
     contact: str = _key("", "Where workers can write to; shown on every page.", max_length=200)
+    texts: str = _key("texts.toml", "A file in this folder: every other line that workers read.")
     guidelines: str = _key("guidelines.md", "A file in this folder, in Markdown.")
     consent: str = _key("consent.md", "A file in this folder, in Markdown.")
-    topics: str = _key("", "A file of topics, one JSON object a line; empty: the bundled list.")
+    topics: str = _key("", "A file of topics, one JSON object a line; empty: the bundled list in the language.")
     quiz: str = _key("", "A file of quiz questions (TOML); empty: the bundled ones.")
     gold: str = _key("", "A file of problems with known answers; empty: the bundled ones.")
     database: str = _key("", "postgresql://…; empty: study.db in this folder.")
@@ -197,6 +200,11 @@ class StudyConfig(ConfigSection):
         if self.rules.fewest_words > self.rules.most_words:
             raise ValueError("rules.fewest_words: must not be above most_words")
         return self
+
+    @field_validator("language")
+    @classmethod
+    def _is_code(cls, language: str) -> str:
+        return check_code(language)
 
     def minutes(self, kind: str) -> float:
         """How long a lease of a kind lasts."""

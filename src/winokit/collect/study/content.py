@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationInfo, field_validator
 
 from winokit.collect.study.config import Kind, read_toml, validated
-from winokit.data.loading import load
+from winokit.data.loading import in_language, load
 from winokit.errors import BadInput, Malformed
 from winokit.files import read_text
 from winokit.problem import Dataset
 
+if TYPE_CHECKING:
+    from winokit.collect.study.study import Study
+
 DOMAINS = ("social", "physical")
+ENGLISH = "en"
 NotBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -50,14 +54,26 @@ class Question(BaseModel):
         return place
 
 
-def bundled(name: str) -> Path:
-    """Where a bundled text lies."""
-    return Path(str(files("winokit.collect") / "content" / name))
+def bundled(name: str, language: str = ENGLISH) -> Path:
+    """Where a bundled text lies: in a language (de-AT: in de), or in English where there is none in it."""
+    home = Path(str(files("winokit.collect") / "content"))
+    own = home / language.split("-")[0].lower() / name
+    return own if own.exists() else home / name
 
 
-def place_of(folder: Path, own: str, name: str) -> Path:
+def is_bundled(language: str) -> bool:
+    """Whether texts of a language are bundled."""
+    return bundled("texts.toml", language) != bundled("texts.toml") or is_english(language)
+
+
+def is_english(language: str) -> bool:
+    """Whether a language is a kind of English."""
+    return language.split("-")[0].lower() == ENGLISH
+
+
+def place_of(study: Study, own: str, name: str) -> Path:
     """A study's own file, or the bundled one of that name where it has none."""
-    return folder / own if own else bundled(name)
+    return study.folder / own if own else bundled(name, study.config.language)
 
 
 def read_topics(path: Path) -> list[Topic]:
@@ -89,9 +105,9 @@ def read_quiz(path: Path) -> list[Question]:
     return questions
 
 
-def read_gold(path: Path) -> Dataset:
+def read_gold(path: Path, language: str) -> Dataset:
     """The gold questions: problems whose answers are known."""
-    gold = load(path)
+    gold = in_language(load(path), language)
     hidden = sum(problem.answer is None for problem in gold)
     if hidden:
         raise BadInput(f"{path}: {hidden} gold questions have no answer")

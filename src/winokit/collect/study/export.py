@@ -63,7 +63,8 @@ def export(study: Study, folder: Path) -> Exported:
     with study.store.read(steady=True) as session:
         rows = session.scalars(there.options(*IN_DETAIL, selectinload(ProblemRow.tasks))).all()
     if schema.WRITE in study.config.tasks.kinds:
-        card = Card(re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study", title=study.config.title)
+        name = re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study"
+        card = Card(name, title=study.config.title, language=study.config.language)
         written = [row for row in rows if row.origin == schema.WRITTEN]
         good = (True,) if schema.VALIDATE in study.config.tasks.kinds else (True, None)
         is_chosen = {row.id: row.valid in good and not row.withdrawn for row in written}
@@ -157,7 +158,7 @@ def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
 
 def exported_problem(study: Study, row: ProblemRow) -> Problem:
     """A problem with what people said of it as labels, and everything behind that as provenance."""
-    problem = to_problem(row)
+    problem = to_problem(row, study.config.language)
     provenance: dict[str, Any] = {"study": study.config.title}
     if row.author is not None and row.submission is not None:
         submission = row.submission

@@ -16,10 +16,11 @@ from winokit.collect.study import workers
 from winokit.collect.study.refusals import LinkExpired, NotAllowed, found
 from winokit.collect.study.schema import Invite, Worker
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import say
 
 PURPOSE = "invite"
 MOST_USES = 100_000
-TOO_OLD = "this link has been used or is too old; ask for a new one"
+TOO_OLD = say("refusals.link_used")
 
 
 class InviteLink(NamedTuple):
@@ -102,7 +103,7 @@ def revoke(study: Study, invite_id: str, actor: str) -> None:
 def _invite(study: Study, session: Session, token: str) -> Invite:
     invite = session.get(Invite, str(study.signer.read(PURPOSE, token)))
     if invite is None:
-        raise NotAllowed("this link was not made by this study")
+        raise NotAllowed(say("refusals.link_forged"))
     return invite
 
 

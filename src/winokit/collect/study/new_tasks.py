@@ -54,7 +54,7 @@ def _has(session: Session, origin: str) -> bool:
 
 
 def _add_topics(study: Study, wanted: int) -> None:
-    topics = read_topics(place_of(study.folder, study.config.topics, "topics.jsonl"))
+    topics = read_topics(place_of(study, study.config.topics, "topics.jsonl"))
     social_share = study.config.tasks.social_share
     with study.store.write(alone=True) as session:
         for rank in range(_count_written(session), wanted):
@@ -85,7 +85,7 @@ def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
 
 
 def _add_gold(study: Study) -> None:
-    gold = read_gold(place_of(study.folder, study.config.gold, "gold.jsonl"))
+    gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
     with study.store.write(alone=True) as session:
         if _has(session, schema.GOLD):
             return

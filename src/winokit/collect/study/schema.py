@@ -220,9 +220,9 @@ def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original
     return ProblemRow(**known, **stored, **columns)
 
 
-def to_problem(row: ProblemRow | sa.Row[Any]) -> Problem:
-    """The problem of a row, or of its columns."""
-    stored = {name: getattr(row, name) for name in PROBLEM_COLUMNS}
+def to_problem(row: ProblemRow | sa.Row[Any], language: str) -> Problem:
+    """The problem of a row, or of its columns, in the study's language."""
+    stored = {name: getattr(row, name) for name in PROBLEM_COLUMNS} | {"language": language}
     return Problem(**stored | {"candidates": tuple(row.candidates), "labels": dict(row.labels)})
 
 

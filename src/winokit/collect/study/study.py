@@ -31,8 +31,12 @@ from winokit.collect.study.config import FILE, StudyConfig, read_config, render_
 from winokit.collect.study.refusals import LinkExpired, NotAllowed
 from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
 from winokit.collect.study.store import Store, without_password
+from winokit.collect.study.texts import BUILT_IN, read_texts, say
+from winokit.collect.study.texts import FILE as TEXTS
+from winokit.data.checks import rules
 from winokit.errors import BadInput
 from winokit.files import read_text, write_whole
+from winokit.text.language import language_of, left_out
 
 DATABASE, DATABASE_ENV = "study.db", "WINOKIT_COLLECT_DB"
 SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
@@ -77,9 +81,9 @@ class Signer:
         try:
             return self._serializer(purpose).loads(token, max_age=most_seconds)
         except SignatureExpired:
-            raise LinkExpired("this link is too old; ask for a new one") from None
+            raise LinkExpired(say("refusals.link_old")) from None
         except BadSignature:
-            raise NotAllowed("this link was not made by this study, or has been changed") from None
+            raise NotAllowed(say("refusals.link_forged")) from None
 
     def digest(self, purpose: str, text: str) -> str:
         """A keyed hash: equal for equal texts, and nothing to be read from it without the secret."""
@@ -96,6 +100,7 @@ class Study:
         from winokit.collect.study.writing import EarlierText
 
         self.folder, self.config, self.store, self.now = folder, config, store, clock
+        self.texts, self._text_notes = read_texts(folder / config.texts, config.language)
         self.signer = Signer(read_secret(folder))
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
@@ -134,7 +139,7 @@ class Study:
         if kind not in self._guidelines:
             name = self.config.guidelines if kind == WRITE else f"guidelines-{kind}.md"
             own = self.folder / name
-            self._guidelines[kind] = read_text(own if own.exists() else content.bundled(name))
+            self._guidelines[kind] = read_text(own if own.exists() else content.bundled(name, self.config.language))
         return self._guidelines[kind]
 
     @cached_property
@@ -147,8 +152,19 @@ class Study:
         """The questions of the qualification quiz that prepare for something in this study."""
         if not self.config.quality.quiz_pass_mark:
             return []
-        asked = content.read_quiz(content.place_of(self.folder, self.config.quiz, "quiz.toml"))
+        asked = content.read_quiz(content.place_of(self, self.config.quiz, "quiz.toml"))
         return [question for question in asked if not question.kind or question.kind in self.config.tasks.kinds]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What a requester should know about the study's texts: what is missing there, or not in its language."""
+        english = [] if content.is_english(self.config.language) else list(content_files(self.config).items())
+        unjudged = left_out([self.config.language], rules.NEEDED.values()) if WRITE in self.config.tasks.kinds else []
+        return self._text_notes + unjudged + [
+            f"{self.folder / own}: in English, as it was bundled"
+            for own, name in english
+            if (self.folder / own).is_file() and read_text(self.folder / own) == read_text(content.bundled(name))
+        ]
 
     @property
     def paused(self) -> bool:
@@ -177,13 +193,24 @@ def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> No
     refuse_existing(folder)
     if db:
         config = config.model_copy(update={"database": without_password(db)})
-    texts = {config.guidelines: "guidelines.md", config.consent: "consent.md"}
-    judged = [f"guidelines-{kind}.md" for kind in config.tasks.kinds if kind != WRITE]
-    texts |= dict(zip(judged, judged, strict=True))
-    for own, name in texts.items():
+    language = config.language
+    if not content.is_bundled(language):  # what there is in English, to be translated
+        config = config.model_copy(update={"quiz": "quiz.toml", "topics": "topics.jsonl", "gold": "gold.jsonl"})
+    for own, name in content_files(config).items():
         if not (folder / own).exists():
-            write_whole(folder / own, content.bundled(name).read_bytes())
+            text = read_text(content.bundled(name, language))
+            if own == config.texts and not content.is_bundled(language):
+                text = text.replace(f'name = "{BUILT_IN.lines["language.name"]}"', f'name = "{language_of(language).name or language}"')
+            write_whole(folder / own, text.encode())
     write_whole(folder / FILE, render_config(config).encode())
+
+
+def content_files(config: StudyConfig) -> dict[str, str]:
+    """The files of texts in a study's folder, each with the name of the bundled one."""
+    own = {config.texts: TEXTS, config.guidelines: "guidelines.md", config.consent: "consent.md"}
+    own |= {config.quiz: "quiz.toml", config.topics: "topics.jsonl", config.gold: "gold.jsonl"}
+    own |= {name: name for name in (f"guidelines-{kind}.md" for kind in config.tasks.kinds if kind != WRITE)}
+    return {name: bundled for name, bundled in own.items() if name}
 
 
 def refuse_existing(folder: Path) -> None:

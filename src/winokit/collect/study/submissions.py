@@ -17,6 +17,7 @@ from winokit.collect.study.new_tasks import add_judgements, gold_answer
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import END_LEASE, count_places, held_by
+from winokit.collect.study.texts import say
 from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.voting import read_ballot
 from winokit.collect.study.writing import Twins, refuse_broken, special_words
@@ -32,10 +33,10 @@ _TAKE_FREE = (
 _PASTED = select(func.sum(schema.Event.amount)).where(
     schema.Event.lease_id == bindparam("lease"), schema.Event.kind == "paste"
 )
-NOT_COUNTED = "Your work is kept but not counted."
+NOT_COUNTED = say("receipts.not_counted")
 MESSAGES = {
-    None: "Thank you, your work is in.",
-    schema.LATE: "Thank you. Somebody else was given this task in the meantime, so your work is kept but not counted.",
+    None: say("receipts.thanks"),
+    schema.LATE: say("receipts.late"),
 }
 """What a worker is told, by why their work does not count."""
 
@@ -141,7 +142,7 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
     if held.gold:
-        vote["is_right"] = vote["choice"] == gold_answer(schema.to_problem(held), held.kind)
+        vote["is_right"] = vote["choice"] == gold_answer(schema.to_problem(held, study.config.language), held.kind)
     session.execute(insert(schema.VOTE_ROWS), vote)
     if held.gold:
         moderation.after_gold(study, session, held.worker_id)
@@ -155,7 +156,7 @@ def _add_twins(study: Study, session: Session, held: Row[Any], twins: Twins, sub
     session.add(group)
     session.flush()
     pair = []
-    for problem, special_word in zip(twins.problems(held.task_domain), special_words(*twins.texts), strict=True):
+    for problem, special_word in zip(twins.problems(study.config.language, held.task_domain), special_words(*twins.texts), strict=True):
         labels = {"topic": (held.topic or {}).get("topic"), "special_word": special_word}
         pair.append(problem.with_labels(**{key: value for key, value in labels.items() if value}))
     known = {"group_id": group.id, "author_id": held.worker_id, "submission_id": submission_id}

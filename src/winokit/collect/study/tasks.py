@@ -22,6 +22,7 @@ from winokit.collect.study.next_task import free_task, gold_task, how_many, situ
 from winokit.collect.study.refusals import NotFound, NotNow, found
 from winokit.collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import say
 from winokit.collect.study.voting import VoteTask, vote_task
 from winokit.collect.study.workers import working
 from winokit.collect.study.writing import draft_fields
@@ -86,7 +87,7 @@ def available(study: Study, worker_id: int) -> dict[str, int]:
 def take(study: Study, worker_id: int, kind: str) -> str:
     """Give the worker a task of a kind, the one they have under way or a new one; its token."""
     if kind not in study.config.tasks.kinds:
-        raise NotFound(f"this study has no tasks of the kind {kind!r}")
+        raise NotFound(say("refusals.no_kind"))
     _expire_now_and_then(study)
     with study.store.write(quick=True) as session:
         worker = working(study, session, worker_id)
@@ -94,14 +95,14 @@ def take(study: Study, worker_id: int, kind: str) -> str:
         if now.under_way is not None:
             return str(now.under_way)
         if (now.paused or {}).get(schema.PAUSED):
-            raise NotNow("the study is paused; please come back later")
+            raise NotNow(say("refusals.paused"))
         most = study.config.tasks.most_per_worker
         own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
         if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:
-            raise NotNow("you have done as many of these as one person may; thank you")
+            raise NotNow(say("refusals.most_done"))
         free = free_task(session, study.config, worker_id, kind, now.last_rank)
         if free is None:
-            raise NotNow("there is nothing left to do here at the moment; thank you")
+            raise NotNow(say("refusals.nothing_left"))
         task_id, earlier = gold_task(session, study.config, worker, kind, now.had) or free
         count_places(session, task_id, held=1)
         return _give(study, session, worker_id, kind, task_id, earlier)
@@ -204,7 +205,7 @@ def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = 
     worker has handed in. Another's looks as if there were none.
     """
     query: Select[Any] = _HELD_LOCKED if for_update else _HELD_SHOWN
-    return found(session.execute(query, {"me": worker_id, "token": token}).one_or_none(), "no such task of yours")
+    return found(session.execute(query, {"me": worker_id, "token": token}).one_or_none(), say("refusals.no_task"))
 
 
 def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:

@@ -17,6 +17,7 @@ from sqlalchemy import Row
 from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import ASSOCIATIVE, EVALUATE, SWITCHABLE, VALIDATE, to_problem
+from winokit.collect.study.texts import say
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.switch import switch
@@ -79,7 +80,7 @@ SHOWN_AS = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}
 
 def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
     """What the holder of a task to judge is shown; `held` is a row of `tasks.held_by`."""
-    problem = to_problem(held)
+    problem = to_problem(held, config.language)
     options = list(enumerate(problem.candidates))
     # An order of the lease's own, the same on every reload: no place on the page is the right one more often.
     random.Random(held.token).shuffle(options)
@@ -104,7 +105,7 @@ def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) 
     def yes_or_no(name: str) -> bool | None:
         answer = YES_NO.get(str(fields.get(name, "")))
         if answer is None:
-            wrong[name] = "please choose yes or no"
+            wrong[name] = say("voting.choose_yes_no")
         return answer
 
     if held.kind in (SWITCHABLE, ASSOCIATIVE):
@@ -114,12 +115,12 @@ def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) 
         places = {str(place): place for place in range(len(held.candidates))}
         may_abstain = config.evaluate.abstain and held.kind == EVALUATE
         if choice not in places and not (may_abstain and choice == UNSURE):
-            wrong["choice"] = "please choose one of the answers"
+            wrong["choice"] = say("voting.choose_answer")
         ballot = {"choice": places.get(choice)}
     if held.kind == VALIDATE:
         ballot["equally_plausible"] = yes_or_no("equally_plausible")
         # Where no clause can be cut out, the page has nothing to ask about.
-        if clause(to_problem(held)) is not None:
+        if clause(to_problem(held, config.language)) is not None:
             ballot["local_decides"] = yes_or_no("local_decides")
     if wrong:
         raise Incomplete(wrong)

@@ -14,6 +14,7 @@ from winokit.collect.study import schema
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow, found
 from winokit.collect.study.schema import PAYMENTS, SUBMISSIONS, WORKERS, Identity, QuizAttempt, Worker
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import say
 
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 """Digits and letters that nobody mistakes for one another when reading a code aloud."""
@@ -67,7 +68,7 @@ def add(
 def get(study: Study, code: str) -> Row[Any]:
     """The row of the worker with a code."""
     with study.store.read() as session:
-        return found(session.execute(_BY_CODE, {"code": code}).one_or_none(), "no such worker")
+        return found(session.execute(_BY_CODE, {"code": code}).one_or_none(), say("refusals.no_worker"))
 
 
 def by_code(session: Session, code: str, *, for_update: bool = False) -> Worker:
@@ -116,7 +117,7 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResul
     with study.store.write() as session:
         worker = locked(session, worker_id)
         if step_of(study, worker) != QUIZ:
-            raise NotNow("there is no quiz to take now")
+            raise NotNow(say("refusals.no_quiz"))
         share = sum(right) / len(right)
         passed = share >= study.config.quality.quiz_pass_mark
         tries = 1 + (session.scalar(select(func.count()).where(QuizAttempt.worker_id == worker_id)) or 0)
@@ -151,16 +152,16 @@ def forget(study: Study, code: str, actor: str) -> None:
 def locked(session: Session, worker_id: int) -> Worker:
     """The worker's row, kept from other transactions: two requests of one worker happen one after the other."""
     options = {"populate_existing": True}
-    return found(session.scalar(_LOCKED, {"me": worker_id}, execution_options=options), "no such worker")
+    return found(session.scalar(_LOCKED, {"me": worker_id}, execution_options=options), say("refusals.no_worker"))
 
 
 def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
     """The same row, as it stands, of somebody who may work."""
-    worker = found(session.execute(_LOCKED_ROW, {"me": worker_id}).one_or_none(), "no such worker")
+    worker = found(session.execute(_LOCKED_ROW, {"me": worker_id}).one_or_none(), say("refusals.no_worker"))
     if step_of(study, worker) != WORK:
         # Why is the requester's business: "2 of 5 gold questions" would tell that there are any.
         left = worker.state != schema.ACTIVE
-        raise NotAllowed("you cannot work in this study any more" if left else "consent, screening and quiz come first")
+        raise NotAllowed(say("refusals.not_any_more" if left else "refusals.steps_first"))
     return worker
 
 

@@ -19,17 +19,18 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 from sqlalchemy import bindparam, select
 
+from winokit.collect.study.content import DOMAINS
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import PROBLEMS, WRITTEN
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import say
 from winokit.data.checks import rules
 from winokit.problem import BLANK, Problem
-from winokit.text.english import ENGLISH
+from winokit.text.language import Language, language_of
 
 LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
 TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
 WORD_AND_SPACE = re.compile(r"\S+\s*")
-KIND_OF_CANDIDATES = {"social": "two people of one gender", "physical": "two things"}
 EDGES = ".,;:!?\"'“”‘’()"
 FIRST = 0x10000
 UNKNOWN = chr(FIRST - 1)
@@ -58,9 +59,10 @@ class Twins:
         """The fields that are not filled in yet; the pronoun may be left out."""
         return tuple(name for name, value in self.to_json().items() if value in ("", None) and name != "pronoun")
 
-    def problems(self, domain: str | None = None) -> tuple[Problem, Problem]:
+    def problems(self, language: str, domain: str | None = None) -> tuple[Problem, Problem]:
         """The two problems; the form must be filled in, with a blank in each text."""
         known: dict[str, Any] = {"pronoun": self.pronoun or None, "domain": domain, "labels": {"anchor": self.anchor}}
+        known["language"] = language
         sides = zip(self.texts, self.answers, strict=True)
         first, second = (Problem.from_text(text, self.candidates, answer=answer, **known) for text, answer in sides)
         return first, second
@@ -96,7 +98,7 @@ def draft_fields(fields: Mapping[str, Any]) -> dict[str, str]:
 def read_twins(fields: Mapping[str, Any]) -> Twins:
     """The writing form, half filled in or whole. Only what no form of ours could send is refused."""
     typed = {name: clean(fields.get(name, "")) for name in TWIN_FIELDS}
-    long = {name: f"at most {most} characters" for name, most in LONGEST.items() if len(typed[name]) > most}
+    long = {name: say("writing.at_most", most=most) for name, most in LONGEST.items() if len(typed[name]) > most}
     if long:
         raise Incomplete(long)
     # A row of underscores is one blank: people type ____.
@@ -133,8 +135,9 @@ class WritingFeedback:
         self.checks = tuple(_checks(study, twins, domain))
         alone = (WritingSpan(one, False),), (WritingSpan(other, False),)
         self.first, self.second = difference(one, other) if one and other else alone
-        self.words = (len(one.split()), len(other.split()))
-        self.overlap = rules.word_overlap(one, other) if one and other else None
+        language = study.config.language
+        self.words = (len(language_of(language).split(one)), len(language_of(language).split(other)))
+        self.overlap = rules.word_overlap(one, other, language) if one and other else None
         self.ready = not twins.missing and all(check.ok for check in self.checks)
 
 
@@ -142,7 +145,7 @@ def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None) -
     """The twins of a form, where they can be taken; Incomplete with what is missing or broken, by field, otherwise."""
     twins = read_twins(fields)
     if twins.missing:
-        raise Incomplete(dict.fromkeys(twins.missing, "please fill this in"))
+        raise Incomplete(dict.fromkeys(twins.missing, say("writing.fill_in")))
     broken = {check.field: check.message for check in WritingFeedback(study, fields, domain).checks if not check.ok}
     if broken:
         raise Incomplete(broken)
@@ -150,34 +153,42 @@ def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None) -
 
 
 def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[WritingCheck]:
-    """Every rule, in the order in which a writer meets them. What is not filled in yet is not judged."""
-    limits = study.config.rules.limits
+    """Every rule that can be judged in the study's language, in the order in which a writer meets them."""
+    pack = language_of(study.config.language)
+    unjudged = {rule for rule, needed in rules.NEEDED.items() if pack.refusal(needed)}
+    return (check for check in _all_checks(study, twins, domain, pack) if check.name not in unjudged)
+
+
+def _all_checks(study: Study, twins: Twins, domain: str | None, pack: Language) -> Iterator[WritingCheck]:
+    """The same with those that cannot. What is not filled in yet is not judged."""
+    limits, language = study.config.rules.limits, study.config.language
     candidates, (one, other) = twins.candidates, twins.texts
     named, both = all(candidates), bool(one and other)
-    length = f"{limits.fewest_words} to {limits.most_words} words"
+    length = say("rules.length", fewest=limits.fewest_words, most=limits.most_words)
     for field, text in (("first", one), ("second", other)):
-        yield _check("one_blank", field, "one blank", rules.one_blank(text), bool(text))
-        yield _check("length", field, length, rules.length(text, limits), bool(text))
-        missing = rules.candidates_present(text, candidates)
-        yield _check("candidates_present", field, "both candidates are named", missing, bool(text) and named)
-    same = "the two candidates are the same" if ENGLISH.bare(candidates[0]) == ENGLISH.bare(candidates[1]) else None
-    yield _check("candidates_differ", "candidate_2", "two candidates", same, named)
-    kind = KIND_OF_CANDIDATES.get(domain or "", "two of a kind")
-    yield _check("same_kind", "candidate_2", kind, rules.same_kind(candidates, domain, twins.pronoun), named)
+        yield _check("one_blank", field, rules.one_blank(text), bool(text))
+        yield _check("length", field, rules.length(text, limits, language), bool(text), length)
+        missing = rules.candidates_present(text, candidates, language=language)
+        yield _check("candidates_present", field, missing, bool(text) and named)
+    same = pack.bare(candidates[0]) == pack.bare(candidates[1])
+    yield _check("candidates_differ", "candidate_2", say("rules.candidates_differ_broken") if same else None, named)
+    kind = say(f"rules.same_kind_{domain}" if domain in DOMAINS else "rules.same_kind")
+    unlike = rules.same_kind(candidates, domain, twins.pronoun, language)
+    yield _check("same_kind", "candidate_2", unlike, named, kind)
     without = rules.anchor_present(twins.texts, twins.anchor)
-    yield _check("anchor_present", "anchor", "the anchor word is in both", without, both and bool(twins.anchor))
-    yield _check("texts_differ", "second", "the texts differ", rules.texts_differ(one, other), both)
-    shared = f"at least {limits.least_overlap:.0%} of the words in common"
-    yield _check("overlap", "second", shared, rules.overlap(one, other, limits), both)
+    yield _check("anchor_present", "anchor", without, both and bool(twins.anchor))
+    yield _check("texts_differ", "second", rules.texts_differ(one, other), both)
+    shared = say("rules.overlap", least=f"{limits.least_overlap:.0%}")
+    yield _check("overlap", "second", rules.overlap(one, other, limits, language), both, shared)
     right = [None if answer is None else candidates[answer] for answer in twins.answers]
-    yield _check("opposite_answers", "answer_2", "opposite answers", rules.opposite_answers(right), None not in right)
+    yield _check("opposite_answers", "answer_2", rules.opposite_answers(right, language), None not in right)
     nearest = study.earlier.nearest(study, twins.texts) if both else 0.0
-    repeats = f"too similar to something that was handed in before: {nearest:.0%} of it is the same"
-    too_near = repeats if nearest >= study.config.rules.most_similar else None
-    yield _check("new", "first", "nothing like it was handed in before", too_near, both)
+    too_near = nearest >= study.config.rules.most_similar
+    yield _check("new", "first", say("rules.new_broken", share=f"{nearest:.0%}") if too_near else None, both)
 
 
-def _check(name: str, field: str, good: str, broken: str | None, known: bool) -> WritingCheck:
+def _check(name: str, field: str, broken: str | None, known: bool, good: str | None = None) -> WritingCheck:
+    good = good or say(f"rules.{name}")
     return WritingCheck(name, field, broken is None, broken or good) if known else WritingCheck(name, field, None, good)
 
 

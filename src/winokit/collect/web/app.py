@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from winokit.collect.platforms.payout import PayoutRunner
 from winokit.collect.study.refusals import NotFound, Refused, TooMany
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import say
 from winokit.collect.web import account, dashboard, entry, home, pay, problems, workers, writing
 from winokit.collect.web.forms import NO_ADDRESS, Cookies, plain
 from winokit.collect.web.rendering import STATIC
@@ -44,7 +45,7 @@ ASKED_A_MINUTE = 20
 MOST_REMEMBERED, MINUTE = 10_000, timedelta(minutes=1)
 MOST_BYTES = 64 * 1024
 """Of a body: a pair of twins at its longest, every letter written as %XX, with room to spare."""
-TOO_LARGE = f"that is more than the {MOST_BYTES:,} bytes any form here needs"
+TOO_LARGE = say("refusals.too_large", count=f"{MOST_BYTES:,}")
 YEAR = 365 * 86_400
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
@@ -53,7 +54,7 @@ ALWAYS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 LOG = logging.getLogger("winokit.collect")
-WHYS = {404: "there is no page at this address", 405: "please use the links and buttons of the pages"}
+WHYS = {404: say("refusals.no_page"), 405: say("refusals.no_method")}
 
 
 class TooLarge(Refused):
@@ -154,7 +155,8 @@ def _counted(receive: Receive) -> Receive:
 def refusal_page(request: Request, error: Exception) -> Response:
     """The page for something refused, and a line in the audit log where it looks like an attempt."""
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
-    why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, HTTPStatus(status).phrase)
+    known = isinstance(error, WinokitError)
+    why = error.args[0] if known and error.args else WHYS.get(status, HTTPStatus(status).phrase)
     # Below /task/ everything is somebody's own, and asking for what is not is suspicious too.
     suspicious = status in (403, 413, 429) or request.scope["path"].startswith("/task/")
     if suspicious and not request.app.state.refusals.count():
@@ -169,14 +171,16 @@ def refusal_page(request: Request, error: Exception) -> Response:
 
 def accident_page(request: Request) -> Response:
     """The page for a mistake of ours."""
-    return _page(request, 500, "the fault is ours; what you had saved is kept")
+    return _page(request, 500, say("refusals.accident"))
 
 
 def _page(request: Request, status: int, why: str) -> Response:
     visit = Visit(request)
+    why = visit.texts.say(why)
     if visit.is_htmx:
         return visit.piece("refusal", status=status, why=why)
-    return visit.page("error", status=status, code=status, why=why)
+    title = f"errors.{status}" if f"errors.{status}" in visit.texts.lines else "errors.other"
+    return visit.page("error", status=status, title=title, why=why)
 
 
 def _out_of_order(request: Request, error: Exception) -> Response:

@@ -12,6 +12,7 @@ from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import arrive, platform_of, visitor_from
 from winokit.collect.study import invites, workers
 from winokit.collect.study.schema import Worker
+from winokit.collect.study.texts import say
 from winokit.collect.study.voting import YES_NO
 from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, is_number, plain
 from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy
@@ -91,7 +92,7 @@ def consent(visit: AWorker, fields: Fields) -> Response:
     """Agree; nothing else can be said here but by leaving."""
     _be_there(visit)
     if fields.get("agree") != "yes":
-        return visit.page("consent", status=422, problems={"agree": "please tick the box if you agree"})
+        return visit.page("consent", status=422, problems={"agree": say("consent.tick")})
     visit.worker = workers.consent(visit.study, visit.worker.id)
     return visit.go(visit.next_path)
 
@@ -104,7 +105,7 @@ def screening(visit: AWorker, fields: Fields) -> Response:
     asked = {"native_speaker": quality.native_speaker, "has_seen_wsc": quality.never_seen_wsc}
     missing = [name for name, is_asked in asked.items() if is_asked and fields.get(name) not in YES_NO]
     if missing:
-        problems = dict.fromkeys(missing, "please choose yes or no")
+        problems = dict.fromkeys(missing, say("voting.choose_yes_no"))
         return visit.page("screening", status=422, problems=problems, answers=fields)
     # A question that the study does not ask cannot turn anybody away.
     native = YES_NO.get(fields.get("native_speaker", ""), True)
@@ -123,7 +124,7 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
         if is_number(choice, 3) and int(choice) < len(question.options):
             answers.append(int(choice))
         else:
-            missing[f"q{number}"] = "please choose one"
+            missing[f"q{number}"] = say("quiz.choose")
     if missing:
         return visit.page("quiz", status=422, problems=missing, answers=fields, result=None)
     result = workers.take_quiz(visit.study, visit.worker.id, answers)

@@ -23,16 +23,17 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from winokit.collect.study.refusals import Incomplete, NotAllowed, Refused
 from winokit.collect.study.study import Signer
+from winokit.collect.study.texts import say
 
 WORKER, REQUESTER, VISITOR, NOTICE = "worker", "requester", "visitor", "notice"
 HOUR = 3600
 SECONDS = {WORKER: 60 * 24 * HOUR, REQUESTER: 12 * HOUR, VISITOR: 24 * HOUR, NOTICE: 60}
-NO_ADDRESS = "this is not an address that any page here leads to"
+NO_ADDRESS = say("refusals.no_address")
 READING = ("GET", "HEAD", "OPTIONS")
 TOKEN_FIELD, TOKEN_HEADER = "csrf", "x-csrf-token"
 STALE = {
-    VISITOR: "this page has been open too long, or cookies are off; please open it anew and send it again",
-    WORKER: "this page is out of date; please open it anew from your home page (your draft is kept)",
+    VISITOR: say("refusals.stale_door"),
+    WORKER: say("refusals.stale"),
     REQUESTER: "this page is out of date; please log in, open it anew and send it again",
 }
 

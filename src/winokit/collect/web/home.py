@@ -12,6 +12,8 @@ from winokit.collect.platforms.base import leave
 from winokit.collect.study import submissions, tasks, workers
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
 from winokit.collect.study.schema import WRITE
+from winokit.collect.study.submissions import SubmissionReceipt
+from winokit.collect.study.texts import say
 from winokit.collect.web.forms import WORKER, Fields, Pages
 from winokit.collect.web.rendering import money, sentence
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, policy
@@ -56,12 +58,11 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
     except Incomplete as error:
         task = own_task(visit, token)
         return visit.page("vote", status=422, task=task, answers=fields, problems=error.problems)
-    earned = f" {money(receipt.cents, visit.study.config.pay.currency)} earned." if receipt.cents else ""
     try:
-        return go_to_next(visit, receipt.kind, receipt.message + earned)
+        return go_to_next(visit, receipt.kind, thanks(visit, receipt, "receipts.earned_voting"))
     except NotAllowed:  # a gold question may have been one too many
         visit.worker = workers.get(visit.study, visit.worker.code)
-        return visit.go(visit.next_path, receipt.message)
+        return visit.go(visit.next_path, visit.texts.say(receipt.message))
 
 
 @router.form("/task/{token}/signals", "events")
@@ -75,7 +76,7 @@ def signals(visit: AWorker, token: Token, fields: Fields) -> Response:
 def guidelines(visit: AWorker, kind: str) -> Response:
     """The guidelines for a kind of task."""
     if kind not in visit.study.config.tasks.kinds:
-        raise NotFound("this study has no such tasks")
+        raise NotFound(say("refusals.no_kind"))
     return visit.page("guidelines", kind=kind)
 
 
@@ -96,15 +97,22 @@ def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
     try:
         token = tasks.take(visit.study, visit.worker.id, kind)
     except NotNow as error:
-        return visit.go(HOME, f"{notice} {sentence(str(error))}".strip())
+        return visit.go(HOME, f"{notice} {sentence(visit.texts.say(error.args[0]))}".strip())
     return visit.go(f"/task/{token}/{'write' if kind == WRITE else 'vote'}", notice)
+
+
+def thanks(visit: WorkerVisit, receipt: SubmissionReceipt, earned: str) -> str:
+    """What a worker is told when something has come in, and what it has earned them."""
+    said = visit.texts.say(receipt.message)
+    amount = money(receipt.cents, visit.study.config.pay.currency, visit.texts)
+    return f"{said} {visit.texts.say(say(earned, amount=amount))}" if receipt.cents else said
 
 
 def own_task(visit: WorkerVisit, token: str, *, to_write: bool = False) -> Any:
     """The task of a page's address, if it is the worker's own and one that the page is for."""
     task = tasks.look(visit.study, visit.worker.id, token)
     if to_write != (task.kind == WRITE):
-        raise NotFound("no such task of yours")
+        raise NotFound(say("refusals.no_task"))
     return task
 
 

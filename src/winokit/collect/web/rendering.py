@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +16,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from winokit.collect.study.texts import BUILT_IN, Texts
+
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
-KINDS = {
-    "write": ("Write twins", "Two sentences, almost the same, with opposite answers."),
-    "validate": ("Judge a sentence", "Fill a blank, and say how sure one can be."),
-    "switchable": ("Change places", "Can the two candidates change places?"),
-    "associative": ("Word links", "Do the words around a blank give it away?"),
-    "evaluate": ("Choose the answer", "Read a text and fill its blank."),
-}
-"""A kind of task as its button calls it, and what is to be done."""
 
 
-def render(name: str, context: Mapping[str, Any]) -> str:
-    """One template, filled in."""
-    return _environment().get_template(name).render(context)
+def render(name: str, texts: Texts, context: Mapping[str, Any]) -> str:
+    """One template, filled in, with what it says taken from some texts."""
+    return _environment(texts).get_template(name).render(context)
 
 
-@cache
-def _environment() -> Environment:
+@lru_cache(8)
+def _environment(texts: Texts = BUILT_IN) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -44,14 +38,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {each.__name__: each for each in (markdown, money, share, duration, moment, ago, sentence)}
-    environment.filters |= {
-        "enumerated": enumerate,
-        "number": "{:,}".format,
-        "kind_name": lambda kind: KINDS[kind][0],
-        "kind_about": lambda kind: KINDS[kind][1],
-    }
-    environment.globals["static"] = static_path
+    environment.filters |= {each.__name__: each for each in (markdown, share, duration, ago, sentence)}
+    environment.filters |= {each.__name__: partial(each, texts=texts) for each in (money, number, moment)}
+    environment.filters["enumerated"] = enumerate
+    environment.globals |= {"static": static_path, "t": texts}
     return environment
 
 
@@ -78,14 +68,20 @@ def static_path(name: str) -> str:
     return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]}"
 
 
-def money(cents: int, currency: str) -> str:
+def number(value: float, spec: str = ",", texts: Texts = BUILT_IN) -> str:
+    """A number, its thousands apart, with the marks of a language."""
+    marks = {",": texts.lines["formats.thousands"], ".": texts.lines["formats.decimal"]}
+    return format(value, spec).translate(str.maketrans(marks))
+
+
+def money(cents: int, currency: str, texts: Texts = BUILT_IN) -> str:
     """An amount with its currency.
 
     >>> money(123456, "USD"), money(-40, "EUR"), money(3, "CHF")
     ('$1,234.56', '−€0.40', '0.03 CHF')
     """
-    amount = f"{abs(cents) / 100:,.2f}"
-    amount = f"{SIGNS[currency]}{amount}" if currency in SIGNS else f"{amount} {currency}"
+    amount, sign = number(abs(cents) / 100, ",.2f", texts), SIGNS.get(currency)
+    amount = texts.lines["formats.money"].format(sign=sign, amount=amount) if sign else f"{amount} {currency}"
     return f"−{amount}" if cents < 0 else amount
 
 
@@ -115,14 +111,15 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if whole < 48 * 3600 else f"{whole // 86400} days"
 
 
-def moment(at: datetime) -> Markup:
+def moment(at: datetime, texts: Texts = BUILT_IN) -> Markup:
     """A moment as a time element; where scripts run, it is shown in the reader's own zone.
 
     >>> from datetime import UTC
     >>> str(moment(datetime(2026, 3, 1, 9, 5, tzinfo=UTC)))
     '<time datetime="2026-03-01T09:05:00+00:00">1 Mar 2026, 09:05 UTC</time>'
     """
-    words = f"{at.day} {at:%b %Y, %H:%M} UTC"
+    month = texts.lines["formats.months"].split()[at.month - 1]
+    words = texts("formats.moment", day=at.day, month=month, year=at.year, time=f"{at:%H:%M}")
     return Markup('<time datetime="{}">{}</time>').format(at.isoformat(timespec="seconds"), words)
 
 

@@ -19,14 +19,16 @@ from winokit.collect.study import requesters, workers
 from winokit.collect.study.refusals import NotAllowed, Refused
 from winokit.collect.study.schema import Requester, Worker
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import BUILT_IN, Texts, say
 from winokit.collect.web.forms import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
 from winokit.collect.web.rendering import render
 
 V = TypeVar("V")
 A = TypeVarTuple("A")
 STEPS = {step: f"/{step}" for step in (workers.CONSENT, workers.SCREENING, workers.QUIZ)} | {workers.WORK: "/begin"}
-STRANGER = "please open the link you were given; it lets you in again if you are taking part already"
+STRANGER = say("refusals.stranger")
 FINISH, LOGIN, HOME, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], "/requester"
+REQUESTER_PAGES = (DASHBOARD, LOGIN, "/logout", "/setup")
 NO_FRAMES = "'none'"
 AT_ONCE = 4
 """Threads for slow work, beside those for pages. Whoever comes later waits without one."""
@@ -55,6 +57,12 @@ class Visit:
         self.cookies: Cookies = request.app.state.cookies
 
     @property
+    def texts(self) -> Texts:
+        """What pages say here: to workers and strangers what the study says, to requesters what is built in."""
+        inside = self.request.scope["path"].startswith(REQUESTER_PAGES)
+        return BUILT_IN if inside else self.study.texts
+
+    @property
     def is_htmx(self) -> bool:
         """Whether a script on a page asks, for a piece of it."""
         return self.request.headers.get("hx-request") == "true"
@@ -64,7 +72,8 @@ class Visit:
         known = self.cookies.raw(self.request, self.role)
         new = self.cookies.sign(VISITOR, secrets.token_urlsafe(16)) if known is None and self.role == VISITOR else None
         notice = self.cookies.read(self.request, NOTICE)
-        html = self._render(template, known or new, {"notice": notice, "problems": {}, **context})
+        problems = {field: self.texts.say(why) for field, why in context.pop("problems", {}).items()}
+        html = self._render(template, known or new, {"notice": notice, "problems": problems, **context})
         response = HTMLResponse(html, status)
         if new is not None:
             self.cookies.set(response, VISITOR, new)
@@ -86,7 +95,7 @@ class Visit:
     def _render(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
         token = self.cookies.form_token(self.role, raw) if raw else ""
         shared = {"study": self.study, "platform": platform_of(self.study), "visit": self, "csrf": token}
-        return render(f"{template}.html.j2", {**shared, "now": self.study.now(), **context})
+        return render(f"{template}.html.j2", self.texts, {**shared, "now": self.study.now(), **context})
 
 
 class WorkerVisit(Visit):

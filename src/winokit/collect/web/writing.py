@@ -11,21 +11,15 @@ from sqlalchemy import Row
 from winokit.collect.study import adversary, submissions, tasks
 from winokit.collect.study.refusals import Incomplete, TooMany
 from winokit.collect.study.study import Study
+from winokit.collect.study.texts import say
 from winokit.collect.study.writing import TWIN_FIELDS, WritingCheck, WritingFeedback
 from winokit.collect.web.forms import WORKER, Fields, Pages
-from winokit.collect.web.home import Token, own_task
-from winokit.collect.web.rendering import money
+from winokit.collect.web.home import Token, own_task, thanks
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, run_slow
 
 router = Pages(WORKER)
-WHERE = {
-    "anchor": "Anchor",
-    "candidate_2": "The two",
-    "first": "First sentence",
-    "second": "Its twin",
-    "answer_2": "Answers",
-}
-"""What a rule is about, by the field beside which it is shown."""
+WHERE = ("anchor", "candidate_2", "first", "second", "answer_2")
+"""The fields beside which rules are shown."""
 
 
 @router.get("/task/{token}/write")
@@ -44,8 +38,7 @@ def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
         task = own_task(visit, token, to_write=True)
         tasks.save_draft(visit.study, visit.worker.id, token, fields)
         return _form_page(visit, task, fields, status=422, problems=error.problems)
-    earned = f" You have earned {money(receipt.cents, visit.study.config.pay.currency)}." if receipt.cents else ""
-    return visit.go(HOME, receipt.message + earned)
+    return visit.go(HOME, thanks(visit, receipt, "receipts.earned_writing"))
 
 
 @router.form("/task/{token}/feedback", *TWIN_FIELDS)
@@ -72,8 +65,9 @@ def _ask(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
     own_task(visit, token, to_write=True)
     wait = visit.request.app.state.adversary_limit.count(visit.worker.id)
     if wait:
-        raise TooMany(f"the model was asked too often; please wait {wait} seconds", wait)
-    return visit.piece("adversary", verdict=adversary.ask(visit.study, fields))
+        raise TooMany(say("model.too_often", count=wait), wait)
+    verdict = adversary.ask(visit.study, fields)
+    return visit.piece("adversary", verdict=verdict, message=visit.texts.say(verdict.message) if verdict else "")
 
 
 def _form_page(visit: WorkerVisit, task: Row[Any], fields: Mapping[str, Any], **context: Any) -> Response:
@@ -89,7 +83,7 @@ class ShownFeedback:
 
     def __init__(self, study: Study, task: Row[Any], fields: Mapping[str, Any]) -> None:
         self.feedback: WritingFeedback | None = None
-        self.kept = 0
+        self.kept, self.texts = 0, study.texts
         try:
             self.feedback = now = WritingFeedback(study, fields, task.task_domain)
         except Incomplete as error:
@@ -97,16 +91,16 @@ class ShownFeedback:
         else:
             broken = [(check.field, check.message) for check in now.checks if check.ok is False]
             self.kept = sum(check.ok is True for check in now.checks)
-        self.notes = {field: [why for at, why in broken if at == field] for field in TWIN_FIELDS}
-        self.summary = "; ".join(f"{WHERE.get(field, field)}: {why}" for field, why in broken)
+        told = [(field, self.texts.say(why)) for field, why in broken]
+        self.notes = {field: [why for at, why in told if at == field] for field in TWIN_FIELDS}
+        self.summary = "; ".join(f"{self.texts.lines[f'writing.name_{field}']}: {why}" for field, why in told)
         if self.feedback:
-            rules = f"{self.kept} of {len(self.feedback.checks)} rules are kept."
-            self.summary = f"{rules} Not yet: {self.summary}." if broken else rules
-            if self.feedback.ready:
-                self.summary = "All rules are kept. Your twins can be handed in."
+            counts = {"kept": self.kept, "count": len(self.feedback.checks), "broken": self.summary}
+            ending = "_ready" if self.feedback.ready else "_not_yet" if broken else ""
+            self.summary = self.texts.lines[f"writing.summary{ending}"].format(**counts)
 
     @property
-    def groups(self) -> list[tuple[str, list[WritingCheck]]]:
-        """The rules under the heading of what they are about."""
+    def groups(self) -> list[tuple[str, list[tuple[WritingCheck, str]]]]:
+        """The rules, each with what is said of it, under the field that they are about."""
         checks = self.feedback.checks if self.feedback else ()
-        return [(title, [check for check in checks if check.field == field]) for field, title in WHERE.items()]
+        return [(at, [(one, self.texts.say(one.message)) for one in checks if one.field == at]) for at in WHERE]

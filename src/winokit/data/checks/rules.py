@@ -2,7 +2,8 @@
 
 Some hold for every Winograd schema; the others are those of WinoGrande's writing task (Sakaguchi et al., 2020), and
 judge what was written for it. They take plain texts, so that a form half filled in can be judged as well as a dataset:
-the web app and `winokit check` call the same ones. `broken_rules` applies them to a group of problems.
+the web app and `winokit check` call the same ones. `broken_rules` applies them to a group of problems. A reason is a
+`Message`, so that a study can give it in its own language.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from winokit.errors import Message
 from winokit.problem import BLANK, Problem
 from winokit.text.language import language_of
 
@@ -46,7 +48,8 @@ class Violation:
 def one_blank(text: str) -> str | None:
     """Exactly one blank."""
     count = text.count(BLANK)
-    return None if count == 1 else f"exactly one blank '{BLANK}' expected, found {count}"
+    text = f"exactly one blank '{BLANK}' expected, found {count}"
+    return None if count == 1 else Message(text, "rules.one_blank_broken", count=count)
 
 
 def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
@@ -54,7 +57,9 @@ def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str 
     words = len(language_of(language).split(text))
     if limits.fewest_words <= words <= limits.most_words:
         return None
-    return f"{limits.fewest_words} to {limits.most_words} words expected, found {words}"
+    fewest, most = limits.fewest_words, limits.most_words
+    text = f"{fewest} to {most} words expected, found {words}"
+    return Message(text, "rules.length_broken", fewest=fewest, most=most, count=words)
 
 
 def candidates_present(
@@ -63,7 +68,9 @@ def candidates_present(
     """Every candidate is mentioned in the text, whatever its article and inflection; partly: by one of its words."""
     pack = language_of(language)
     missing = [candidate for candidate in candidates if not pack.is_mentioned(text, candidate, partly=partly)]
-    return f"not mentioned in the text: {', '.join(missing)}" if missing else None
+    names = ", ".join(missing)
+    why = f"not mentioned in the text: {names}"
+    return Message(why, "rules.candidates_present_broken", missing=names) if missing else None
 
 
 def same_kind(
@@ -77,17 +84,23 @@ def same_kind(
     genders = {candidate: pack.gender_of(candidate) for candidate in candidates}
     known = {name: gender for name, gender in genders.items() if gender is not None}
     sure = {gender for gender in known.values() if gender != "either"}
+    names = ", ".join(known)
     if len(sure) > 1:
-        return f"names of two genders: {', '.join(f'{name} ({gender})' for name, gender in known.items())}"
+        why = f"names of two genders: {', '.join(f'{name} ({gender})' for name, gender in known.items())}"
+        return Message(why, "rules.two_genders_broken", names=names)
     spoken = pack.pronoun_gender.get((pronoun or "").casefold())
     if spoken and sure and spoken not in sure:
-        return f"the pronoun {pronoun!r} does not fit {' and '.join(known)}"
+        why = f"the pronoun {pronoun!r} does not fit {' and '.join(known)}"
+        return Message(why, "rules.pronoun_fits_broken", pronoun=pronoun, names=names)
     if known and domain == "physical":
-        return f"a physical problem is about things, and {', '.join(known)} is a person's name"
+        why = f"a physical problem is about things, and {names} is a person's name"
+        return Message(why, "rules.people_in_physical_broken", names=names)
     if known and len(known) < len(candidates):
         others = [candidate for candidate in candidates if candidate not in known and candidate[:1].islower()]
         if (pronoun or "").casefold() in pack.thing_pronouns and others:
-            return f"a person ({', '.join(known)}) and a thing ({', '.join(others)})"
+            things = ", ".join(others)
+            why = f"a person ({names}) and a thing ({things})"
+            return Message(why, "rules.person_and_thing_broken", names=names, things=things)
     return None
 
 
@@ -95,7 +108,8 @@ def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
     """The anchor word stands in every text."""
     pattern = re.compile(rf"(?<!\w){re.escape(anchor.casefold())}(?!\w)")
     without = sum(not pattern.search(text.casefold()) for text in texts)
-    return f"the anchor word {anchor!r} is missing in {without} of the texts" if without else None
+    why = f"the anchor word {anchor!r} is missing in {without} of the texts"
+    return Message(why, "rules.anchor_present_broken", anchor=anchor, count=without) if without else None
 
 
 def word_overlap(one: str, other: str, language: str = "en") -> float:
@@ -114,12 +128,15 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
     share = word_overlap(one, other, language)
     if share >= limits.least_overlap:
         return None
-    return f"at least {limits.least_overlap:.0%} of the words in common expected, found {share:.0%}"
+    least, found = f"{limits.least_overlap:.0%}", f"{share:.0%}"
+    why = f"at least {least} of the words in common expected, found {found}"
+    return Message(why, "rules.overlap_broken", least=least, share=found)
 
 
 def texts_differ(one: str, other: str) -> str | None:
     """Twins are not the same text."""
-    return "the texts are identical" if one.split() == other.split() else None
+    same = one.split() == other.split()
+    return Message("the texts are identical", "rules.texts_differ_broken") if same else None
 
 
 def opposite_answers(right: Sequence[str | None], language: str = "en") -> str | None:
@@ -127,7 +144,8 @@ def opposite_answers(right: Sequence[str | None], language: str = "en") -> str |
     known = [answer for answer in right if answer is not None]
     if len(known) < 2 or len({language_of(language).bare(answer) for answer in known}) > 1:
         return None
-    return f"all have the answer {known[0]!r}; twins need opposite answers"
+    why = f"all have the answer {known[0]!r}; twins need opposite answers"
+    return Message(why, "rules.opposite_answers_broken", answer=known[0])
 
 
 def broken_rules(

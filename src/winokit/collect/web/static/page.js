@@ -1,8 +1,11 @@
 // Small comforts of every page: times in the reader's own zone, buttons that copy, filters that work at once.
 (function () {
   "use strict";
-  const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+  // In the page's language; where that is the reader's own, as they have it.
+  const own = document.documentElement.lang, reader = navigator.language || own;
+  const locale = reader.split("-")[0] === own.split("-")[0] ? reader : own;
+  const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric" });
+  const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
 
   function localTimes(where) {
     where.querySelectorAll("time[datetime]").forEach(function (one) {
@@ -22,7 +25,7 @@
         const source = document.getElementById(button.dataset.copy);
         navigator.clipboard.writeText(source.value || source.textContent.trim()).then(function () {
           const label = button.textContent;
-          button.textContent = "Copied";
+          button.textContent = button.dataset.copied || "Copied";
           setTimeout(function () { button.textContent = label; }, 1500);
         });
       });

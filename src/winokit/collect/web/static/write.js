@@ -34,9 +34,9 @@
       tell(text);
     });
   });
-  form.querySelector("[data-copy-first]").addEventListener("click", function () {
+  form.querySelector("[data-copy-first]").addEventListener("click", function (event) {
     const second = field("second");
-    if (second.value.trim() && !window.confirm("Replace what you have written?")) return;
+    if (second.value.trim() && !window.confirm(event.target.dataset.copyFirst)) return;
     second.value = field("first").value;
     second.focus();
     tell(second);
@@ -83,7 +83,7 @@
   form.addEventListener("submit", function (event) {
     const typed = field("first").value.trim() || field("second").value.trim();
     const skips = event.submitter && event.submitter.matches("[data-skip]");
-    if (skips && typed && !window.confirm("Give this topic back? What you have written about it is lost.")) {
+    if (skips && typed && !window.confirm(event.submitter.dataset.skip)) {
       event.preventDefault();
       return;
     }
@@ -92,7 +92,7 @@
   document.addEventListener("htmx:afterRequest", function (event) {
     if (event.target !== saved) return;
     if (event.detail.successful) unsaved = false;
-    else saved.textContent = "Not saved: there is no connection, or the page is out of date. What you typed is still here.";
+    else saved.textContent = saved.dataset.notSaved;
   });
   // What was typed before this script came, or put back by the browser, is as good as typed now.
   document.addEventListener("htmx:load", function () {
