@@ -53,7 +53,7 @@ def test_each_broken_rule_is_told(study, crew, changes, rule):
 def test_the_form_and_winokit_check_find_the_same(study, crew):
     for changes in ({}, {"anchor": "fence"}, {"answer_2": "2"}, {"second": LONG}, {"candidate_1": "the poodle"}):
         fields = crew.form(**changes)
-        pair = read_twins(fields).problems("physical")
+        pair = read_twins(fields).problems("en", "physical")
         found = {broken.rule for broken in broken_rules([p.replace(group="g") for p in pair], [0, 1])}
         assert failing(study, fields) == found
 

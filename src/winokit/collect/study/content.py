@@ -105,7 +105,7 @@ def read_quiz(path: Path) -> list[Question]:
     return questions
 
 
-def read_gold(path: Path, language: str) -> Dataset:
+def read_gold(path: Path, language: str = ENGLISH) -> Dataset:
     """The gold questions: problems whose answers are known."""
     gold = in_language(load(path), language)
     hidden = sum(problem.answer is None for problem in gold)

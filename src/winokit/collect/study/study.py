@@ -158,13 +158,15 @@ class Study:
     @cached_property
     def notes(self) -> list[str]:
         """What a requester should know about the study's texts: what is missing there, or not in its language."""
-        english = [] if content.is_english(self.config.language) else list(content_files(self.config).items())
-        unjudged = left_out([self.config.language], rules.NEEDED.values()) if WRITE in self.config.tasks.kinds else []
-        return self._text_notes + unjudged + [
-            f"{self.folder / own}: in English, as it was bundled"
-            for own, name in english
-            if (self.folder / own).is_file() and read_text(self.folder / own) == read_text(content.bundled(name))
-        ]
+        language = self.config.language
+        notes, needed = list(self._text_notes), dict.fromkeys(rules.NEEDED.values())
+        if WRITE in self.config.tasks.kinds:
+            notes += left_out([language], needed)
+        for own, name in content_files(self.config).items():
+            place, english = self.folder / own, content.bundled(name)
+            if not content.is_english(language) and place.is_file() and read_text(place) == read_text(english):
+                notes.append(f"{place}: in English, as it was bundled")
+        return notes
 
     @property
     def paused(self) -> bool:
@@ -200,7 +202,8 @@ def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> No
         if not (folder / own).exists():
             text = read_text(content.bundled(name, language))
             if own == config.texts and not content.is_bundled(language):
-                text = text.replace(f'name = "{BUILT_IN.lines["language.name"]}"', f'name = "{language_of(language).name or language}"')
+                name = language_of(language).name or language
+                text = text.replace(f'"{BUILT_IN.lines["language.name"]}"', f'"{name}"', 1)
             write_whole(folder / own, text.encode())
     write_whole(folder / FILE, render_config(config).encode())
 

@@ -156,7 +156,8 @@ def _add_twins(study: Study, session: Session, held: Row[Any], twins: Twins, sub
     session.add(group)
     session.flush()
     pair = []
-    for problem, special_word in zip(twins.problems(study.config.language, held.task_domain), special_words(*twins.texts), strict=True):
+    problems = twins.problems(study.config.language, held.task_domain)
+    for problem, special_word in zip(problems, special_words(*twins.texts), strict=True):
         labels = {"topic": (held.topic or {}).get("topic"), "special_word": special_word}
         pair.append(problem.with_labels(**{key: value for key, value in labels.items() if value}))
     known = {"group_id": group.id, "author_id": held.worker_id, "submission_id": submission_id}

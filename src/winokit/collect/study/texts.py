@@ -29,7 +29,7 @@ FILE = "texts.toml"
 _HEADER, _KEY = re.compile(r"\s*\[\s*([\w-]+)\s*\]"), re.compile(r"\s*([\w-]+)\s*=")
 
 
-class Texts:
+class StudyTexts:
     """The lines of a study by key, such as `home.title`; called by a template, one is safe to stand in HTML."""
 
     def __init__(self, lines: Iterable[tuple[str, str]], language: str) -> None:
@@ -52,7 +52,7 @@ def say(key: str, **values: object) -> Message:
     return Message(BUILT_IN.lines[key].format(**values), key, **values)
 
 
-def read_texts(path: Path, language: str) -> tuple[Texts, list[str]]:
+def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:
     """The texts of a file over those that are built in for a language (in English where there are none for it).
 
     And notes: what stands in the file and is never shown, what does not and is shown as built in, what is not in the
@@ -81,7 +81,7 @@ def read_texts(path: Path, language: str) -> tuple[Texts, list[str]]:
     return _made(tuple({**built_in, **own}.items()), language), notes
 
 
-_made = lru_cache(8)(Texts)  # studies with the same texts share their templates, which take a while to compile
+_made = lru_cache(8)(StudyTexts)  # studies with the same texts share their templates, which take a while to compile
 
 
 def _parsed(content: str, file: str) -> dict[str, str]:
@@ -103,7 +103,8 @@ def _parsed(content: str, file: str) -> dict[str, str]:
 
 def _places(content: str) -> dict[str, int]:
     """The line in which each key stands, counted from 1."""
-    places, section = {}, ""
+    places: dict[str, int] = {}
+    section = ""
     for number, line in enumerate(content.split("\n"), 1):
         if header := _HEADER.match(line):
             section = f"{header[1]}."

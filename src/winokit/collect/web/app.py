@@ -12,7 +12,6 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from http import HTTPStatus
 from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
@@ -26,9 +25,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from winokit.collect.platforms.payout import PayoutRunner
-from winokit.collect.study.refusals import NotFound, Refused, TooMany
+from winokit.collect.study.refusals import Incomplete, NotFound, Refused, TooMany
 from winokit.collect.study.study import Study
-from winokit.collect.study.texts import say
+from winokit.collect.study.texts import BUILT_IN, say
 from winokit.collect.web import account, dashboard, entry, home, pay, problems, workers, writing
 from winokit.collect.web.forms import NO_ADDRESS, Cookies, plain
 from winokit.collect.web.rendering import STATIC
@@ -155,14 +154,18 @@ def _counted(receive: Receive) -> Receive:
 def refusal_page(request: Request, error: Exception) -> Response:
     """The page for something refused, and a line in the audit log where it looks like an attempt."""
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
-    known = isinstance(error, WinokitError)
-    why = error.args[0] if known and error.args else WHYS.get(status, HTTPStatus(status).phrase)
+    why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, say("errors.other"))
     # Below /task/ everything is somebody's own, and asking for what is not is suspicious too.
     suspicious = status in (403, 413, 429) or request.scope["path"].startswith("/task/")
     if suspicious and not request.app.state.refusals.count():
         # The shape of the address, since the address itself may hold a token.
         path = str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))
         request.app.state.study.note(_actor(request), "refused", path[:200], status=status, why=why[:200])
+    texts = Visit(request).texts
+    if isinstance(error, Incomplete) and texts is not BUILT_IN:  # a worker has no use for the names of fields
+        why = "; ".join(map(texts.say, error.problems.values()))
+    elif isinstance(error, Refused):
+        why = error.args[0]
     response = _page(request, status, why)
     if isinstance(error, TooMany):
         response.headers["Retry-After"] = str(error.wait)

@@ -16,20 +16,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from winokit.collect.study.texts import BUILT_IN, Texts
+from winokit.collect.study.texts import BUILT_IN, StudyTexts
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 
 
-def render(name: str, texts: Texts, context: Mapping[str, Any]) -> str:
+def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
     """One template, filled in, with what it says taken from some texts."""
     return _environment(texts).get_template(name).render(context)
 
 
 @lru_cache(8)
-def _environment(texts: Texts = BUILT_IN) -> Environment:
+def _environment(texts: StudyTexts = BUILT_IN) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -68,13 +68,13 @@ def static_path(name: str) -> str:
     return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]}"
 
 
-def number(value: float, spec: str = ",", texts: Texts = BUILT_IN) -> str:
+def number(value: float, spec: str = ",", texts: StudyTexts = BUILT_IN) -> str:
     """A number, its thousands apart, with the marks of a language."""
     marks = {",": texts.lines["formats.thousands"], ".": texts.lines["formats.decimal"]}
-    return format(value, spec).translate(str.maketrans(marks))
+    return "".join(marks.get(mark, mark) for mark in format(value, spec))
 
 
-def money(cents: int, currency: str, texts: Texts = BUILT_IN) -> str:
+def money(cents: int, currency: str, texts: StudyTexts = BUILT_IN) -> str:
     """An amount with its currency.
 
     >>> money(123456, "USD"), money(-40, "EUR"), money(3, "CHF")
@@ -111,7 +111,7 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if whole < 48 * 3600 else f"{whole // 86400} days"
 
 
-def moment(at: datetime, texts: Texts = BUILT_IN) -> Markup:
+def moment(at: datetime, texts: StudyTexts = BUILT_IN) -> Markup:
     """A moment as a time element; where scripts run, it is shown in the reader's own zone.
 
     >>> from datetime import UTC

@@ -19,7 +19,7 @@ from winokit.collect.study import requesters, workers
 from winokit.collect.study.refusals import NotAllowed, Refused
 from winokit.collect.study.schema import Requester, Worker
 from winokit.collect.study.study import Study
-from winokit.collect.study.texts import BUILT_IN, Texts, say
+from winokit.collect.study.texts import BUILT_IN, StudyTexts, say
 from winokit.collect.web.forms import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
 from winokit.collect.web.rendering import render
 
@@ -57,7 +57,7 @@ class Visit:
         self.cookies: Cookies = request.app.state.cookies
 
     @property
-    def texts(self) -> Texts:
+    def texts(self) -> StudyTexts:
         """What pages say here: to workers and strangers what the study says, to requesters what is built in."""
         inside = self.request.scope["path"].startswith(REQUESTER_PAGES)
         return BUILT_IN if inside else self.study.texts
