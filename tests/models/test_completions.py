@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,6 +132,75 @@ def test_a_text_that_is_too_long_is_a_refusal_and_the_others_are_answered():
     assert "maximum context length" in refused.why
 
 
+# Several texts in a call
+
+MANY = [Continuation(f"The cup number {n}", " broke.") for n in range(60)]
+
+
+@pytest.mark.parametrize("speaks", ["echo", "prompt_logprobs", "generate"])
+def test_texts_in_lists_have_the_answers_of_texts_alone(speaks):
+    with CompletionsServer(speaks) as server:
+        alone, _ = answers(server, MANY, f"{QUICK}&batch=1")
+        sent_alone = len(server.bodies)
+        together, model = answers(server, MANY)
+        assert together == alone
+        assert model.usage.requests == 60
+        if speaks != "generate":  # SGLang's own answers lists in another way
+            assert model.usage.calls <= 30 < 60 <= sent_alone
+            assert max(len(body["prompt"]) for body in server.bodies if isinstance(body["prompt"], list)) in range(3, 9)
+
+
+def test_a_server_that_takes_no_lists_is_asked_for_one_text_at_a_time():
+    with CompletionsServer(lists=False) as server:
+        given, model = answers(server, MANY, "?delay=9")  # nor is it asked for lists again after a pause
+        assert [isinstance(body["prompt"], list) for body in server.bodies].count(True) == 1
+    assert (len(given), model.usage.requests, model.usage.calls) == (60, 60, 60)
+
+
+class FirstOnly(CompletionsServer):
+    """Reads the first text of a list, and says it of all."""
+
+    def respond(self, number, path, body):
+        prompts = body["prompt"]
+        same = [prompts[0]] * len(prompts) if isinstance(prompts, list) else prompts
+        return super().respond(number, path, {**body, "prompt": same})
+
+
+def test_a_server_that_confuses_the_texts_of_a_list_is_sent_none():
+    with FirstOnly() as server:
+        given, _ = answers(server, MANY)
+        with CompletionsServer() as sound:
+            assert given == answers(sound, MANY)[0]
+
+
+def test_a_text_too_long_among_others_is_the_only_one_refused():
+    with CompletionsServer(most=20) as server:
+        given, _ = answers(server, [*MANY, Continuation("word " * 30, "end")])
+    assert ["maximum context" in answer.why for answer in given if isinstance(answer, Refusal)] == [True]
+
+
+@pytest.mark.parametrize("failing", [replace(Response(), pause=9.0), complains(500, "out of memory")])
+def test_a_list_that_fails_is_sent_again_one_by_one_and_others_are_shorter(failing):
+    class Small(CompletionsServer):
+        def respond(self, number, path, body):
+            sound = super().respond(number, path, body)
+            return failing if isinstance(body["prompt"], list) and len(body["prompt"]) > 4 else sound
+
+    with Small() as server:
+        given, _ = answers(server, MANY, "?concurrency=4&timeout=0.3&delay=9")
+        assert 1 <= sum(isinstance(body["prompt"], list) and len(body["prompt"]) > 4 for body in server.bodies) <= 4
+    assert not any(isinstance(answer, Refusal) for answer in given)
+
+
+def test_a_limit_of_requests_counts_texts_whatever_they_are_sent_in(tmp_path):
+    with CompletionsServer() as server:
+        spec = f"completions:m@{server.url}?concurrency=2"
+        with pytest.raises(BadInput, match="stopped at --max-requests 21: 21 of"):
+            winokit.score("open", spec, limit=40, cache=tmp_path / "c", max_requests=21)
+        texts = [body["prompt"] for body in server.bodies[2:]]
+    assert sum(len(text) if isinstance(text, list) else 1 for text in texts) == 21
+
+
 class Odd(CompletionsServer):
     """A sound server whose answers after the probe are spoilt."""
 
@@ -185,24 +255,25 @@ def test_numbers_that_cannot_be_trusted_end_the_run_with_a_line(spoil, said):
         answers(server, [CUP])
 
 
+@pytest.mark.parametrize(("batch", "sound_calls", "kept"), [(1, 21, 20), (4, 7, 15)])
 @pytest.mark.parametrize("trouble", ["html", "half", "null", "500", "hangs up"])
-def test_a_server_gone_wrong_is_one_line_and_what_was_scored_stays(trouble, tmp_path):
+def test_a_server_gone_wrong_is_one_line_and_what_was_scored_stays(trouble, batch, sound_calls, kept, tmp_path):
     class Failing(CompletionsServer):
         def respond(self, number, path, body):
             sound = super().respond(number, path, body)
-            return flaky.respond(number, path, body) if number > 20 else sound
+            return flaky.respond(number, path, body) if number >= sound_calls else sound
 
     flaky = FlakyServer(CompletionsServer(), 1.0, [trouble])
     cache, out = tmp_path / "cache", tmp_path / "p.jsonl"
     with Failing() as server:
-        spec = f"completions:m@{server.url}{QUICK}&concurrency=1"
+        spec = f"completions:m@{server.url}{QUICK}&concurrency=1&batch={batch}"
         result = CliRunner().invoke(
             app, ["score", "open", "--model", spec, "--limit", "40", "--cache", str(cache), "--out", str(out)]
         )
     assert isinstance(result.exception, BadInput)
     assert "given up after" in str(result.exception)
     plan = winokit.score("open", spec, limit=40, cache=cache, dry_run=True).plan
-    assert plan["cached"] == 20
+    assert plan["cached"] == kept  # with lists: 1 + 2 + 4 + 4 + 4, after two probes
 
 
 def test_a_flaky_server_gives_the_same_answers_in_the_end():

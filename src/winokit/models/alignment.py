@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
-from itertools import pairwise
-from typing import TypeAlias
+from itertools import accumulate, pairwise
+from typing import NamedTuple, TypeAlias
 from unicodedata import combining, normalize
 
 REACH = 24
 """Bytes that a token of unknown spelling may cover at most."""
 FORMS: tuple[Callable[[str], str], ...] = (str, partial(normalize, "NFC"), partial(normalize, "NFKC"))
 """How a tokenizer may write characters before it reads them."""
+SPACE_MARKS = ("Ġ", "▁")
+"""What GPT-2's tokenizer and sentencepiece write for a space."""
+_ODD = re.compile("\ufffd|<0x|bytes:")
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
 _SPACES = re.compile(rb"\s*")
@@ -27,16 +29,14 @@ Spelling: TypeAlias = bytes | re.Pattern[bytes] | None
 """The bytes of a token; a pattern where some are lost; None where it has no spelling."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedToken:
+class ServedToken(NamedTuple):
     """A token as a server writes it (None where it does not say), and its log-probability, if it has one."""
 
     text: str | None
     logprob: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedToken:
+class PlacedToken(NamedTuple):
     """Where a token stands in the text, in characters, the space before it included, and its log-probability."""
 
     start: int
@@ -52,6 +52,40 @@ def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
     A token before the text (BOS) has an empty place at its start; those after it, which were generated, are left out.
     Tokens of the text as Unicode's normal forms write it, which some tokenizers read, will do.
     """
+    return _aligned_at_once(text, tokens) or _aligned(text, tokens)
+
+
+def _aligned_at_once(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
+    """What `_aligned` says, in a tenth of its time, of tokens that written one after the other are the text.
+
+    There may be one before them (BOS), one behind them (generated), and a space too many at their start; a space may be
+    written as one of `SPACE_MARKS`. None where it is not as simple as that.
+    """
+    texts, logprobs = zip(*tokens, strict=True) if tokens else ((), ())
+    if not text or text[0].isspace() or text[-1].isspace() or None in texts or _ODD.search(written := "".join(texts)):
+        return None
+    bos = texts[0] if texts else ""
+    for mark in SPACE_MARKS if text.isascii() and text.isprintable() and " " not in written else ():
+        if mark in written:
+            bos, written = bos.replace(mark, " "), written.replace(mark, " ")
+            break
+    special = int(not written.startswith((text, f" {text}")))
+    if special and (not bos.strip() or text.startswith(bos.lstrip())):
+        return None
+    lead = int(written.startswith(" ", special * len(bos)))
+    if not written.startswith(text, special * len(bos) + lead):
+        return None
+    ends = list(accumulate(map(len, texts[special:]), initial=-lead))
+    if ends[-1] != len(text):
+        ends.pop()  # what was generated
+    if len(ends) < 2 or ends[-1] != len(text) or ends[-2] == len(text):
+        return None
+    borders = [0] * special + [max(end, 0) for end in ends]
+    return list(map(PlacedToken, borders, borders[1:], logprobs, borders[1:]))
+
+
+def _aligned(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
+    """As `align`, whatever the tokens are written like."""
     for form in FORMS:
         clusters = list(text) if form is str else _clusters(text)
         written = [form(cluster).encode() for cluster in clusters]

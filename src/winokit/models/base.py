@@ -187,6 +187,8 @@ class Usage:
     """Tokens of the replies."""
     estimated: bool = False
     """Whether the server did not say for some of them."""
+    calls: int = 0
+    """HTTP requests that they went in, second tries aside: several texts may share one."""
     may_ask: Callable[[], bool] = field(default=lambda: True, repr=False)
 
     @classmethod
@@ -195,6 +197,7 @@ class Usage:
         whole = cls()
         for usage in usages:
             whole.requests += usage.requests
+            whole.calls += usage.calls
             whole.read += usage.read
             whole.written += usage.written
             whole.estimated |= usage.estimated

@@ -7,8 +7,8 @@ gives those of what it generates only is refused: scores would be made of nothin
 The tokens that reach beyond the context are scored, by their place in the text (`alignment`). Whether texts begin with
 BOS is the server's affair; where they do not, the first token of a text without context is read and not scored.
 
-Options: those of servers (`server.connect`), and `bos`: the text of a token that is to stand before every text, for a
-server that puts none there (`bos=<s>`).
+Options: those of servers (`server.connect`); `bos`: the text of a token that is to stand before every text, for a
+server that puts none there (`bos=<s>`); `batch`: texts in one call at most, where the server takes lists.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ from winokit.models.base import (
 from winokit.models.boundary import ALONE, joined, moved, parts_of
 from winokit.models.reading import bare
 from winokit.models.registry import Spec
-from winokit.models.server import SERVER_OPTIONS, Complaint, ModelServer, connect
+from winokit.models.server import SERVER_OPTIONS, Body, Bundle, Complaint, ModelServer, connect
 
 PROBE = "one two three four five six seven eight nine ten eleven twelve"
 """A text of which any model knows the next word, so that numbers which belong to the next token are found out."""
+BATCH = 16
+"""Texts in one call at most."""
 READING = 1
 """Part of the fingerprint: to be raised whenever the same reply is read differently."""
 WAY_OUT = (
@@ -62,11 +64,13 @@ class Dialect:
     body: Callable[[str], dict[str, Any]]
     read: Callable[[Any], list[ServedToken]]
     """From the JSON of an answer; one of many errors where it is no such answer."""
+    lists: bool = True
+    """Whether a prompt may be a list of texts, each with a choice of its own in the answer."""
 
 
 def _echoed(payload: Any) -> list[ServedToken]:
     logprobs = payload["choices"][0]["logprobs"]
-    return [ServedToken(*token) for token in zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True)]
+    return list(map(ServedToken._make, zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True)))
 
 
 def _prompted(payload: Any) -> list[ServedToken]:
@@ -114,6 +118,7 @@ DIALECTS = (
             "return_text_in_logprobs": True,
         },
         _generated,
+        lists=False,
     ),
 )
 """As OpenAI had it, as vLLM has it, and SGLang's own."""
@@ -121,8 +126,9 @@ DIALECTS = (
 
 def load(spec: Spec) -> CompletionsModel:
     """The model of a server, as the SPEC names both. Nothing is sent yet."""
-    spec.only(*SERVER_OPTIONS, "bos")
-    return CompletionsModel(str(spec), connect(spec), spec.options.get("bos", ""))
+    spec.only(*SERVER_OPTIONS, "bos", "batch")
+    batch = spec.number("batch", BATCH, least=1)
+    return CompletionsModel(str(spec), connect(spec), spec.options.get("bos", ""), batch)
 
 
 class CompletionsModel:
@@ -131,9 +137,11 @@ class CompletionsModel:
     kind = "causal"
     can: frozenset[type] = frozenset({Continuation, Ask})
 
-    def __init__(self, spec: str, server: ModelServer, bos: str = "") -> None:
+    def __init__(self, spec: str, server: ModelServer, bos: str = "", batch: int = BATCH) -> None:
         self.spec, self._server, self._bos = spec, server, bos
         self._dialect: Dialect | None = None
+        self._lists: bool | None = None
+        self._bundle = Bundle(batch, _joined, _parted)
         self._read: dict[str, list[PlacedToken] | Refusal] = {}
         """What is known of texts: one text may be asked about in several ways."""
         determining = {"url": server.url, "bos": bos, "reading": READING, **server.settings}
@@ -174,7 +182,9 @@ class CompletionsModel:
         dialect = self._dialect or self._probe()
         bodies = [dialect.body(self._bos + text) for text in unread]
         read: Callable[[Any], list[ServedToken] | Refusal] = dialect.read
-        for place, tokens in self._server.stream(dialect.path(self._server.url), bodies, read, _too_long):
+        bundle = self._bundle if len(unread) > 1 and self._takes_lists(dialect) else None
+        path = dialect.path(self._server.url)
+        for place, tokens in self._server.stream(path, bodies, read, _too_long, bundle=bundle):
             text = unread[place]
             self._read[text] = tokens if isinstance(tokens, Refusal) else self._placed(dialect, text, tokens)
             yield from ((number, self._cut(parts[number], self._read[text])) for number in asking[text])
@@ -211,6 +221,21 @@ class CompletionsModel:
         fact = f"no log-probabilities of the texts sent ({'; '.join(failures)}), so that none can be scored"
         raise self._server.error("", fact, f"is {self._bos} a token of this model? {WAY_OUT}" if self._bos else WAY_OUT)
 
+    def _takes_lists(self, dialect: Dialect) -> bool:
+        """Whether two texts in one call come back as two, each with numbers of its own; asked once."""
+        if self._lists is None:
+            texts = (PROBE, " ".join(reversed(PROBE.split())))
+            self._lists = dialect.lists and self._bundle.most > 1
+            try:
+                if self._lists:
+                    body = _joined([dialect.body(self._bos + text) for text in texts])
+                    payload = self._server.post(dialect.path(self._server.url), body, retries=0)
+                    read = map(dialect.read, _parted(payload, len(texts)))
+                    self._lists = all(align(text, tokens) for text, tokens in zip(texts, read, strict=True))
+            except (BadInput, ValueError, TypeError, LookupError, AttributeError):
+                self._lists = False
+        return self._lists
+
     def _say_start(self, tokens: Sequence[ServedToken]) -> None:
         placed = align(PROBE, tokens) or []
         before = sum(token.end == 0 for token in placed)
@@ -229,7 +254,7 @@ class CompletionsModel:
             raise self._server.error(path, f"log-probabilities of another text than {text[:40]!r}: {spelt!r}")
         begun = next((number for number, token in enumerate(placed) if token.end > 0), 0)
         for token in placed[begun + (placed[begun].start == 0 and placed[begun].logprob is None) :]:
-            if not _numbers([token]):
+            if not _is_logprob(token.logprob):
                 fact = f"{token.logprob!r} is no log-probability, of {text[token.start : token.end]!r} in {text[:40]!r}"
                 raise self._server.error(path, fact)
         return placed
@@ -239,20 +264,33 @@ class CompletionsModel:
         if isinstance(read, Refusal):
             return read
         context, text = moved(part)
-        whole, origin = context + text, len(context) + len(text) - len(part.text)
-        if any(token.least_end <= len(context) < token.end for token in read if context):
-            return Refusal(UNPLACED)
-        scored = [token for token in read if token.end > len(context) or token.start >= len(context) > 0]
-        pieces = []
-        for token in scored:
-            if token.logprob is not None:
-                start, end = (
-                    min(max(edge - origin, 0), len(part.text)) for edge in bare(whole, token.start, token.end)
-                )
-                pieces.append(Piece(start, end, token.logprob))
+        whole, border, length = context + text, len(context), len(part.text)
+        origin, scored, pieces = len(whole) - length, False, list[Piece]()
+        for token_start, token_end, logprob, least_end in read:
+            if token_end <= border and not token_start >= border > 0:
+                continue
+            if 0 < border < token_end and least_end <= border:
+                return Refusal(UNPLACED)
+            scored = True
+            if logprob is not None:
+                start, end = bare(whole, token_start, token_end)
+                pieces.append(Piece(min(max(start - origin, 0), length), min(max(end - origin, 0), length), logprob))
         if pieces:
             return tuple(pieces)
         return Refusal(ALONE.partition(";")[0]) if scored else NothingToScore(part.text).refusal
+
+
+def _joined(bodies: Sequence[Body]) -> Body:
+    """Several texts in one call."""
+    return {**bodies[0], "prompt": [body["prompt"] for body in bodies]}
+
+
+def _parted(payload: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """The answer to each of them."""
+    choices = {choice["index"]: choice for choice in payload["choices"]}
+    if len(payload["choices"]) != count:
+        raise ValueError(f"{len(payload['choices'])} choices for {count} texts")
+    return [{**payload, "choices": [choices[place]]} for place in range(count)]
 
 
 def _whole(part: Continuation) -> str:
@@ -264,11 +302,9 @@ def _too_long(complaint: Complaint) -> Refusal | None:
     return Refusal(complaint.text) if complaint.too_long else None
 
 
-def _numbers(tokens: Sequence[PlacedToken]) -> bool:
-    """Whether all have a log-probability: a finite number that is not above zero, but for rounding."""
-    return all(
-        isinstance(token.logprob, (int, float)) and isfinite(token.logprob) and token.logprob < 1e-3 for token in tokens
-    )
+def _is_logprob(number: object) -> bool:
+    """Whether it is a finite number that is not above zero, but for rounding."""
+    return isinstance(number, (int, float)) and isfinite(number) and number < 1e-3
 
 
 def _shifted(payload: Any) -> bool:
@@ -298,6 +334,9 @@ def _unfit(tokens: Sequence[ServedToken]) -> str | None:
     missing = sum(token.logprob is None for token in covering[1:])
     if missing:
         return f"none for {missing} of {len(covering)} tokens"
-    if not _numbers(covering[1:]) or len({token.logprob for token in covering[1:]}) < 2:
+    if (
+        not all(_is_logprob(token.logprob) for token in covering[1:])
+        or len({token.logprob for token in covering[1:]}) < 2
+    ):
         return f"not log-probabilities but {[token.logprob for token in covering[1:4]]}"
     return None

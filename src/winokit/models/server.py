@@ -10,13 +10,14 @@ against the tries, as long as somebody is answered now and then.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import islice
@@ -26,12 +27,14 @@ from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-import httpx
-
 from winokit.errors import BadInput, MissingExtra, WinokitError
 from winokit.models.base import Usage, estimated_tokens
+from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, open_client
 from winokit.models.registry import Spec
 
+PROMPT_REPLY = 0.5
+"""Seconds: where replies come sooner, twice as many texts go into the next call; where it takes four times as long,
+half as many, so that a slow server is asked for one at a time."""
 OPENAI = "https://api.openai.com/v1"
 LONGEST_PAUSE = 60.0
 """Seconds between two tries at most, unless the server asks for more."""
@@ -83,6 +86,15 @@ class ServerManners:
     delay: float = 1.0
 
 
+@dataclass(frozen=True)
+class Bundle:
+    """How so many bodies at most go into one call, and how its answer falls into theirs (or an error: it does not)."""
+
+    most: int
+    join: Callable[[Sequence[Body]], Body]
+    part: Callable[[dict[str, Any], int], list[dict[str, Any]]]
+
+
 class _Failed(Exception):
     """A try that came to nothing; another may succeed later."""
 
@@ -130,18 +142,19 @@ class ModelServer:
         self._key = key
         self._manners = manners
         self._limit = float(manners.concurrency)
+        self._at_a_time = 1
         self.usage = Usage()
         """What was asked and charged; it says whether more may be asked."""
         self.count_tokens: Callable[[str], int] | None = None
         """How many tokens a text has, where a tokenizer was named to count them with."""
         self._served: str | None = None
 
-    def post(self, path: str, body: Body | None) -> dict[str, Any]:
+    def post(self, path: str, body: Body | None, *, retries: int | None = None) -> dict[str, Any]:
         """The JSON that one request is answered with, which counts against no limit of requests.
 
         With no body it is fetched (`/models`).
         """
-        answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body], free=True))
+        answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body], free=True, retries=retries))
         return answers[0][1]
 
     def stream(
@@ -153,6 +166,8 @@ class ModelServer:
         *,
         first_alone: bool = False,
         free: bool = False,
+        retries: int | None = None,
+        bundle: Bundle | None = None,
     ) -> Iterator[tuple[int, T]]:
         """Send every body, yielding (index, what was read) as soon as each is known.
 
@@ -170,11 +185,16 @@ class ModelServer:
             Whether the rest waits for the first answer, which may show what the server accepts.
         free
             Whether they count against no limit.
+        retries
+            Tries after the first; as the SPEC says by default.
+        bundle
+            How several bodies go into one call, where the server takes that. What fails together is sent one by one.
         """
         results: SimpleQueue[tuple[int, T] | Exception | None] = SimpleQueue()
         loop = asyncio.new_event_loop()
-        exchange = _Exchange(self, path, read, refused)
-        work = loop.create_task(exchange.send_all(bodies, results.put, first_alone=first_alone, free=free))
+        manners = self._manners if retries is None else replace(self._manners, retries=retries)
+        exchange = _Exchange(self, path, read, refused, manners, bundle, free=free)
+        work = loop.create_task(exchange.send_all(bodies, results.put, first_alone=first_alone))
         thread = Thread(target=_drive, args=(loop, work, results.put), name="winokit-server", daemon=True)
         thread.start()
         try:
@@ -220,10 +240,12 @@ class ModelServer:
             self.usage.estimated = True
             sent = body or {}
             said_to_it = "\n".join(message["content"] for message in sent.get("messages", ()))
-            read = estimated_tokens(sent.get("prompt") or sent.get("text") or said_to_it)
+            texts = sent.get("prompt") or sent.get("text") or said_to_it
+            read = sum(map(estimated_tokens, [texts] if isinstance(texts, str) else texts))
         if not isinstance(written, int):
             self.usage.estimated = True
-            written = min(estimated_tokens(_written(payload)), (body or {}).get("max_tokens", sys.maxsize))
+            most = (body or {}).get("max_tokens", sys.maxsize)
+            written = sum(min(estimated_tokens(text), most) for text in _written(payload))
         self.usage.read += read
         self.usage.written += written
 
@@ -237,31 +259,34 @@ class _Exchange:
         path: str,
         read: Callable[[dict[str, Any]], Any],
         refused: Callable[[Complaint], Any] | None,
+        manners: ServerManners,
+        bundle: Bundle | None,
+        *,
+        free: bool,
     ) -> None:
-        self.server, self.path, self.read, self.refused = server, path, read, refused
-        self._manners = server._manners
+        self.server, self.path, self.read, self.refused, self.bundle = server, path, read, refused, bundle
+        self._manners, self._free = manners, free
         self._busy = self._cuts = 0
         self._turns = asyncio.Condition()
         self._last_answer = monotonic()
         self._answered = False
 
     async def send_all(
-        self, bodies: Sequence[Body | None], put: Callable[[tuple[int, Any]], None], *, first_alone: bool, free: bool
+        self, bodies: Sequence[Body | None], put: Callable[[tuple[int, Any]], None], *, first_alone: bool
     ) -> None:
         """As many bodies at once as agreed, after the first alone where asked."""
         pending = iter(enumerate(bodies))
-        key = self.server._key
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        limits = httpx.Limits(max_connections=self._manners.concurrency)
+        fair = -(-len(bodies) // self._manners.concurrency)
 
-        async def work_off(numbered: Iterable[tuple[int, Body | None]]) -> None:
-            for index, body in numbered:
-                if not (free or self.server.usage.may_ask()):
-                    return
-                self.server.usage.requests += not free
-                put((index, await self._send(http, body)))
+        async def work_off(numbered: Iterator[tuple[int, Body | None]]) -> None:
+            while taken := self._take(numbered, min(self.server._at_a_time, fair)):
+                began = monotonic()
+                answers = await self._send_together(http, [body for _, body in taken]) if len(taken) > 1 else None
+                for place, (index, body) in enumerate(taken):
+                    put((index, answers[place] if answers else await self._send(http, body, self.read)))
+                self._pace(monotonic() - began, len(taken))
 
-        async with httpx.AsyncClient(headers=headers, limits=limits, timeout=None) as http:
+        async with open_client(self.server.address(self.path), self.server._key, self._manners.concurrency) as http:
             if first_alone:
                 await work_off(islice(pending, 1))
             try:
@@ -271,25 +296,63 @@ class _Exchange:
             except* WinokitError as failures:
                 raise failures.exceptions[0] from None
 
-    async def _send(self, http: httpx.AsyncClient, body: Body | None) -> Any:
-        """One answer, after as many tries as it takes or as are allowed."""
+    def _take(self, numbered: Iterator[tuple[int, Body | None]], most: int) -> list[tuple[int, Body | None]]:
+        """The next bodies, as many as may be asked."""
+        taken: list[tuple[int, Body | None]] = []
+        usage, most = self.server.usage, min(most, self.bundle.most) if self.bundle else 1
+        while len(taken) < most and (self._free or usage.may_ask()) and (item := next(numbered, None)):
+            usage.requests += not self._free
+            taken.append(item)
+        return taken
+
+    def _pace(self, seconds: float, taken: int) -> None:
+        """How many bodies go into the next call, from how long the last took."""
+        if seconds < PROMPT_REPLY and self.bundle:
+            self.server._at_a_time = max(self.server._at_a_time, min(2 * taken, self.bundle.most))
+        elif seconds > 4 * PROMPT_REPLY:
+            self.server._at_a_time = max(min(self.server._at_a_time, taken // 2), 1)
+
+    async def _send_together(self, http: HttpClient, bodies: Sequence[Any]) -> list[Any] | None:
+        """The answers to several bodies in one call; None where each is to be sent by itself."""
+        bundle = self.bundle
+        if bundle is None:
+            return None
+
+        def read(payload: dict[str, Any]) -> list[Any]:
+            return [self.read(part) for part in bundle.part(payload, len(bodies))]
+
+        try:
+            answers: list[Any] = await self._send(http, bundle.join(bodies), read, alone=False)
+        except (_Failed, Complaint) as trouble:
+            if not (isinstance(trouble, Complaint) and trouble.too_long):
+                self.bundle = replace(bundle, most=max(len(bodies) // 2, 1))
+            return None
+        return answers
+
+    async def _send(
+        self, http: HttpClient, body: Body | None, read: Callable[[dict[str, Any]], Any], *, alone: bool = True
+    ) -> Any:
+        """One answer, after as many tries as it takes or as are allowed; of several together, after one."""
+        self.server.usage.calls += not self._free
         tries = refusals = 0
         while True:
             try:
                 async with self._turn():
                     sent, cuts = self.server.settings, self._cuts
-                    answer = await self._try(http, None if body is None else {**sent, **body})
+                    answer = await self._try(http, None if body is None else {**sent, **body}, read)
             except _Failed as failed:
                 if failed.crowded:
                     self._slow_down(cuts)
                     refusals += 1
-                else:
+                elif alone:
                     tries += 1
+                else:
+                    raise
                 await asyncio.sleep(self._pause(failed, tries, refusals))
             except Complaint as complaint:
                 if sent is not self.server.settings:
                     continue  # another request has found out what the server does not accept
-                answer = self.refused(complaint) if self.refused else None
+                answer = self.refused(complaint) if self.refused and alone else None
                 if answer is not None:
                     return answer
                 if sent is self.server.settings:
@@ -318,18 +381,18 @@ class _Exchange:
             self._cuts += 1
             self.server._limit = max(self.server._limit / 2, 1.0)
 
-    async def _try(self, http: httpx.AsyncClient, body: Body | None) -> Any:
-        url, server = self.server.address(self.path), self.server
+    async def _try(self, http: HttpClient, body: Body | None, read: Callable[[dict[str, Any]], Any]) -> Any:
+        server = self.server
         try:
             async with asyncio.timeout(self._manners.timeout):
-                response = await (http.get(url) if body is None else http.post(url, json=body))
+                response = await http.send(None if body is None else _json(body))
         except TimeoutError:
             raise _Failed(f"no reply within {self._manners.timeout:g} s") from None
         except UnicodeEncodeError as error:
             raise server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _Failed(f"{type(error).__name__} {error}".strip()) from None
-        status = response.status_code
+        except ExchangeFailed as error:
+            raise _Failed(str(error)) from None
+        status = response.status
         said = "" if status == 200 else _complaint(response)
         # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
         lasting = "logprob" in said or TOO_LONG.search(said)
@@ -339,12 +402,12 @@ class _Exchange:
             line = server._line(self.path, f"status {status}: {said}", WAYS_OUT.get(status, ""))
             raise Complaint(line, server._hide(said), status)
         try:
-            payload = response.json()
+            payload = json.loads(response.content)
             if not isinstance(payload, dict):
                 raise TypeError(payload)
             server.check_same_model(self.path, payload)
             server.charge(payload, body)
-            return self.read(payload)
+            return read(payload)
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -366,30 +429,35 @@ class _Exchange:
         return max(pause, failed.pause + random.uniform(0, manners.delay) if failed.pause else 0.0)
 
 
-def _written(payload: Mapping[str, Any]) -> str:
-    """What a server wrote, its thoughts included."""
-    choice = (payload.get("choices") or [payload])[0]
-    said = choice.get("message") or choice
-    return "".join(str(said.get(name) or "") for name in ("reasoning_content", "reasoning", "content", "text"))
+def _json(body: Body) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _complaint(response: httpx.Response) -> str:
+def _written(payload: Mapping[str, Any]) -> list[str]:
+    """What a server wrote to each text, its thoughts included."""
+    said = [choice.get("message") or choice for choice in payload.get("choices") or [payload]]
+    names = ("reasoning_content", "reasoning", "content", "text")
+    return ["".join(str(each.get(name) or "") for name in names) for each in said]
+
+
+def _complaint(response: HttpReply) -> str:
     """What a server says is wrong, in one line."""
+    text = response.content.decode(errors="replace")
     try:
-        content = response.json()
+        content = json.loads(response.content)
         for name in ("error", "message", "detail"):
             content = content.get(name, content) if isinstance(content, dict) else content
     except (ValueError, RecursionError):
-        content = response.text
-    line = " ".join(str(content).split()) or (response.reason_phrase if response.is_error else "nothing at all")
+        content = text
+    line = " ".join(str(content).split()) or (response.reason if response.status >= 400 else "nothing at all")
     line = line if len(line) <= 300 else f"{line[:297]}…"
-    quota = "insufficient_quota" in response.text and "insufficient_quota" not in line
+    quota = "insufficient_quota" in text and "insufficient_quota" not in line
     return f"{line} (insufficient_quota)" if quota else line
 
 
-def _requested_pause(response: httpx.Response) -> float:
+def _requested_pause(response: HttpReply) -> float:
     """Seconds of a Retry-After header, which may be a date; 0 without one."""
-    asked = response.headers.get("Retry-After", "")
+    asked = response.headers.get("retry-after", "")
     with suppress(ValueError):
         seconds = float(asked)
         return seconds if seconds > 0 else 0.0

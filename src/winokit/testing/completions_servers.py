@@ -38,6 +38,9 @@ class CompletionsServer(FakeServer):
         From a text to its tokens, BOS first if there is one.
     most
         Tokens that it reads at most.
+    lists
+        Whether a prompt may be a list, which is answered with a choice for each text, as vLLM does; one text too long
+        among them is a complaint about all. llama-cpp-python takes none.
     """
 
     def __init__(
@@ -46,23 +49,34 @@ class CompletionsServer(FakeServer):
         tokens: Callable[[str], SpeltTokens] = words_at_random,
         *,
         most: int = 4096,
+        lists: bool = True,
         port: int = 0,
     ) -> None:
         super().__init__(port)
-        self.speaks, self.tokens, self.most = speaks, tokens, most
+        self.speaks, self.tokens, self.most, self.lists = speaks, tokens, most, lists
 
     def respond(self, number: int, path: str, body: Any) -> Response:
         """The log-probabilities of a text, where they are asked for as this server wants it."""
         if path != ("/generate" if self.speaks == "generate" else "/completions"):
             return complains(404, "Not Found")
-        tokens = list(self.tokens(body["text"] if self.speaks == "generate" else body["prompt"]))
-        if len(tokens) > self.most:
+        prompts = body["text"] if self.speaks == "generate" else body["prompt"]
+        listed = isinstance(prompts, list)
+        if listed and not self.lists:
+            return complains(500, "1 validation error for the request: prompt: a string expected")
+        texts = prompts if listed else [prompts]
+        read = [list(self.tokens(text)) for text in texts]
+        if max(map(len, read)) > self.most:
             return complains(400, f"This model's maximum context length is {self.most} tokens.")
-        usage = {"prompt_tokens": len(tokens), "completion_tokens": 1}
+        usage = {"prompt_tokens": sum(map(len, read)), "completion_tokens": len(read)}
         if self.speaks == "generate":
-            listed = [[logprob, place, text] for place, (text, logprob) in enumerate(tokens)]
-            return Response(payload={"text": GENERATED[0], "meta_info": {"input_token_logprobs": listed, **usage}})
-        choice: dict[str, Any] = {"index": 0, "text": GENERATED[0], "logprobs": None, "finish_reason": "length"}
+            rows = [[logprob, place, text] for place, (text, logprob) in enumerate(read[0])]
+            return Response(payload={"text": GENERATED[0], "meta_info": {"input_token_logprobs": rows, **usage}})
+        choices = [self._choice(body, place, *both) for place, both in enumerate(zip(texts, read, strict=True))]
+        return Response(payload={"model": body.get("model"), "choices": choices, "usage": usage})
+
+    def _choice(self, body: Any, index: int, prompt: str, tokens: SpeltTokens) -> dict[str, Any]:
+        """What is said of one text."""
+        choice: dict[str, Any] = {"index": index, "text": GENERATED[0], "logprobs": None, "finish_reason": "length"}
         if self.speaks == "prompt_logprobs" and "prompt_logprobs" in body:
             choice["prompt_logprobs"] = [
                 None if logprob is None else {str(place): {"logprob": logprob, "rank": 1, "decoded_token": text}}
@@ -72,7 +86,7 @@ class CompletionsServer(FakeServer):
             shown: list[tuple[str, float | None]] = [GENERATED]
             if body.get("echo") and self.speaks in ("echo", "zeros", "some"):
                 shown = [*tokens, GENERATED]
-                choice["text"] = body["prompt"] + GENERATED[0]
+                choice["text"] = prompt + GENERATED[0]
             if self.speaks == "zeros":
                 shown = [(text, 0.0) for text, _ in shown]
             elif self.speaks == "some":
@@ -82,4 +96,4 @@ class CompletionsServer(FakeServer):
                 "token_logprobs": [logprob for _, logprob in shown],
                 "text_offset": [0] * len(shown),
             }
-        return Response(payload={"model": body.get("model"), "choices": [choice], "usage": usage})
+        return choice

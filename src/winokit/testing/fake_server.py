@@ -108,6 +108,7 @@ class FakeServer:
 class _QuietServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128  # of 5, the usual number, a dozen clients at once find some lost, and wait a second
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients may hang up when they like."""

@@ -147,7 +147,11 @@ def test_what_two_models_are_asked_is_counted_for_each(tmp_path, together):
         options = {"limit": 10, "protocol": ["accuracy", "switching"], "cache": tmp_path / "c"}
         plan = winokit.audit("open", models, **options, dry_run=True).settings["plan"]
         run = winokit.audit("open", models, **options)
-        assert plan["new"] == run.settings["asked"]["requests"] == len(one.bodies) + len(other.bodies) - 2  # two probes
+        asked, bodies = run.settings["asked"], one.bodies + other.bodies
+        texts = sum(len(body["prompt"]) if isinstance(body["prompt"], list) else 1 for body in bodies)
+        assert plan["new"] == asked["requests"] == texts - 2 * 3  # a probe, and one of two texts together
+        assert asked["calls"] == len(bodies) - 2 * 2 < asked["requests"]
+        assert any(f"asked: {texts - 6} requests in {len(bodies) - 4} calls, " in note for note in run.notes)
 
 
 def test_an_ensemble_under_a_limit_goes_on_where_it_stopped(tmp_path):

@@ -67,7 +67,7 @@ def test_two_servers_of_one_model_need_names():
 def test_shots_come_from_other_data_and_never_give_a_problem_away(tmp_path):
     open_ = winokit.load("open")
     with CompletionsServer() as server:
-        spec = f"completions:m@{server.url}"
+        spec = f"completions:m@{server.url}?batch=1"
         scored = winokit.score(open_[:4], spec, shots=2, shots_from=open_, cache="off")
         texts = [body["prompt"] for body in server.bodies[1:]]
     assert scored.predictions[0].scoring == f"partial?shots=2&shots_from={open_.card.name}"

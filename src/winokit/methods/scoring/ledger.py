@@ -148,7 +148,7 @@ class Ledger:
         used = Usage.total(self.usages)
         if not used.requests:
             return {}
-        counts = {"requests": used.requests, "tokens_in": used.read, "tokens_out": used.written}
+        counts = {"requests": used.requests, "calls": used.calls, "tokens_in": used.read, "tokens_out": used.written}
         cost = self.spending.cost(used.read, used.written)
         return {**counts, "estimated": used.estimated} | ({} if cost is None else {"cost": round(cost, 6)})
 
@@ -160,7 +160,8 @@ class Ledger:
             return []
         about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.4f}" if "cost" in spent else ""
         tokens = f"{about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
-        return [f"asked: {spent['requests']:,} requests, {tokens}{cost}"]
+        calls = f" in {spent['calls']:,} calls" if 0 < spent["calls"] < spent["requests"] else ""
+        return [f"asked: {spent['requests']:,} requests{calls}, {tokens}{cost}"]
 
     def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
         """The plan: in all, by variant and by protocol.
