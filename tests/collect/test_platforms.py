@@ -86,11 +86,21 @@ def test_a_refusal_is_told_in_one_line(prolific):
     assert not isinstance(caught.value, Uncertain)
 
 
+def test_a_refusal_names_no_ids_of_people(prolific):
+    prolific.submissions[SESSION]["study_id"] = "another"
+    with pytest.raises(PlatformError, match="… has not taken part"):
+        Prolific(settings(api=prolific.url)).reserve(VISITOR, 5, "", "w-1")
+    del prolific.submissions[SESSION]
+    with pytest.raises(PlatformError) as caught:
+        Prolific(settings(api=prolific.url)).approve(VISITOR)
+    assert SESSION not in str(caught.value)
+
+
 @pytest.mark.parametrize("answer", ["<html>", "[]", "{}", '{"id": "../x"}'])
 def test_a_bonus_that_was_set_up_without_an_id_is_not_paid(prolific, monkeypatch, answer):
     said = httpx.Response(200, text=answer, request=httpx.Request("POST", prolific.url))
     monkeypatch.setattr(httpx, "request", lambda *args, **options: said)
-    with pytest.raises(PlatformError, match=r"no id came back|something else than an object"):
+    with pytest.raises(PlatformError, match=r"no id came back|something else came"):
         Prolific(settings(api=prolific.url)).reserve(VISITOR, 5, "", "w-1")
 
 

@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 
-from winokit.collect.study.schema import Base, Task, Worker
+from winokit.collect.study.schema import Base, Payment, Task, Worker
 from winokit.collect.study.store import MIGRATIONS, Store, without_password
 from winokit.collect.study.study import Study
 from winokit.errors import BadInput
@@ -88,10 +88,15 @@ def test_a_database_of_the_first_version_is_brought_up_to_date_with_what_is_in_i
         session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
         row = "('w-old', 'links', 'active', '2026-03-01 12:00:00')"
         session.execute(text(f"INSERT INTO workers (code, platform, state, joined_at) VALUES {row}"))
+        line = "(1, 'bonus', 40, '', '2026-03-01 12:00:00', '2026-03-02 12:00:00', 'old-1')"
+        columns = "worker_id, reason, cents, note, at, settled_at, settlement"
+        session.execute(text(f"INSERT INTO payments ({columns}) VALUES {line}"))
     store.close()
     again = Store(database)
     with again.read() as session:
         assert session.execute(select(Worker.code, Worker.session_version)).all() == [("w-old", 1)]
+        paid = session.scalars(select(Payment)).one()
+        assert (paid.cents, paid.settlement, paid.settled_at.day, paid.job_id) == (40, "old-1", 2, None)
     again.close()
 
 

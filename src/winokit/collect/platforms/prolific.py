@@ -27,6 +27,7 @@ API = "https://api.prolific.com/api/v1"
 COMPLETE = "https://app.prolific.com/submissions/complete"
 TOKEN = "PROLIFIC_API_TOKEN"
 SECONDS = 15
+OBJECT_ID = re.compile(r"[0-9a-f]{24}")
 ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 
 
@@ -68,36 +69,42 @@ class Prolific(Platform):
     def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
         """Set a bonus up, for the visit and not the person, so that it is shown there; Prolific's id of it."""
         csv = f"{visitor.session_id},{amount(cents)}"
-        answer = self._call("POST", "/submissions/bonus-payments/", {"study_id": visitor.study_id, "csv_bonuses": csv})
-        number = str(_json(answer).get("id", ""))
+        body = {"study_id": visitor.study_id, "csv_bonuses": csv}
+        number = str(_json(self._call("POST", "/submissions/bonus-payments/", body=body)).get("id", ""))
         if not ID.fullmatch(number):
             raise PlatformError("Prolific: no id came back for the bonus that was set up")
         return number
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
         """Have a bonus paid that was set up. Prolific pays as often as it is told to, the same bonus too."""
-        self._call("POST", f"/bulk-bonus-payments/{reference}/pay/", {}, once=True)
+        self._call("POST", "/bulk-bonus-payments/{id}/pay/", reference, {}, once=True)
         return reference
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
         """Among the bonuses that the visit's submission shows; one that was accepted may take minutes to be there."""
-        submission = _json(self._call("GET", f"/submissions/{visitor.session_id}/"))
+        submission = _json(self._call("GET", "/submissions/{id}/", visitor.session_id))
         if "bonus_payments" not in submission:
             return None
         return [round(paid) for paid in submission["bonus_payments"] or ()].count(cents)
 
     def _transition(self, visitor: Visitor, body: dict[str, str]) -> None:
-        self._call("POST", f"/submissions/{visitor.session_id}/transition/", body)
+        self._call("POST", "/submissions/{id}/transition/", visitor.session_id, body)
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, once: bool = False) -> Response:
-        """What the API answers. What may be sent `once` only leaves a doubt, unless Prolific says no."""
+    def _call(
+        self, method: str, path: str, about: str | None = None, body: object = None, *, once: bool = False
+    ) -> Response:
+        """What the API answers. What may be sent `once` only leaves a doubt, unless Prolific says no.
+
+        Ids are not told in messages: those end up in the log, which outlives what ties a worker to a person.
+        """
         token = os.environ.get(TOKEN)
         if not token:
             raise BadInput(f"Prolific's API needs a token: set {TOKEN}")
-        url, headers = (self.settings.api or API).rstrip("/") + path, {"Authorization": f"Token {token}"}
+        url = (self.settings.api or API).rstrip("/") + path.format(id=about)
+        headers = {"Authorization": f"Token {token}"}
         try:
             answer = httpx.request(method, url, json=body, headers=headers, timeout=SECONDS, verify=_certificates())
-        except httpx.ConnectError as error:
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise PlatformError(f"Prolific: cannot be reached ({error})") from None
         except httpx.HTTPError as error:
             doubt = Uncertain if once else PlatformError
@@ -105,7 +112,7 @@ class Prolific(Platform):
         if not answer.is_success:
             says_no = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
             doubt = Uncertain if once and not says_no else PlatformError
-            reason = " ".join(answer.text.split())[:200] or "no reason given"
+            reason = " ".join(OBJECT_ID.sub("…", answer.text).split())[:200] or "no reason given"
             raise doubt(f"Prolific: {path} was answered with {answer.status_code}: {reason}")
         return answer
 
@@ -116,7 +123,7 @@ def _json(answer: Response) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise PlatformError(f"Prolific: {answer.request.url.path} was answered with something else than an object")
+        raise PlatformError("Prolific: an object was expected as answer, and something else came")
     return content
 
 
