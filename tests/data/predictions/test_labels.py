@@ -44,7 +44,7 @@ def test_a_list_of_another_length_is_refused_even_when_lenient(twins, tmp_path, 
     ("text", "says"),
     [
         ("1\n3\n1\n1\n1\n1", ":2: field 'label': 1 or 2 expected, found '3'"),
-        ("1\n\n1\n1\n1\n1", ":2: field 'label': 1 or 2 expected, found 'nothing'"),
+        ("1\nx\n1\n1\n1\n1", ":2: field 'label': 1 or 2 expected, found 'x'"),
         ("1\n0\n1\n1\n1\n1", ":2: field 'label': 1 or 2 expected, found '0'"),
         ("1\n1,2\n1\n1\n1\n1", ":2: field 'label': one label expected, as the first line has it, found 2"),
         ("1,2\n1,2\n1\n1\n1\n1", ":1: field 'label': one label or five expected, found 2"),
@@ -60,3 +60,11 @@ def test_a_skipped_line_keeps_its_place(twins, tmp_path):
     (read,) = read_predictions(written(tmp_path, "1\nx\n2\n1\n1\n1"), twins, lenient=True)
     assert [made.id for made in read.predictions] == [problem.id for problem in twins if problem is not twins[1]]
     assert (read.predictions[1].prediction, read.missing) == (1, 1)
+
+
+def test_empty_lines_and_words_for_nothing_are_abstentions_even_at_the_ends(twins, tmp_path):
+    (read,) = read_predictions(written(tmp_path, "\n1\n-\nnull\n2\n\n"), twins)
+    assert [made.prediction for made in read.predictions] == [None, 0, None, None, 1, None]
+    assert [made.why for made in read.predictions][:3] == ["an empty line", None, "it says '-'"]
+    (*_, fifth) = read_predictions(written(tmp_path, "1,1,1,1,2\nnan\n" + "2,2,,2,-\n" * 4), twins)
+    assert [made.prediction for made in fifth.predictions] == [1, None, None, None, None, None]

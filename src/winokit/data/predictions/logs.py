@@ -100,7 +100,7 @@ def _task(path: Path) -> str:
     return dated["task"] if dated else path.name.split(".")[0]
 
 
-def logged_data(files: Sequence[PredictionFile]) -> tuple[Dataset, list[Dataset]] | None:
+def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tuple[Dataset, list[Dataset]] | None:
     """The one dataset whose problems some logs hold, and perturbed versions of it; None where no file holds any.
 
     A file of a folder that holds other things is passed over, as `read_files` will tell. Problems of several datasets
@@ -112,7 +112,7 @@ def logged_data(files: Sequence[PredictionFile]) -> tuple[Dataset, list[Dataset]
     strange: list[BadInput] = []
     for file in holding:
         try:
-            found = _held(file.path)
+            found = _held(file.path, lenient)
         except BadInput as error:
             if file.folder is None:
                 raise
@@ -138,11 +138,16 @@ def logged_data(files: Sequence[PredictionFile]) -> tuple[Dataset, list[Dataset]
     return parts[0].dataset(), [Dataset(some) for some in by_kind.values()]
 
 
-def _held(path: Path) -> LoggedProblems:
+def _held(path: Path, lenient: bool) -> LoggedProblems:
     """The problems of one file."""
-    source, reader = Source(path), recognise(path)
+    source, reader = Source(path, lenient=lenient), recognise(path)
     if reader not in HOLDING:
-        return LoggedProblems([path], {problem.id: problem for problem in load(path, groups=False)})
+        try:
+            return LoggedProblems([path], {one.id: one for one in load(path, groups=False, lenient=lenient)})
+        except Malformed:
+            raise
+        except BadInput:
+            raise BadInput(f"{path}: its problems are not in it; name the dataset before --predictions") from None
     found: list[LoggedDocument] = []
     try:
         found += HOLDING[reader](source)

@@ -24,6 +24,7 @@ from winokit.text.english import ENGLISH
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
 TOKEN = re.compile(r"_|[^\W_]+")
 POSSESSIVE = re.compile(r"['’]s?$")
+SOURCE_IDS = ("qID", "idx", "id", "index", "UID")
 START = 4
 """Words by which a problem is looked for inside a longer text, before the whole of it is compared."""
 
@@ -224,22 +225,22 @@ class Matcher:
 
     @cached_property
     def by_source_id(self) -> dict[str, list[int]]:
-        """Places by WinoGrande's qID."""
+        """Places by the ids of the source: WinoGrande's qID, SuperGLUE's idx, COPA's id."""
         places: dict[str, list[int]] = {}
         for place, problem in enumerate(self.dataset):
-            if problem.provenance.get("qID"):
-                places.setdefault(str(problem.provenance["qID"]), []).append(place)
+            for name in {str(problem.provenance[key]) for key in SOURCE_IDS if problem.provenance.get(key) is not None}:
+                places.setdefault(name, []).append(place)
         return places
 
     @cached_property
     def _texts(self) -> tuple[dict[str, list[int]], ...]:
-        """Places by text to the letter, by its words, and by the words of the sentence with its pronoun."""
+        """Places by text to the letter, by its words, and by the words of the sentence with its pronoun, or premise."""
         exact, worded, spoken = (defaultdict[str, list[int]](list) for _ in range(3))
         for place, problem in enumerate(self.dataset):
             exact[problem.text].append(place)
             worded[" ".join(tokens(problem.text))].append(place)
-            if problem.pronoun is not None:
-                spoken[" ".join(tokens(problem.sentence))].append(place)
+            if problem.pronoun is not None or "premise" in problem.labels:
+                spoken[" ".join(tokens(str(problem.labels.get("premise", problem.sentence))))].append(place)
         return exact, worded, spoken
 
     @cached_property

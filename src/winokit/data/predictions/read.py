@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from winokit.data.formats.source import HEAD_BYTES, Source, read_bytes
+from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
 from winokit.data.predictions import inspect_log, lmeval_log, table, winokit_rows
 from winokit.data.predictions.match import Matcher, PredictionRow, align
 from winokit.errors import BadInput
@@ -20,9 +20,11 @@ from winokit.problem import Dataset
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
-    "winokit's predictions.jsonl, a list of labels, a csv with a prediction column, "
+    "winokit's predictions.jsonl, a list of labels, a table with a prediction column, "
     "an lm-evaluation-harness samples_*.jsonl, or an Inspect log"
 )
+LOGS: tuple[Reader, ...] = (lmeval_log.read, inspect_log.read, table.read_labels)
+"""The readers of files that have no columns to be named."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def read_predictions(
     dataset: Dataset,
     *,
     versions: Mapping[str, Variant] | None = None,
+    columns: Mapping[str, str] | None = None,
     lenient: bool = False,
 ) -> list[ReadPredictions]:
     """Read a file of predictions: one Read for each model, scoring and variant in it, in order of appearance.
@@ -67,18 +70,25 @@ def read_predictions(
     ----------
     versions
         Variants of the dataset that are read, and not made of it: perturbed ones.
+    columns
+        What the columns of a table are, by their roles; else their names tell.
     """
-    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions))
+    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), columns)
 
 
 def read_files(
-    files: Iterable[PredictionFile], dataset: Dataset, versions: Mapping[str, Variant] | None = None
+    files: Iterable[PredictionFile],
+    dataset: Dataset,
+    versions: Mapping[str, Variant] | None = None,
+    columns: Mapping[str, str] | None = None,
+    *,
+    lenient: bool = False,
 ) -> tuple[dict[Path, list[ReadPredictions]], list[str]]:
     """Read several files of predictions, and say which of a folder are about other problems and were passed over."""
     matcher, reads, strange = Matcher(dataset, versions), {}, []
     for file in files:
         try:
-            reads[file.path] = _read(Source(file.path), matcher)
+            reads[file.path] = _read(Source(file.path, lenient=lenient), matcher, columns)
         except NothingMatches as error:
             if file.folder is None:
                 raise
@@ -92,9 +102,12 @@ class NothingMatches(BadInput):
     """A file of predictions is about other problems than those of the dataset."""
 
 
-def _read(source: Source, matcher: Matcher) -> list[ReadPredictions]:
+def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = None) -> list[ReadPredictions]:
     path, rows = source.path, defaultdict[tuple[str, str, str], list[PredictionRow]](list)
-    for row in recognise(path)(source, matcher):
+    reader = recognise(path)
+    if columns and reader not in LOGS:
+        reader = partial(table.read_table, given=columns)
+    for row in reader(source, matcher):
         rows[row.model, row.scoring, row.variant].append(row)
     reads = [_matched(ReadPredictions(*key), own, matcher) for key, own in rows.items()]
     notes = list(source.notes)
@@ -122,41 +135,40 @@ def recognise(path: Path) -> Reader:
         head = read_bytes(path)
     if head.startswith(b"PK"):
         return inspect_log.read
-    text = head.decode("latin-1").removeprefix("\xef\xbb\xbf").lstrip()
-    first = text.split("\n", 1)[0]
+    if head.startswith(b"PAR1"):
+        return table.read_table
+    text = decode_head(head)
+    first = text.lstrip().split("\n", 1)[0]
     if not first:
         raise BadInput(f"{path}: the file is empty")
-    if text.startswith("{"):
+    if first.startswith("{"):
         return _json_reader(path, first, text)
-    if text.startswith("[") and frozenset(re.findall(r'"(\w+)"\s*:', text)) >= lmeval_log.KEYS:
+    keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()
+    if keys >= lmeval_log.KEYS:
         return lmeval_log.read
-    if table.LABELS.match(first):
+    if table.is_labels(text.split("\n")):
         return table.read_labels
-    try:
-        columns = [cell.strip() for cell in next(csv.reader([first]))]
-    except (csv.Error, StopIteration):
-        columns = []
-    if len(columns) > 1 and not {*columns}.isdisjoint(table.NAMES):
-        if table.PREDICTION in columns:
-            return table.read_table
-        raise BadInput(f"{path}: a column {table.PREDICTION!r} expected, found {', '.join(filter(None, columns))}")
+    if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
+        return table.read_table
     raise BadInput(f"{path}: no predictions of a known kind; {KINDS} expected")
 
 
 def _json_reader(path: Path, first: str, text: str) -> Reader:
+    row: dict[str, object] = {}
     try:
-        keys = frozenset(json.loads(first))
+        row = json.loads(first)
+        keys = frozenset(row)
     except (ValueError, RecursionError):
         keys = frozenset(re.findall(r'"(\w+)"\s*:', text))
     if keys >= lmeval_log.KEYS:
         return lmeval_log.read
     if "eval" in keys:
         return inspect_log.read
-    if keys >= winokit_rows.KEYS:
+    if keys >= winokit_rows.KEYS and not isinstance(row.get("prediction"), (str, bool)):
         return winokit_rows.read
     if keys >= {"results", "configs"}:
         raise BadInput(f"{path}: the harness's totals; run it with --log_samples and name its samples_*.jsonl")
-    raise BadInput(f"{path}: no predictions of a known kind; {KINDS} expected")
+    return table.read_table
 
 
 def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matcher) -> ReadPredictions:

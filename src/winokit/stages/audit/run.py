@@ -11,9 +11,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import DATA_HELP, As, Labels, Limit, Perturbed, Reading, load, load_one, load_shots
+from winokit.data.loading import (
+    DATA_HELP,
+    As,
+    Labels,
+    Lenient,
+    Limit,
+    Perturbed,
+    Reading,
+    load,
+    load_one,
+    load_shots,
+)
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
 from winokit.data.predictions.read import read_files
+from winokit.data.predictions.table import are_of_predictions, checked_columns
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import default_scoring
@@ -66,12 +78,21 @@ def audit(
     predictions: Annotated[
         Sequence[str | Path],
         Help(
-            "Predictions instead of a model: winokit's, labels, csv, logs of lm-evaluation-harness or Inspect, or the "
-            "folder with its logs; repeatable.",
+            "Predictions instead of a model: winokit's, labels, a table, logs of lm-evaluation-harness or Inspect, or "
+            "the folder with its logs; repeatable.",
             metavar="FILE",
             typed=list[Path],
         ),
     ] = (),
+    prediction_columns: Annotated[
+        str | Mapping[str, str] | None,
+        Help(
+            "What the columns of a table of predictions are: id=nr,prediction=reply or id=nr,scores1=a,scores2=b; "
+            "order=line matches by order (docs/audit.md). Default: as their names tell.",
+            metavar="ROLE=COLUMN,…",
+            typed=str,
+        ),
+    ] = None,
     out: Annotated[str | Path | None, Help("The run's folder.", metavar="RUN", typed=Path, otherwise=OUT)] = None,
     protocol: Annotated[
         str | Sequence[str],
@@ -84,7 +105,17 @@ def audit(
     perturbed: Perturbed = (),
     labels: Labels = (),
     as_: As = None,
-    reading: Reading = Reading(),
+    reading: Annotated[Reading, Without("columns")] = Reading(),
+    columns: Annotated[
+        str | Mapping[str, str] | None,
+        Help(
+            "What the columns of DATA's table are (docs/data.md); with a role prediction or scores, "
+            "those of --predictions.",
+            metavar="ROLE=COLUMN,…",
+            typed=str,
+        ),
+    ] = None,
+    lenient: Lenient = False,
     plan: Annotated[ScoringPlan, Without("scoring")] = ScoringPlan(),
     spending: Spending = Spending(),
     limit: Limit = None,
@@ -115,13 +146,20 @@ def audit(
     wanted = {name for name in TRANSFORMS if any(each.wants(name) for each in chosen.values())}
     if perturbed and not any(each.wants(PERTURBED) for each in chosen.values()):
         raise BadInput(f"--perturbed is of no use to {', '.join(chosen)}; ask for stability or strict too")
+    if columns is not None and prediction_columns is None and are_of_predictions(columns):
+        columns, prediction_columns = None, columns
+    named_columns = None if prediction_columns is None else checked_columns(prediction_columns)
+    if named_columns and not predictions:
+        raise BadInput("--prediction-columns says what the columns of --predictions FILE are; name one")
+    if columns is not None:
+        reading = replace(reading, columns=columns)
     files = prediction_files(predictions)
     if data is not None:
         check_no_log(data, files)
-    elif (logged := logged_data(files)) is not None:
+    elif (logged := logged_data(files, lenient=lenient)) is not None:
         data, perturbed = logged[0], [*perturbed, *logged[1]]
-    whole = load_one("open" if data is None else data, as_=as_, reading=reading, labels=labels)
-    perturbed_data = [load(each) for each in perturbed]
+    whole = load_one("open" if data is None else data, as_=as_, reading=reading, labels=labels, lenient=lenient)
+    perturbed_data = [load(each, lenient=lenient) for each in perturbed]
     dataset = whole[:limit]
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
@@ -139,7 +177,8 @@ def audit(
         )
     _check_names(models)
     _check_once("scoring", scorings)
-    reads, passed_over = read_files(files, whole, perturbed_variants(whole, whole, perturbed_data))
+    versions = perturbed_variants(whole, whole, perturbed_data)
+    reads, passed_over = read_files(files, whole, versions, named_columns, lenient=lenient)
     # Without a model only those variants are made that somebody has predictions for.
     read = [one for some in reads.values() for one in some]
     needed = wanted if models else wanted & {one.variant for one in read}
