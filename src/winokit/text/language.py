@@ -126,14 +126,15 @@ class Language:
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Where some words stand, in a form of theirs: as they are, or else each as a form of the same word."""
-        exact = verbatim(text, words, whole=self.spaced)
-        if exact or not words:
-            return exact
+        return verbatim(text, words, whole=self.spaced) or self.inflected(text, words)
+
+    def inflected(self, text: str, words: str) -> list[tuple[int, int]]:
+        """Where some words stand, each as a form of the same word."""
         sought = [m.group() for m in self.piece.finditer(words)]
         stood = list(self.piece.finditer(text))
         return [
             (stood[at].start(), stood[at + len(sought) - 1].end())
-            for at in range(len(stood) - len(sought) + 1)
+            for at in range(len(stood) - len(sought) + 1 if sought else 0)
             if all(self.same_word(word, stood[at + i].group()) for i, word in enumerate(sought))
         ]
 
@@ -203,7 +204,7 @@ class Language:
         clause
             Whether the candidate is a whole clause (COPA), which begins with a capital of its own.
         """
-        candidate = " ".join(candidate.split())
+        candidate, after = " ".join(candidate.split()), re.sub(r"^\s+(?=[.,])", "", after)
         first, space, rest = candidate.partition(" ")
         lowered = first[:1].lower() + first[1:]
         if self.opens_sentence(before):
@@ -264,7 +265,14 @@ def _unspaced_letters(text: str) -> bool:
 LANGUAGES: Registry[type[Language]] = Registry(
     "language",
     "winokit.languages",
-    {"en": "winokit.text.english:English"},
+    {
+        "en": "winokit.text.english:English",
+        "fr": "winokit.text.french:French",
+        "ja": "winokit.text.japanese:Japanese",
+        "pt": "winokit.text.portuguese:Portuguese",
+        "ru": "winokit.text.russian:Russian",
+        "zh": "winokit.text.chinese:Chinese",
+    },
 )
 """Every pack by the first part of its code."""
 

@@ -1,0 +1,20 @@
+"""Chinese: no spaces; characters are what is counted and compared."""
+
+from __future__ import annotations
+
+import re
+
+from winokit.text.language import Language
+
+
+class Chinese(Language):
+    """Reading, grouping and scoring."""
+
+    name = "Chinese"
+    knows = frozenset({"candidates"})
+    spaced = False
+    script = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+
+    def tokens(self, text: str) -> list[str]:
+        """Characters."""
+        return [letter for letter in text if not letter.isspace()]

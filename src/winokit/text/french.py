@@ -1,0 +1,75 @@
+"""French: articles and what they contract to, elision, plurals."""
+
+from __future__ import annotations
+
+import re
+
+from winokit.text.language import Language
+
+VOWEL = re.compile(r"[aeiouyàâäéèêëîïôöûüœæh]", re.IGNORECASE)
+ELIDED = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|[djlmnst])['’]$", re.IGNORECASE)
+ELIDES = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|d)e\s+$", re.IGNORECASE)
+CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
+PREPOSITION = re.compile(r"\b(de|à)\s+$", re.IGNORECASE)
+
+
+class French(Language):
+    """Reading, grouping and scoring."""
+
+    name = "French"
+    knows = Language.knows | {"candidates"}
+    common = frozenset(
+        "le les des une est elle qui dans pas pour et ne à car parce avait était du au aux ils sur".split()
+    )
+    piece = re.compile(
+        r"(?:aujourd|quelqu|presqu)['’]\w+|(?:(?:lors|puis|jus|quoi)?qu|[cdjlmnst])['’](?=\w)"
+        r"|\w+(?:['’-]\w+)*|_|[^\w\s]",
+        re.IGNORECASE,
+    )
+    article = re.compile(r"^(?:(?:le|la|les|une?|des|du|aux?|de la)\s+|(?:de\s+)?l['’])", re.IGNORECASE)
+    article_before_place = re.compile(r"(?<![\w'’-])(?:(?:le|la|les|une?|des|du|aux?)\s+|[ld]['’])$", re.IGNORECASE)
+    determiners = frozenset(
+        "le la les l' l’ un une des du au aux mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet "
+        "cette ces quelques plusieurs".split()
+    )
+    abbreviations = r"M|MM|Mme|Mlle|Dr|St|Ste|[A-Z]"
+
+    def same_word(self, word: str, other: str) -> bool:
+        """Whether two words are singular and plural of one; a name has no plural.
+
+        >>> [French("fr").same_word("manteau", other) for other in ("manteau", "manteaux", "menteur")]
+        [True, True, False]
+        """
+        if word[:1].isupper():
+            return word.casefold() == other.casefold()
+        return _singular(word.casefold()) == _singular(other.casefold())
+
+    def fill(
+        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
+    ) -> tuple[str, str, str]:
+        """A candidate in the place of a pronoun, words before it elided, contracted or written out as it asks for.
+
+        >>> put = lambda before, name: "".join(French("fr").fill(before, "il", " dort.", name, clause=False))
+        >>> put("Je crois qu'", "Le chat"), put("Je crois qu'", "Anne"), put("s'", "Anne"), put("près de ", "Le roi")
+        ('Je crois que le chat dort.', "Je crois qu'Anne dort.", 'si Anne dort.', 'près du roi dort.')
+        """
+        head = re.match(r"l['’]", candidate, re.IGNORECASE)
+        if head and not self.opens_sentence(before):
+            candidate = candidate[:1].lower() + candidate[1:]
+        before, candidate, after = super().fill(before, pronoun, after, candidate, clause=clause)
+        elided, elides, vowel = ELIDED.search(before), ELIDES.search(before), VOWEL.match(candidate)
+        if elided and elided[1].casefold() == "s" and (pronoun or "").casefold() in ("il", "ils"):
+            before = f"{before[: elided.end(1)]}i "
+        elif elided and not vowel:
+            before = f"{before[: elided.end(1)]}e "
+        elif elides and vowel:
+            before = f"{before[: elides.end(1)]}'"
+        preposition, (first, _, rest) = PREPOSITION.search(before), candidate.partition(" ")
+        joined = CONTRACTED.get((preposition[1].casefold(), first)) if preposition else None
+        if preposition and joined and rest:
+            return before[: preposition.start()], f"{joined} {rest}", after
+        return before, candidate, after
+
+
+def _singular(word: str) -> str:
+    return re.sub(r"(?<=\w{3})[sx]$", "", re.sub(r"(?<!e)aux$", "al", word))

@@ -1,0 +1,70 @@
+"""Portuguese: articles, what they contract to with prepositions, plurals."""
+
+from __future__ import annotations
+
+import re
+
+from winokit.text.language import Language
+
+# "de" and "o" are "do", "em" and "a" are "na": with each preposition, what stands before an article's o, a, os or as.
+CONTRACTED = {"de": "d", "em": "n", "por": "pel"}
+TO = {"o": "ao", "a": "à", "os": "aos", "as": "às"}
+PREPOSITION = re.compile(r"\b(de|em|por|a)\s+$", re.IGNORECASE)
+OF_PRONOUN = re.compile(r"([dn])el[ae]s?", re.IGNORECASE)
+PLURALS = ((r"(?:õe|ãe|ão)s$", "ão"), (r"([aeo])is$", r"\1l"), (r"éis$", "el"), (r"óis$", "ol"), (r"ns$", "m"))
+ARTICLES = r"(?:[oa]s?|uma?s?|uns|[dn](?:[oa]s?|uma?s?|uns)|aos?|às?|pel[oa]s?)"
+
+
+class Portuguese(Language):
+    """Reading, grouping and scoring."""
+
+    name = "Portuguese"
+    knows = Language.knows | {"candidates"}
+    common = frozenset(
+        "o os um não ela ele eles do da dos das em com porque é estava muito uma à ao mas seu sua foi você até "
+        "então".split()
+    )
+    article = re.compile(rf"^{ARTICLES}\s+", re.IGNORECASE)
+    article_before_place = re.compile(rf"(?<![\w'’-]){ARTICLES}\s+$", re.IGNORECASE)
+    determiners = frozenset(
+        "o a os as um uma uns umas meu minha meus minhas teu tua seu sua seus suas nosso nossa este esta esse essa "
+        "aquele aquela do da dos das no na nos nas ao à aos às".split()
+    )
+    abbreviations = r"Sr|Sra|Dr|Dra|Prof|[A-Z]"
+
+    def same_word(self, word: str, other: str) -> bool:
+        """Whether two words are singular and plural of one; a name has no plural.
+
+        >>> [Portuguese("pt").same_word("limão", other) for other in ("limões", "limão", "limoeiro")]
+        [True, True, False]
+        """
+        if word[:1].isupper():
+            return word.casefold() == other.casefold()
+        return _singular(word.casefold()) == _singular(other.casefold())
+
+    def fill(
+        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
+    ) -> tuple[str, str, str]:
+        """A candidate in the place of a pronoun: "dela" is "de" and her, and a preposition contracts with its article.
+
+        >>> put = lambda before, pronoun, name: "".join(Portuguese("pt").fill(before, pronoun, ".", name, clause=False))
+        >>> put("atrás ", "dela", "a parede"), put("por ", "ele", "O rei")
+        ('atrás da parede.', 'pelo rei.')
+        """
+        held = OF_PRONOUN.fullmatch(pronoun or "")
+        if held:
+            before += "de " if held[1].casefold() == "d" else "em "
+        before, candidate, after = super().fill(before, pronoun, after, candidate, clause=clause)
+        preposition, (first, _, rest) = PREPOSITION.search(before), candidate.partition(" ")
+        if preposition and first in TO and rest:
+            word = preposition[1].casefold()
+            joined = TO[first] if word == "a" else CONTRACTED[word] + first
+            return before[: preposition.start()], f"{joined} {rest}", after
+        return before, candidate, after
+
+
+def _singular(word: str) -> str:
+    for ending, singular in PLURALS:
+        if re.search(ending, word):
+            return re.sub(ending, singular, word)
+    return re.sub(r"(?<=\w{3})(?:(?<=[rz])es|s)$", "", word)
