@@ -47,6 +47,8 @@ TWIN = 0.6
 """The same as `NEAR`, for problems with the same candidates that differ in several stretches."""
 SHORT = 12
 """Words below which such shares say little: of "John chose Bill because _ was hungry" most is anybody's."""
+SHORT_UNSPACED = 30
+"""The same in characters, for texts without spaces between words."""
 MANY = 400
 """Problems of one dataset with the same candidates beyond which twins are not sought among them; `find_groups` does
 so, and templates with two names have millions."""
@@ -140,7 +142,7 @@ def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False)
 class _Text:
     """A problem as it is compared."""
 
-    __slots__ = ("after", "before", "coded", "letters", "names", "pairs", "problem", "sentence")
+    __slots__ = ("after", "before", "coded", "letters", "names", "pairs", "problem", "sentence", "short")
 
     def __init__(self, problem: Problem, codes: dict[str, str]) -> None:
         first, *rest = sorted(map(_words, problem.candidates)) if problem.is_whole else ([], [])
@@ -148,6 +150,7 @@ class _Text:
         after = [word for words in rest for word in words] or _words(problem.after)
         words = [*before, "_", *after]
         self.problem = problem
+        self.short = SHORT if language_of(problem.language).unit(problem.text) == "words" else SHORT_UNSPACED
         self.before, self.after = "".join(before), "".join(after)
         self.letters = f"{self.before}_{self.after}"
         self.sentence = self.letters if problem.pronoun is None else _letters(problem.sentence)
@@ -214,7 +217,7 @@ def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
         return "near", similarity or 1.0
     shared = a.names & b.names
     judged = p.query is not None or q.query is not None
-    telling = bool(shared) or min(len(a.coded), len(b.coded)) >= SHORT
+    telling = bool(shared) or min(len(a.coded), len(b.coded)) >= max(a.short, b.short)
     near = (inside and telling) or (similarity > 0 and (telling or judged))
     related = a.names == b.names or (shared and (p.query is None) != (q.query is None))
     twins = not near and bool(shared) and p.group is not None and p.group == q.group

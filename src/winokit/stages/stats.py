@@ -44,8 +44,11 @@ def lines(rows: Sequence[Statistics]) -> Lines:
 
 def _cells(row: Statistics) -> list[str]:
     numbers = [getattr(row, name) for name in COUNTS]
+    counts = [f"{n:,.1f}" if isinstance(n, float) else f"{n:,}" for n in numbers]
+    if row.unit != "words":
+        counts[COUNTS.index("mean_words")] += f" {row.unit}"
     extra = ", ".join(f"{name} {count:,}" for name, count in [*row.domains.items(), *row.labels.items()])
-    return [row.dataset, *(f"{n:,.1f}" if isinstance(n, float) else f"{n:,}" for n in numbers), extra]
+    return [row.dataset, *counts, extra]
 
 
 def as_json(rows: Sequence[Statistics]) -> Any:

@@ -112,6 +112,11 @@ class Language:
         """A text as the words and marks that are counted."""
         return self.piece.findall(text)
 
+    def unit(self, text: str) -> str:
+        """What `tokens` counts in a text: words, or characters where there are no spaces between words."""
+        spaced = self.spaced and (self.name or not _unspaced_letters(text))
+        return "words" if spaced else "characters"
+
     def core(self, candidate: str) -> str:
         """A candidate without its article, white space folded, in its own case."""
         return self.article.sub("", " ".join(candidate.split()))

@@ -175,9 +175,11 @@ def _structure(dataset: Dataset) -> Finding:
     seen = Structure(dataset)
     if not seen.problems:
         return Finding(dataset.card.name, "structure", False, f"no structure to tell of: {NO_BLANK}", 0)
-    connectives = ", ".join(f"{word} {count / seen.problems:.0%}" for word, count in seen.connective.most_common(4))
     places = ", ".join(f"{place} {count / seen.problems:.0%}" for place, count in seen.blank_position.most_common())
-    messages = [f"before the blank: {connectives}", f"the blank stands in the {places}"]
+    messages = [f"the blank stands in the {places}"]
+    if seen.judged:
+        shares = ", ".join(f"{word} {count / seen.judged:.0%}" for word, count in seen.connective.most_common(4))
+        messages.insert(0, f"before the blank: {shares}")
     if seen.groups:
         share = seen.special_last / seen.groups
         messages.insert(

@@ -44,6 +44,8 @@ class Statistics:
     human_accuracy: float | None
     licence: str
     tokens: str
+    unit: str = "words"
+    """What lengths and vocabulary are counted in: words, characters, or "words or characters" of several languages."""
 
 
 def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
@@ -82,22 +84,32 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         human_accuracy=dataset.card.human_accuracy,
         licence=dataset.card.licence,
         tokens=tokens,
+        unit=" or ".join(sorted({language.unit(text) for text, language in texts}, reverse=True)) or "words",
     )
 
 
 class Structure:
-    """How the texts of a dataset that have a blank are built, counted; `special_last` over groups."""
+    """How the texts of a dataset that have a blank are built, counted; `special_last` over groups.
+
+    Connectives and clauses are counted in languages whose pack knows them, last words where words stand between spaces.
+    """
 
     def __init__(self, dataset: Dataset) -> None:
         if any(problem.is_whole for problem in dataset):
             dataset = dataset.filter(lambda problem: not problem.is_whole)
         self.problems = len(dataset)
-        pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1]
+        pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1 and _is_spaced(members[0])]
         self.special_last = sum(special_is_last(one, other) for one, other in pairs)
         self.groups = len(pairs)
-        self.connective = Counter(map(connective, dataset))
-        self.clauses = Counter(map(clauses, dataset))
+        known = [problem for problem in dataset if not language_of(problem.language).refusal("structure")]
+        self.judged = len(known)
+        self.connective = Counter(map(connective, known))
+        self.clauses = Counter(map(clauses, known))
         self.blank_position = Counter(map(blank_position, dataset))
+
+
+def _is_spaced(problem: Problem) -> bool:
+    return language_of(problem.language).unit(problem.text) == "words"
 
 
 def tokens(text: str) -> list[str]:
@@ -144,7 +156,8 @@ def clauses(problem: Problem) -> int:
 
 
 def blank_position(problem: Problem) -> str:
-    """In which third of the text the blank stands."""
-    before, after = len(problem.before.split()), len(problem.after.split())
+    """In which third of the text the blank stands, by words, or by characters where there are no spaces."""
+    sides = (problem.before.split(), problem.after.split()) if _is_spaced(problem) else (problem.before, problem.after)
+    before, after = map(len, sides)
     share = before / max(before + after, 1)
     return "first third" if share < 1 / 3 else "middle third" if share < 2 / 3 else "last third"

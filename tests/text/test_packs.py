@@ -1,0 +1,129 @@
+"""French, Portuguese, Russian, Japanese and Chinese: what is found in a text, and how a candidate fills a blank."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from winokit.data.checks.statistics import Structure, statistics
+from winokit.methods.transforms.local_context import local_context
+from winokit.methods.transforms.no_cands import no_cands
+from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.substitute import substitute
+from winokit.problem import Dataset, Problem
+from winokit.text.language import LANGUAGES, detect, language_of, left_out
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+
+FOUND = [
+    ("fr", "Il parle à l'escroc.", "un escroc", ["escroc"]),
+    ("fr", "Les manteaux de l’homme.", "le manteau", ["manteaux"]),
+    ("fr", "Les manteaux de l’homme.", "l'homme", ["homme"]),
+    ("fr", "Anne parle.", "Ann", []),
+    ("pt", "A medalha não cabe na maleta.", "a maleta", ["maleta"]),
+    ("pt", "Ele gosta dos limões.", "o limão", ["limões"]),
+    ("pt", "O rei falou.", "a rainha", []),
+    ("ru", "Он гордится кубком.", "кубок", ["кубком"]),
+    ("ru", "Дал мальчику мяч отца.", "отец", ["отца"]),
+    ("ru", "Организаторам митинга отказали.", "организаторы митинга", ["Организаторам митинга"]),
+    ("ru", "Билл помог Биллу.", "Билл", ["Билл", "Биллу"]),
+    ("ru", "Якутская армия в столице.", "стол", []),
+    ("ja", "アンはアンディに会った。", "アン", ["アン"]),
+    ("ja", "彼はアンディに会った。", "アン", []),
+    ("ja", "狙撃兵はテロリストを撃った。", "テロリスト", ["テロリスト"]),
+    ("zh", "奖杯无法放进箱子里。", "箱子", ["箱子"]),
+]
+FILLED = [
+    ("fr", "Paul sait qu'", "il", " dort.", "le chat", "Paul sait que le chat dort."),
+    ("fr", "Paul sait qu'", "il", " dort.", "L'escroc", "Paul sait que l'escroc dort."),
+    ("fr", "Paul sait qu’", "elle", " dort.", "Anne", "Paul sait qu’Anne dort."),
+    ("fr", "Je viens s'", "il", " dort.", "Anne", "Je viens si Anne dort."),
+    ("fr", "Il est près de ", "lui", ".", "Le roi", "Il est près du roi."),
+    ("fr", "Il est près de ", "lui", ".", "Anne", "Il est près d'Anne."),
+    ("fr", "Il parle à ", "eux", ".", "Les rois", "Il parle aux rois."),
+    ("fr", "Il dort. ", "Il", " ronfle.", "le chat", "Il dort. Le chat ronfle."),
+    ("pt", "Ele está atrás ", "dela", ".", "a parede", "Ele está atrás da parede."),
+    ("pt", "Ele confia ", "nele", ".", "O rei", "Ele confia no rei."),
+    ("pt", "Ele passou por ", "eles", ".", "os reis", "Ele passou pelos reis."),
+    ("pt", "Não sei usar ", "ele", " .", "caminho", "Não sei usar caminho."),
+    ("ru", "Он упал. ", "Она", " видела.", "сестра", "Он упал. Сестра видела."),
+    ("ja", "教師は", "彼を", "呼んだ。", "少年", "教師は少年を呼んだ。"),
+    ("ja", "そして", "彼は彼", "にそれをあげた。", "ロッキー", "そしてロッキーは彼にそれをあげた。"),
+    ("zh", "奖杯放不进箱子，因为", "它", "太大了。", "奖杯", "奖杯放不进箱子，因为奖杯太大了。"),
+]
+NEW = ("fr", "pt", "ru", "ja", "zh")
+
+
+@pytest.mark.parametrize(("code", "text", "name", "found"), FOUND)
+def test_a_candidate_is_found_in_the_forms_of_its_language(code, text, name, found):
+    language = language_of(code)
+    assert [text[start:end] for start, end in language.mention_places(text, name)] == found
+    assert language.is_mentioned(text, name) is bool(found)
+
+
+@pytest.mark.parametrize(("code", "before", "pronoun", "after", "name", "text"), FILLED)
+def test_a_candidate_joins_the_text_as_its_language_asks(code, before, pronoun, after, name, text):
+    problem = Problem(before, after, (name, "x"), 0, pronoun, language=code)
+    assert substitute(problem, name).text == text
+
+
+def test_what_xwinograd_says_of_each_language_is_found(real_file):
+    import languages
+
+    everything = languages.read(real_file("xwinograd/dataset.tsv"))
+    for code in everything.languages:
+        problems = [problem for problem in everything if problem.language == code][:200]
+        found = languages.finding(problems, language_of(code))
+        assert found.found >= 0.97 * found.sought, (code, found.misses)
+        assert found.right >= 0.97 * (found.right + found.wrong), (code, found.misses)
+        assert detect([problem.sentence for problem in problems]) == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Кубок не поміщається у валізу, тому що він занадто великий. Вона подякувала Олені за допомогу і пішла додому.",
+        "El trofeo no cabe en la maleta marrón porque es demasiado grande. Los concejales negaron el permiso a los "
+        "manifestantes porque temían la violencia. Juana dio las gracias a Susana por la ayuda que le había dado.",
+        "Il trofeo non entra nella valigia marrone perché è troppo grande. I consiglieri negarono il permesso ai "
+        "manifestanti perché temevano la violenza. Anna ringraziò Susanna per l'aiuto che le aveva dato ieri sera.",
+        "ถ้วยรางวัลใส่ในกระเป๋าเดินทางสีน้ำตาลไม่ได้เพราะมันใหญ่เกินไป",
+    ],
+)
+def test_a_neighbour_of_a_known_language_is_not_taken_for_it(text):
+    assert detect([text]) == "und"
+
+
+@pytest.mark.parametrize("code", NEW)
+def test_what_a_pack_does_not_know_is_refused_by_name(code):
+    language = language_of(code)
+    problem = Problem("Anna rief Maria, weil ", " fror.", ("Anna", "Maria"), 0, "sie", language=code)
+    for make in (no_cands, part_sent, *([] if language.spaced else [local_context])):
+        assert make(problem).startswith("not for this language: no rules for ")
+    assert (local_context(problem) if language.spaced else problem).language == code
+    (said,) = left_out([code])
+    assert said.startswith(
+        f"in {language.name} ({code}), without rules of its own, these are left out: names and genders"
+    )
+    assert code in LANGUAGES
+
+
+def test_lengths_without_spaces_are_counted_in_characters_and_said_so():
+    problem = Problem("奖杯放不进箱子，因为", "太大了。", ("奖杯", "箱子"), 0, "它", language="zh")
+    chinese, thai = statistics(Dataset([problem])), statistics(Dataset([problem.replace(language="th")]))
+    assert (chinese.mean_words, chinese.unit) == (15, "characters")
+    assert thai.unit == "characters"
+    english = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
+    assert statistics(Dataset([english])).unit == "words"
+    assert statistics(Dataset([english, problem])).unit == "words or characters"
+
+
+def test_structure_is_not_told_by_the_words_of_another_language():
+    before = "奖杯放不进棕色的箱子里，因为"
+    twins = [
+        Problem(before, after, ("奖杯", "箱子"), answer, "它", group="a", language="zh")
+        for answer, after in enumerate(("太大了。", "太小了。"))
+    ]
+    seen = Structure(Dataset(twins))
+    assert (seen.groups, seen.judged, dict(seen.connective)) == (0, 0, {})
+    assert seen.blank_position == {"last third": 2}
