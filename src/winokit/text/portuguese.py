@@ -21,8 +21,7 @@ class Portuguese(Language):
     name = "Portuguese"
     knows = Language.knows | {"candidates"}
     common = frozenset(
-        "o os um não ela ele eles do da dos das em com é estava muito uma à ao mas seu sua foi você até "
-        "então".split()
+        "o os um não ela ele eles do da dos das em com é estava muito uma à ao mas seu sua foi você até então".split()
     )
     article = re.compile(rf"^{ARTICLES}\s+", re.IGNORECASE)
     article_before_place = re.compile(rf"(?<![\w'’-]){ARTICLES}\s+$", re.IGNORECASE)
