@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
-from winokit.data.formats.beside import remember, remembered
+from winokit.data.formats.beside import FILE, remember
 from winokit.data.formats.columns import checked_columns
 from winokit.data.formats.files import has_columns
 from winokit.data.synthetic import synthetic
@@ -210,7 +210,7 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
 
 
 def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[list[str], list[str]]:
-    """Each folder replaced by the datasets in it, and notes on the files that are none."""
+    """Each folder replaced by the datasets in it, or by the tables with the columns given; and notes on the rest."""
     names: list[str] = []
     notes: list[str] = []
     for name in data:
@@ -219,14 +219,13 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
             continue
         inside, skipped = [], 0
         for path in sorted(Path(name).rglob("*")):
-            if path.is_file():
-                wanted = columns or remembered(path.parent).columns
+            if path.is_file() and path.name != FILE:
                 try:
-                    if not (wanted and has_columns(path, wanted)):
-                        recognise(path)
-                    inside.append(str(path))
+                    fits = has_columns(path, columns) if columns else bool(recognise(path))
                 except BadInput:
-                    skipped += 1
+                    fits = False
+                inside += [str(path)] * fits
+                skipped += not fits
         names += inside
         if skipped or not inside:
             notes.append(f"{name}: {len(inside)} datasets; {skipped} other files passed over")

@@ -38,6 +38,7 @@ def german(path, answers, text=TEXT.format("_")):
         (["0", "1", "-1"], [0, 1, None]),
         (["1.0", "2.0", "?"], [0, 1, None]),
         (["A", "b"], [0, 1]),
+        (["(B)", "A."], [1, 0]),
         (["die  Tasse", "Der Krug"], [1, 0]),
         (["option1", "Option 2"], [0, 1]),
     ],
@@ -158,6 +159,12 @@ def test_a_table_that_is_not_understood_is_answered_with_the_command_that_would_
         caught.value
     )
     assert guess in str(caught.value)
+
+
+def test_prose_is_not_taken_for_a_table(tmp_path):
+    (tmp_path / "t.txt").write_text("One, two.\nThree, four, five.\nSix.\n")
+    with pytest.raises(BadInput, match=r"no known format; name one as FORMAT:t.txt"):
+        load(tmp_path / "t.txt")
 
 
 def test_the_command_shown_for_a_table_reads_it(tmp_path):

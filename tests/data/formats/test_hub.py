@@ -38,6 +38,14 @@ def test_a_folder_in_the_hubs_layout_is_read(folder):
     assert len(dataset.groups) == 1
 
 
+def test_a_folder_is_read_by_the_columns_named(folder):
+    rows = [{"satz": row["sentence"], "a": "cup", "b": "tray", "l": row["answer"]} for row in ROWS]
+    for split in ("train", "validation"):
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dataset = load(f"hub:{folder}#train", columns="text=satz,option1=a,option2=b,answer=l")
+    assert [problem.right for problem in dataset] == ["cup", "tray"]
+
+
 def test_the_validation_split_is_taken_unless_another_is_named(folder):
     dataset = load_hub(str(folder))
     assert len(dataset) == 1

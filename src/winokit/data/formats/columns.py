@@ -13,11 +13,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from winokit.data.formats import copa, fields
-from winokit.data.formats.base import native_format
+from winokit.data.formats.base import MOST_TWINS, native_format
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, parse_columns, read_table
 from winokit.data.formats.wsc import around_the_pronoun
@@ -67,8 +67,10 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
             drafts.append((place, cells, _draft(cells)))
         except Malformed as error:
             reject(error, place)
-    cut = _is_cut(Counter(draft.group for *_, draft in drafts))
     read, neither = _reader(source, places, drafts, told), 0
+    cut = _are_rows(draft.group for *_, draft in drafts)
+    if cut:
+        source.note(f"column {places['group']!r} has ids of rows; their part before the last hyphen is the group")
     for place, row, draft in drafts:
         try:
             answer = read(row, draft.candidates)
@@ -79,7 +81,7 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
             neither += 1
             continue
         name = draft.group
-        group = {"group": name.rpartition("-")[0], "provenance": {"qID": name}} if name and cut else {}
+        group = {"group": name.rpartition("-")[0] or None, "provenance": {"qID": name}} if name and cut else {}
         yield draft.replace(answer=answer, **group) if answer is not None or group else draft
     if neither:
         source.note(f"{neither:,} rows whose answer is none of their candidates; passed over")
@@ -204,7 +206,8 @@ def _number_from(base: int) -> AnswerReader:
 
 
 def _letter(cell: str, candidates: Sequence[str]) -> int | None:
-    place = ord(cell.upper()) - ord("A") if len(cell) == 1 and cell.isascii() and cell.isalpha() else len(candidates)
+    letter = re.fullmatch(r"\(?([A-Za-z])[.)]?", cell)
+    place = ord(letter[1].upper()) - ord("A") if letter else len(candidates)
     return place if place < len(candidates) else None
 
 
@@ -291,10 +294,14 @@ def _flagged(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
     return flags.index(True) if True in flags else NEITHER
 
 
-def _is_cut(groups: Mapping[str | None, int]) -> bool:
-    """Whether groups are ids of rows that end in a row's number, as WinoGrande's qIDs do: none stands there twice."""
-    names = [name for name in groups if name is not None]
-    return bool(names) and all(groups[name] == 1 and "-" in name for name in names)
+def _are_rows(names: Iterable[str | None]) -> bool:
+    """Whether groups are ids of rows, as WinoGrande's qIDs are: there are more twins without their last part."""
+    whole = Counter(filter(None, names))
+    cut = Counter[str]()
+    for name, count in whole.items():
+        cut[name.rpartition("-")[0]] += count
+    del cut[""]
+    return sum(1 < count <= MOST_TWINS for count in cut.values()) > sum(count > 1 for count in whole.values())
 
 
 GAP = {

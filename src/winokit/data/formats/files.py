@@ -8,6 +8,7 @@ import json
 import lzma
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from winokit.data.formats import base, winogrande
@@ -22,6 +23,8 @@ from winokit.files import write_whole
 from winokit.problem import Card, Dataset
 
 MANIFEST = "manifest.json"
+TABLE = "table"
+"""What a format is called that goes by named columns."""
 
 
 @dataclass
@@ -33,8 +36,14 @@ class WrittenFile:
     skipped: list[str] = field(default_factory=list)
 
 
-def recognise(path: Path) -> base.Format:
-    """The format a file is in, told from its content."""
+def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Format:
+    """The format a file is in: a table with the columns given, or with those of a winokit.toml beside it that fit it.
+
+    Else it is told from the content.
+    """
+    columns = columns or remembered(path.parent).columns if columns or has_columns(path) else None
+    if columns:
+        return base.Format(TABLE, said_columns(columns), "", lambda _: True, partial(read_columns, columns=columns))
     head = base.FileHead(path)
     if not head.text:
         raise BadInput(f"{path}: the file is empty")
@@ -49,8 +58,11 @@ def recognise(path: Path) -> base.Format:
     )
 
 
-def has_columns(path: Path, columns: Mapping[str, str]) -> bool:
-    """Whether a file is a table with the column of the text."""
+def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether a file is a table with the column of the text, as given or as in a winokit.toml beside it."""
+    columns = columns or remembered(path.parent).columns
+    if not columns:
+        return False
     try:
         read_table(Source(path, lenient=True)).places({"text": columns.get("text") or columns["text1"]})
     except WinokitError:
@@ -70,22 +82,16 @@ def read(
     Parameters
     ----------
     columns
-        What the columns of a table are (`checked_columns`); else those of a winokit.toml beside it that fit it, else
-        the format is told from the content.
+        What the columns of a table are (`checked_columns`).
     """
     path = Path(path)
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
-    source, beside = Source(path, lenient=lenient), remembered(path.parent)
-    if columns is None and format is None and beside.columns and has_columns(path, beside.columns):
-        columns = beside.columns
-        source.note(f"columns as in {path.parent / FILE}: {said_columns(columns)}")
-    if columns is None:
-        chosen = base.FORMATS[format] if format else recognise(path)
-        found, card = chosen.read(source), chosen.card
-    else:
-        found, card = read_columns(source, columns), None
-    problems, numbered = base.numbers_dropped(list(base.lone_groups_dropped(found)))
+    source, language = Source(path, lenient=lenient), remembered(path.parent).language
+    chosen = base.FORMATS[format] if format else recognise(path, columns)
+    if chosen.name == TABLE and columns is None:
+        source.note(f"columns as in {path.parent / FILE}: {chosen.about}")
+    problems, numbered = base.numbers_dropped(list(base.lone_groups_dropped(chosen.read(source))))
     if numbered:
         source.note(f"qIDs like '{min(numbered)}-…' number the rows; they were not taken for names of twins")
     if not problems:
@@ -95,13 +101,11 @@ def read(
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
     own = source.card or _released(path)
-    dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, card)
-    if beside.language and not dataset.card.language:
-        dataset.card = replace(dataset.card, language=beside.language)
-        dataset.notes = (
-            *dataset.notes,
-            f"{path.parent / FILE}: language {beside.language}, unless --language says another",
-        )
+    dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.card)
+    if language and not dataset.card.language:
+        dataset.card = replace(dataset.card, language=language)
+        said = f"{path.parent / FILE}: language {language}, unless --language says another"
+        dataset.notes = (*dataset.notes, said)
     return dataset
 
 

@@ -42,7 +42,10 @@ def guess_columns(table: Table) -> dict[str, str]:
     """Columns by the roles that they may have; "?" for what a problem needs and nothing points to."""
     names = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
     named = {role: [names[word] for word in words.split() if word in names] for role, words in SYNONYMS.items()}
-    cells = {column: [str(row.get(column, "")) for _, row in table.rows[:100]] for column in table.columns}
+    cells = {
+        column: [cell if isinstance(cell := row.get(column), str) else "" for _, row in table.rows[:100]]
+        for column in table.columns
+    }
     marked = [
         column
         for column in dict.fromkeys((*named["text"], *table.columns))
@@ -70,13 +73,14 @@ def guess_columns(table: Table) -> dict[str, str]:
 def advice(path: Path) -> str:
     """What a table's columns are and the command that may read it; empty for a file that is no table."""
     limit = None if refuse_workbook(path).startswith(b"PAR1") else LOOKED_AT
+    source = Source(path, lenient=True, limit=limit)
     try:
-        table = read_table(Source(path, lenient=True, limit=limit))
+        table = read_table(source)
     except MissingExtra as missing:
         return str(missing)
     except BadInput:
         return ""
-    if not table.rows or len(table.columns) < 2:
+    if len(table.columns) < 2 or len(table.rows) <= len(source.skipped):  # prose has commas too
         return ""
     guess = guess_columns(table)
     command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(said_columns(guess))}"

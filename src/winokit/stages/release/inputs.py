@@ -72,15 +72,15 @@ def _read(data: str | Path | Dataset, as_: str | None, reading: Reading, lenient
     loaded = load(data, as_=as_, reading=reading, groups=False, lenient=lenient)
     prefix, colon, place = str(data).partition(":")
     if Path(data).is_file():
-        path, format_name = Path(data), recognise(Path(data)).name
+        path, chosen = Path(data), recognise(Path(data), reading.named_columns)
     elif colon and prefix in FORMATS and Path(place).is_file():
-        path, format_name = Path(place), prefix
+        path, chosen = Path(place), FORMATS[prefix]
     else:
         return loaded
     if as_ is not None:
         return loaded
     # A reader forgets the group of a problem that is alone in its file; its twin may be in the other file.
-    named = FORMATS[format_name].read(Source(path, lenient=lenient))
+    named = chosen.read(Source(path, lenient=lenient))
     return loaded.with_problems(p.replace(group=raw.group) for p, raw in zip(loaded, named, strict=True))
 
 
