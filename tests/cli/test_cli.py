@@ -48,7 +48,7 @@ def test_stats_of_a_folder_counts_every_dataset_in_it(real_file):
     assert counts["winogrande/train_xl"] == 40_398
     assert counts["wsc"] == 285
     assert counts["knowref/knowref_test"] == 1_269
-    assert len(rows) == 42
+    assert len(rows) == 43
 
 
 def test_stats_takes_labels_and_views(real_file):
