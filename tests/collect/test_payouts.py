@@ -98,7 +98,7 @@ def test_the_visit_is_approved_and_the_rest_is_a_bonus(study, books, somebody):
     assert (job.state, job.cents, job.settled_by, job.planned_by) == ("confirmed", EARNED - REWARD, "Prolific", ADA)
     assert is_settled(study)
     session = books.submissions[next(iter(books.submissions))]["id"]
-    assert books.calls[2][2]["csv_bonuses"] == f"{session},0.73"
+    assert books.calls[3][2]["csv_bonuses"] == f"{session},0.73"
     assert listings.log_entries(study, 1)[0].target == worker.code
     assert payout.plan(study, ADA) == 0
     ledger.bonus(study, worker.code, 40, "one more", ADA)

@@ -9,9 +9,9 @@ from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, arrive, leave
 from winokit.collect.platforms.mturk import MTurk
 from winokit.collect.platforms.prolific import Prolific
-from winokit.collect.study import ledger, workers
+from winokit.collect.study import ledger, moderation, workers
 from winokit.collect.study.config import PlatformConfig as Settings
-from winokit.collect.study.refusals import NotAllowed, NotFound
+from winokit.collect.study.refusals import NotAllowed, NotFound, NotNow
 from winokit.errors import BadInput
 
 PID, STUDY, SESSION = "5f8a1b2c3d4e5f6a7b8c9d0e", "60aa27810f15ab95381fe71d", "60c8d1ddf5b2aeb2c3b1f3aa"
@@ -120,13 +120,100 @@ def test_a_server_that_is_not_there_is_no_doubt(monkeypatch):
     assert not isinstance(caught.value, Uncertain)
 
 
-def test_the_same_person_comes_back_as_the_same_worker(make_study):
-    study = make_study(platform={"name": "prolific", "completion_code": "C"})
-    worker = arrive(study, ADDRESS)
-    assert arrive(study, ADDRESS | {"SESSION_ID": "70c8d1ddf5b2aeb2c3b1f3aa"}).code == worker.code
+@pytest.fixture
+def visited(make_study, prolific):
+    platform = {"name": "prolific", "completion_code": "C", "api": prolific.url, "tasks_per_visit": 2}
+    prolific.submissions[SESSION] |= {"participant": PID}
+    return make_study(platform=platform, tasks={"twins": 3})
+
+
+def another_visit(prolific):
+    session = "70c8d1ddf5b2aeb2c3b1f3aa"
+    prolific.submissions[session] = prolific.submissions[SESSION] | {"id": session}
+    return ADDRESS | {"SESSION_ID": session}
+
+
+def test_the_same_person_comes_back_as_the_same_worker(visited, prolific):
+    worker = arrive(visited, ADDRESS, browser="b-1")
+    assert arrive(visited, another_visit(prolific), browser="b-2").code == worker.code
     with pytest.raises(NotFound):
-        arrive(study, {})
-    assert leave(study, worker.id).code == "C"
+        arrive(visited, {})
+
+
+def test_a_visit_stays_in_the_browser_that_it_began_in(visited):
+    worker = arrive(visited, ADDRESS, browser="b-1")
+    assert arrive(visited, ADDRESS, browser="b-1").code == worker.code  # the answer was lost
+    with pytest.raises(NotAllowed, match="another browser"):
+        arrive(visited, ADDRESS, browser="b-2")
+    with pytest.raises(NotAllowed, match="another browser"):
+        arrive(visited, ADDRESS, browser="b-2", me=worker.id + 1)
+    assert arrive(visited, ADDRESS, browser="b-2", me=worker.id).code == worker.code  # let in there by a link
+
+
+@pytest.mark.parametrize(
+    ("on_prolific", "why"),
+    [
+        ({"participant": "5f8a1b2c3d4e5f6a7b8c0000"}, "not an address that Prolific makes"),
+        ({"study_id": "60aa27810f15ab9538100000"}, "not an address that Prolific makes"),
+        ({"status": "TIMED-OUT"}, "has ended on Prolific"),
+        ({"status": "APPROVED"}, "has ended on Prolific"),
+    ],
+)
+def test_prolific_is_asked_whom_it_has_sent(prolific, on_prolific, why):
+    prolific.submissions[SESSION] |= {"participant": PID} | on_prolific
+    with pytest.raises(NotAllowed, match=why):
+        Prolific(settings(api=prolific.url)).verify(VISITOR)
+
+
+def test_nobody_is_believed_while_prolific_is_silent_or_knows_nothing_of_them(prolific):
+    platform = Prolific(settings(api=prolific.url))
+    with pytest.raises(NotAllowed, match="not an address that Prolific makes"):
+        platform.verify(Visitor(PID, STUDY, "80c8d1ddf5b2aeb2c3b1f3aa"))
+    prolific.trouble = lambda path: (AFTER, 502)
+    with pytest.raises(NotNow, match="does not answer"):
+        platform.verify(VISITOR)
+    prolific.trouble = lambda path: None
+    prolific.submissions[SESSION] |= {"participant": PID, "study_id": "a quota's own", "parent_study_id": STUDY}
+    platform.verify(VISITOR)
+
+
+def test_whoever_starts_a_server_without_a_token_is_warned(monkeypatch):
+    monkeypatch.setenv("PROLIFIC_API_TOKEN", "t")
+    assert Prolific(settings()).warning() == ""
+    monkeypatch.delenv("PROLIFIC_API_TOKEN")
+    assert "PROLIFIC_API_TOKEN is not set" in Prolific(settings()).warning()
+
+
+def test_the_completion_code_is_shown_when_the_visit_is_done(visited, prolific, crew, clock):
+    worker = arrive(visited, ADDRESS)
+    assert leave(visited, worker.id) is None
+    workers.consent(visited, worker.id)
+    workers.screen(visited, worker.id, native_speaker=True, has_seen_wsc=False)
+    crew.write(visited, worker)
+    assert leave(visited, worker.id) is None
+    crew.write(visited, worker, 7)
+    assert leave(visited, worker.id).code == "C"
+    clock.pass_minutes(60)
+    arrive(visited, another_visit(prolific))
+    assert leave(visited, worker.id) is None
+    crew.write(visited, worker, 77)  # the last there is
+    assert leave(visited, worker.id).code == "C"
+
+
+def test_a_visit_that_the_study_ends_is_done_with_what_was_handed_in(visited, crew):
+    worker = arrive(visited, ADDRESS)
+    workers.consent(visited, worker.id)
+    workers.screen(visited, worker.id, native_speaker=True, has_seen_wsc=False)
+    visited.pause(True, "requester:ada")
+    assert leave(visited, worker.id) is None
+    visited.pause(False, "requester:ada")
+    crew.write(visited, worker)
+    assert leave(visited, worker.id) is None
+    visited.pause(True, "requester:ada")
+    assert leave(visited, worker.id).code == "C"
+    visited.pause(False, "requester:ada")
+    moderation.block(visited, worker.code, "x", "requester:ada")
+    assert leave(visited, worker.id).code == "C"
 
 
 def test_without_a_platform_paying_notes_what_was_paid_by_hand(study, crew):
@@ -166,7 +253,7 @@ def test_another_package_can_add_a_platform(make_study, monkeypatch):
     worker = arrive(study, {"member": "ada"})
     assert worker.platform == "guild"
     assert arrive(study, {"member": "ada"}).code == worker.code
-    assert leave(study, worker.id).url is None
+    assert leave(study, worker.id) is None
 
 
 def test_a_visitor_of_mechanical_turk_is_told_from_a_preview():

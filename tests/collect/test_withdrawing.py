@@ -140,7 +140,8 @@ def test_whoever_has_withdrawn_stays_out(study, crew):
 
 def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypatch):
     study = make_study(platform={"name": "prolific", "completion_code": "CODE"})
-    monkeypatch.setattr(Prolific, "approve", lambda self, visitor: None)
+    for told in ("verify", "approve"):
+        monkeypatch.setattr(Prolific, told, lambda self, visitor: None)
     monkeypatch.setattr(Prolific, "tally", lambda self, visitor, cents: 0)
     monkeypatch.setattr(Prolific, "reserve", lambda self, visitor, cents, note, reference: reference)
     monkeypatch.setattr(Prolific, "bonus", lambda self, visitor, cents, note, reference: "receipt")

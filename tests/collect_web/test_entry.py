@@ -1,6 +1,7 @@
 """Coming in, by invite links and from platforms."""
 
 import pytest
+from support.stand_in import prolific_stand_in
 
 from winokit.collect.study import invites
 
@@ -88,19 +89,48 @@ def test_strangers_are_told_how_to_come_in(stranger):
 
 
 @pytest.fixture
-def prolific(make_study):
-    platform = {"name": "prolific", "completion_code": "DONE1", "screened_out_code": "OUT1", "study_id": "study12345"}
-    return make_study(platform=platform)
+def books(monkeypatch):
+    monkeypatch.setenv("PROLIFIC_API_TOKEN", "t")
+    person, study, session = PROLIFIC.values()
+    with prolific_stand_in() as books:
+        books.submissions[session] = {"participant": person, "study_id": study, "status": "ACTIVE"}
+        yield books
 
 
-def test_prolific_workers_come_in_once_however_often_they_are_sent(prolific, browser_of):
-    codes = set()
-    for _ in range(2):
-        somebody = browser_of(prolific)
+@pytest.fixture
+def prolific(make_study, books):
+    codes = {"completion_code": "DONE1", "screened_out_code": "OUT1"}
+    return make_study(platform={"name": "prolific", "study_id": "study12345", "api": books.url, **codes})
+
+
+def test_a_visit_from_prolific_is_not_taken_over_in_another_browser(prolific, browser_of):
+    somebody, other = browser_of(prolific), browser_of(prolific)
+    for browser in (somebody, other):
+        browser.get("/start", params=PROLIFIC)
+    for _ in range(2):  # pressed twice, or the answer was lost
+        assert somebody.send("/start", **PROLIFIC).url.path == "/consent"
         somebody.get("/start", params=PROLIFIC)
-        somebody.send("/start", **PROLIFIC)
-        codes.add(somebody.seen.split('<b class="code">')[1].split("<")[0])
-    assert len(codes) == 1
+    answer = other.send("/start", **PROLIFIC)
+    assert answer.status_code == 403
+    assert "begun in another browser" in answer.text
+    assert other.get("/consent").status_code == 403
+
+
+def test_no_completion_code_before_there_is_anything_to_complete(prolific, browser_of):
+    somebody = browser_of(prolific)
+    somebody.get("/start", params=PROLIFIC)
+    somebody.send("/start", **PROLIFIC)
+    for path in ("/finish", "/consent"):
+        assert "DONE1" not in somebody.get(path).text
+    assert "A visit is complete after 20 tasks" in somebody.get("/finish").text
+
+
+def test_whom_prolific_does_not_know_is_not_let_in(prolific, browser_of, books):
+    books.submissions.clear()
+    somebody = browser_of(prolific)
+    somebody.get("/start", params=PROLIFIC)
+    assert somebody.send("/start", **PROLIFIC).status_code == 403
+    assert somebody.get("/begin").status_code == 403
 
 
 def test_prolific_workers_go_back_with_the_code_for_how_it_went(prolific, browser_of):
@@ -123,7 +153,7 @@ def test_nobody_starts_by_that_address_in_a_study_of_plain_links(stranger):
 
 
 def test_in_a_frame_of_mechanical_turk_the_way_leads_out_of_the_frame(make_study, browser_of):
-    somebody = browser_of(make_study(platform={"name": "mturk"}))
+    somebody = browser_of(make_study(platform={"name": "mturk", "tasks_per_visit": 1}))
     answer = somebody.get("/start", params=MTURK, headers={"Sec-Fetch-Dest": "iframe"})
     assert "frame-ancestors https://www.mturk.com" in answer.headers["content-security-policy"]
     assert "x-frame-options" not in answer.headers
@@ -132,6 +162,8 @@ def test_in_a_frame_of_mechanical_turk_the_way_leads_out_of_the_frame(make_study
     somebody.send("/start", **MTURK)
     somebody.send("/consent", agree="yes")
     somebody.send("/screening", native_speaker="yes", has_seen_wsc="no")
+    assert "externalSubmit" not in somebody.get("/finish").text
+    somebody.write()
     answer = somebody.get("/finish")
     assert "form-action 'self' https://www.mturk.com;" in answer.headers["content-security-policy"]
     assert somebody.page.all("form", action="https://www.mturk.com/mturk/externalSubmit")

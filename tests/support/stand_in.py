@@ -35,9 +35,9 @@ class ProlificStandIn:
         self.lock = threading.Lock()
 
     def arrives(self, number: int) -> dict[str, str]:
-        """The address by which participant so-and-so is sent; they have done their work already."""
+        """The address by which participant so-and-so is sent."""
         person, session, study = (f"{kind}{number:022d}" for kind in ("5f", "60", "70"))
-        status = {"id": session, "study_id": study, "participant": person, "status": "AWAITING REVIEW"}
+        status = {"id": session, "study_id": study, "participant": person, "status": "ACTIVE"}
         self.submissions[session] = status | {"bonus_payments": None, "paid": 0}
         return {"PROLIFIC_PID": person, "STUDY_ID": study, "SESSION_ID": session}
 
@@ -69,7 +69,7 @@ class ProlificStandIn:
                     return 200, {"id": number, "study": body["study_id"]}
                 case "POST", "submissions", session, "transition" if session in self.submissions:
                     submission = self.submissions[session]
-                    if submission["status"] == "AWAITING REVIEW":
+                    if submission["status"] in ("ACTIVE", "AWAITING REVIEW"):
                         submission["status"] = "APPROVED" if body["action"] == "APPROVE" else "SCREENED OUT"
                         submission["paid"] += self.reward if body["action"] == "APPROVE" else 0
                     return 200, {"id": session, "status": submission["status"]}

@@ -146,6 +146,7 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     try:
         import uvicorn
 
+        from winokit.collect.platforms.base import platform_of
         from winokit.collect.web.app import create_app
     except ModuleNotFoundError as error:
         raise MissingExtra(f"winokit collect serve ({error.name})", "collect") from None
@@ -155,7 +156,7 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     left, consent = study.consent.count(FILL_IN), study.folder / study.config.consent
     if left:
         say(f"warning: {consent} has {left} places that say {FILL_IN}; workers read them so")
-    for note in study.notes:
+    for note in filter(None, (*study.notes, platform_of(study).warning())):
         say(f"warning: {note}")
     first = setup_path(study)
     if first:

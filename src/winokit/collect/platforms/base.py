@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sqlalchemy import func, select
+
 from winokit.collect import PLATFORMS
-from winokit.collect.study import workers
+from winokit.collect.study import tasks, workers
 from winokit.collect.study.config import PlatformConfig
 from winokit.collect.study.refusals import NotFound
-from winokit.collect.study.schema import SCREENED_OUT, Identity, Worker
+from winokit.collect.study.schema import ACTIVE, SCREENED_OUT, Identity, Submission, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import say
 from winokit.errors import WinokitError
@@ -69,6 +71,13 @@ class Platform:
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
         """Who the parameters of the first address say has come; None where this platform did not send them."""
         return None
+
+    def verify(self, visitor: Visitor) -> None:
+        """Refuse somebody of whom the platform says that it has not sent them, where it can be asked."""
+
+    def warning(self) -> str:
+        """What whoever starts the server should know; nothing where all is well."""
+        return ""
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
         """Where to send somebody who is done, or whom the study is not for."""
@@ -126,19 +135,34 @@ def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
     return visitor
 
 
-def arrive(study: Study, parameters: Mapping[str, str]) -> Worker:
-    """The worker whom the platform has sent: a new one, or the one it sent before."""
+def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None = None, me: int | None = None) -> Worker:
+    """The worker whom the platform has sent, as it says itself: a new one, or the one it sent before.
+
+    `browser` is what theirs is known by, `me` who works in it already. A visit stays in the browser it began in.
+    """
     visitor = visitor_from(study, parameters)
+    platform_of(study).verify(visitor)
     identity = Identity(external_id=visitor.external_id, study_id=visitor.study_id, session_id=visitor.session_id)
-    return workers.join(study, study.config.platform.name, identity)
+    identity.browser = browser and study.signer.digest("browser", browser)
+    return workers.join(study, study.config.platform.name, identity, me=me)
 
 
-def leave(study: Study, worker_id: int) -> Departure:
-    """Where a worker goes from here."""
+def leave(study: Study, worker_id: int) -> Departure | None:
+    """Where a worker goes from here; None as long as there is something left to do in this visit.
+
+    A visit is done after as many tasks as the study asks for, or with the last that there is, and never without any.
+    """
+    platform = platform_of(study)
     with study.store.read() as session:
-        worker = session.get_one(Worker, worker_id)
-        visitor = visitor_of(session.get(Identity, worker_id))
-    return platform_of(study).departure(visitor, screened_out=worker.state == SCREENED_OUT)
+        worker, identity = session.get_one(Worker, worker_id), session.get(Identity, worker_id)
+        began = identity and identity.arrived_at
+        since = [] if began is None else [Submission.submitted_at >= began]
+        done = session.scalar(select(func.count()).where(Submission.worker_id == worker_id, *since)) or 0
+    screened_out = worker.state == SCREENED_OUT
+    may_leave = screened_out or platform.by_hand or done >= study.config.platform.tasks_per_visit
+    if not may_leave and (not done or (worker.state == ACTIVE and tasks.can_go_on(study, worker_id))):
+        return None
+    return platform.departure(visitor_of(identity), screened_out=screened_out)
 
 
 def visitor_of(identity: Identity | None) -> Visitor | None:

@@ -6,6 +6,7 @@ The study's address on Prolific is `https://…/start?PROLIFIC_PID={{%PROLIFIC_P
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import ssl
@@ -19,7 +20,7 @@ from httpx import Response
 
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
-from winokit.collect.study.refusals import NotAllowed
+from winokit.collect.study.refusals import NotAllowed, NotNow
 from winokit.collect.study.texts import say
 from winokit.errors import BadInput
 
@@ -27,8 +28,14 @@ API = "https://api.prolific.com/api/v1"
 COMPLETE = "https://app.prolific.com/submissions/complete"
 TOKEN = "PROLIFIC_API_TOKEN"
 SECONDS = 15
+UNDER_WAY = ("RESERVED", "ACTIVE")
+LOG = logging.getLogger("winokit.collect")
 OBJECT_ID = re.compile(r"[0-9a-f]{24}")
 ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
+
+
+class NotKnown(PlatformError):
+    """There is no such thing on Prolific."""
 
 
 @PLATFORMS.register("prolific")
@@ -50,6 +57,25 @@ class Prolific(Platform):
         if self.settings.study_id and study != self.settings.study_id:
             raise NotAllowed(say("refusals.other_study"))
         return Visitor(person, study, session)
+
+    def verify(self, visitor: Visitor) -> None:
+        """Ask whether this participant has this submission under way, in this study."""
+        try:
+            known = _json(self._call("GET", "/submissions/{id}/", visitor.session_id))
+        except NotKnown:
+            known = {}
+        except PlatformError as error:
+            LOG.error("an arrival could not be verified: %s", error)
+            raise NotNow(say("refusals.platform_silent", platform=self.title)) from None
+        studies = (known.get("study_id"), known.get("parent_study_id"))
+        if known.get("participant") != visitor.external_id or visitor.study_id not in studies:
+            raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
+        if known.get("status") not in UNDER_WAY:
+            raise NotAllowed(say("refusals.visit_ended", platform=self.title))
+
+    def warning(self) -> str:
+        """Without a token nobody can be verified, or paid."""
+        return "" if os.environ.get(TOKEN) else f"{TOKEN} is not set: nobody whom Prolific sends can be let in or paid"
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
         """Back to Prolific with the code that says how it went."""
@@ -113,6 +139,7 @@ class Prolific(Platform):
             says_no = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
             doubt = Uncertain if once and not says_no else PlatformError
             reason = " ".join(OBJECT_ID.sub("…", answer.text).split())[:200] or "no reason given"
+            doubt = NotKnown if answer.status_code == httpx.codes.NOT_FOUND else doubt
             raise doubt(f"Prolific: {path} was answered with {answer.status_code}: {reason}")
         return answer
 

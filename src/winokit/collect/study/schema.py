@@ -112,6 +112,10 @@ class Identity(Base):
     """Prolific's submission, MTurk's assignment: what is approved and paid."""
     approved_session: Mapped[str | None]
     """The last one that was approved, so that none is approved twice."""
+    arrived_at: Mapped[datetime | None]
+    """When this visit began."""
+    browser: Mapped[str | None] = mapped_column(sa.String(64))
+    """A keyed hash of what the browser that began it is known by; no other may go on with it."""
 
 
 class QuizAttempt(Numbered):

@@ -24,7 +24,7 @@ from winokit.collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBM
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import VoteTask, vote_task
-from winokit.collect.study.workers import working
+from winokit.collect.study.workers import own_work, working
 from winokit.collect.study.writing import draft_fields
 
 LONGEST = 4
@@ -82,6 +82,12 @@ def available(study: Study, worker_id: int) -> dict[str, int]:
             kind: how_many(session, study.config, worker_id, kind, MOST_COUNTED) for kind in study.config.tasks.kinds
         }
     return {kind: max(count, kind in held) for kind, count in counts.items() if count or kind in held}
+
+
+def can_go_on(study: Study, worker_id: int) -> bool:
+    """Whether there is a task that the worker could have now."""
+    most, (_, done) = study.config.tasks.most_per_worker, own_work(study, worker_id)
+    return not study.paused and any(not most or done.get(kind, 0) < most for kind in available(study, worker_id))
 
 
 def take(study: Study, worker_id: int, kind: str) -> str:

@@ -38,14 +38,25 @@ class QuizResult:
     attempts_left: int
 
 
-def join(study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None) -> Worker:
-    """A new worker, or the one that a platform has sent before. Without a code they are given a random one."""
+def join(
+    study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None, me: int | None = None
+) -> Worker:
+    """A new worker, or the one that a platform has sent before. Without a code they are given a random one.
+
+    A visit that has begun goes on in its own browser, which is known by its hash, or by who works in it (`me`).
+    """
     with study.store.write() as session:
         if identity is not None:
+            identity.arrived_at = study.now()
             same = (Identity.platform == platform, Identity.external_id == identity.external_id)
-            known = session.scalar(select(Identity).where(*same))
+            known = session.scalar(select(Identity).where(*same).with_for_update())
             if known is not None:
-                known.study_id, known.session_id = identity.study_id, identity.session_id
+                goes_on = known.session_id is not None and known.session_id == identity.session_id
+                own = known.browser in (None, identity.browser) or known.worker_id == me
+                if goes_on and not own:
+                    raise NotAllowed(say("refusals.other_browser"))
+                for name in ("study_id", "session_id", "browser", *(() if goes_on else ("arrived_at",))):
+                    setattr(known, name, getattr(identity, name))
                 return session.get_one(Worker, known.worker_id)
         return add(study, session, platform, identity, code)
 

@@ -15,7 +15,7 @@ from winokit.collect.study.schema import Worker
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import YES_NO
 from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, is_number, plain
-from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy
+from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy, run_slow
 
 door, router = Pages(VISITOR), Pages(WORKER)
 
@@ -56,9 +56,14 @@ def arrival(visit: Anybody) -> Response:
 
 
 @door.form("/start", *(name for own in PLATFORMS.homes for name in PLATFORMS[own].parameters))
-def start(visit: Anybody, fields: Fields) -> Response:
-    """Let in whom the platform has sent."""
-    return _let_in(visit, arrive(visit.study, fields))
+async def start(visit: Anybody, fields: Fields) -> Response:
+    """Let in whom the platform has sent; to ask it takes a while."""
+    return await run_slow(_start, visit, fields)
+
+
+def _start(visit: Visit, fields: dict[str, str]) -> Response:
+    worker, browser = known_worker(visit.request), visit.cookies.raw(visit.request, VISITOR)
+    return _let_in(visit, arrive(visit.study, fields, browser=browser, me=worker and worker.id))
 
 
 @door.form("/sign-out")

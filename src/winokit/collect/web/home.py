@@ -86,7 +86,7 @@ def finish(visit: AWorker) -> Response:
     departure = leave(visit.study, visit.worker.id)
     earned_cents, done = workers.own_work(visit.study, visit.worker.id)
     response = visit.page("finish", earned_cents=earned_cents, done=done, departure=departure)
-    if departure.form_action:
+    if departure is not None and departure.form_action:
         where = urlsplit(departure.form_action)
         response.headers["Content-Security-Policy"] = policy(form_action=f"{where.scheme}://{where.netloc}")
     return response

@@ -1,0 +1,23 @@
+"""Visits from a platform: when each began, and in which browser, so that another cannot take it over."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Add both; of visits from before, nothing is known."""
+    op.add_column("identities", sa.Column("arrived_at", sa.DateTime(timezone=True)))
+    op.add_column("identities", sa.Column("browser", sa.String(64)))
+
+
+def downgrade() -> None:
+    """Take both away again."""
+    op.drop_column("identities", "browser")
+    op.drop_column("identities", "arrived_at")
