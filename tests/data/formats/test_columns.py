@@ -71,6 +71,11 @@ def test_what_the_answers_leave_open_is_said_with_the_column(said, answers, plac
     assert [problem.answer for problem in load(path, columns=f"{SAID}:{said}")] == places
 
 
+def test_leaving_out_a_bad_row_decides_nothing_that_the_others_leave_open(tmp_path):
+    with pytest.raises(BadInput, match="say which"):
+        load(german(tmp_path / "t", ["1", "1", "x"]), columns=SAID, lenient=True)
+
+
 def test_json_has_answers_as_numbers_and_truth_values(tmp_path):
     rows = [
         {"satz": TEXT.format(mark), "a": "x", "b": "y", "ra": ra, "rb": rb, "n": n}

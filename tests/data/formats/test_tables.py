@@ -4,13 +4,14 @@ import csv
 import gzip
 import io
 import json
+import sys
 
 import pytest
 
 from winokit.data.formats import read
 from winokit.data.formats.source import Source, delimiter_of
 from winokit.data.formats.tables import parse_columns, read_table
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, MissingExtra, UnknownName
 
 ROWS = [
     {"satz": 'Åsa sah 因果;\nund "ja", weil _ | müde war.', "a": "Åsa", "b": "Bo, der\tAlte", "n": "1"},
@@ -65,6 +66,15 @@ def test_parquet_gives_the_same_table_and_a_broken_one_is_an_error(tmp_path):
     assert read_table(Source(tmp_path / "t.parquet")).rows == [("row 1", ROWS[0]), ("row 2", ROWS[1])]
     with pytest.raises(BadInput, match=r"cut: cannot be read as Parquet"):
         table_of(tmp_path / "cut", (tmp_path / "t.parquet").read_bytes()[:-9])
+
+
+def test_parquet_without_its_extra_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(MissingExtra, match=r"reading Parquet needs the 'release' extra"):
+        read_table(Source(tmp_path / "t.parquet"))
+    with pytest.raises(BadInput, match=r"no known format; reading Parquet needs the 'release' extra"):
+        read(tmp_path / "t.parquet")
 
 
 def test_between_tabs_a_quote_may_be_just_a_quote(tmp_path):

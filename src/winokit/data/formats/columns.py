@@ -14,10 +14,11 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from winokit.data.formats import copa, fields
-from winokit.data.formats.base import MOST_TWINS, native_format
+from winokit.data.formats.base import FORMATS, MOST_TWINS, Format
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, parse_columns, read_table
 from winokit.data.formats.wsc import around_the_pronoun
@@ -99,8 +100,7 @@ def _draft(cells: Mapping[str, Any]) -> Problem:
     if not text.strip():
         raise Malformed("a text with a blank expected, found nothing", field="text")
     if "question" in cells:
-        one, other, *_ = _candidates(cells)
-        return copa.problem(text, _text(cells, "question").strip(), (one, other), None, **_rest(cells))
+        return copa.problem(text, _text(cells, "question").strip(), _candidates(cells), None, **_rest(cells))
     before, found, after = _cut(text, _text(cells, "pronoun").strip() or None, *map(cells.get, ("start", "end")))
     return Problem(before, after, _candidates(cells), pronoun=found, **_rest(cells))
 
@@ -259,7 +259,7 @@ def _reader(
     most = max((len(cells) - answers.count(None) for answers in read.values()), default=0)
     best = [name for name, answers in read.items() if len(cells) - answers.count(None) == most]
     column = places["answer"]
-    if not told and most == len(cells) and len({read[name] for name in best}) > 1:
+    if not told and len({read[name] for name in best}) > 1:
         meant = " or ".join(f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best)
         raise BadInput(f"{source.path}: column {column!r}: answers like {cells[0][0]!r} may be {meant}: say which")
     chosen = told or best[0]
@@ -268,9 +268,8 @@ def _reader(
         cell = _answer_cell(row)
         answer = None if cell in HIDDEN else ways[chosen](cell, candidates)
         if answer is None and cell not in HIDDEN:
-            one_of = " / ".join(candidates)
             asked = f"{NOTATIONS[chosen][0]} expected" + ("" if told or not most else ", as in other rows")
-            raise Malformed(f"{asked} (of {one_of}), found {fields.shown(cell)}", field="answer")
+            raise Malformed(f"{asked} (of {' / '.join(candidates)}), found {fields.shown(cell)}", field="answer")
         return answer
 
     return answer_of
@@ -310,11 +309,12 @@ GAP = {
     "start": "Pronoun-offset",
     **{"option1": "A", "option2": "B", "answer1": "A-coref", "answer2": "B-coref", "id": "ID"},
 }
-native_format(
-    "gap",
-    "TSV: Text, Pronoun and its offset, A, A-coref, B, B-coref (read only); rows with neither are passed over",
-    ".tsv",
-    lambda head: head.columns >= {*GAP.values()},
-    lambda source: (),
-    read=lambda source: read_columns(source, GAP),
-)(lambda row: row)
+FORMATS.register("gap")(
+    Format(
+        "gap",
+        "TSV: Text, Pronoun and its offset, A, A-coref, B, B-coref (read only); rows with neither are passed over",
+        ".tsv",
+        lambda head: head.columns >= {*GAP.values()},
+        partial(read_columns, columns=GAP),
+    )
+)

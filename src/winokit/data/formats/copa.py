@@ -22,7 +22,7 @@ MIRRORED = 1000
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
 
 
-def problem(premise: str, asks_for: str, alternatives: tuple[str, str], answer: int | None, **rest: Any) -> Problem:
+def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: int | None, **rest: Any) -> Problem:
     """A problem from the parts both dialects have."""
     if asks_for not in CONNECTIVES:
         raise Malformed(f"'cause' or 'effect' expected, found {asks_for!r}", field="question")
