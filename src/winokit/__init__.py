@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from winokit.stages.tasks.run import tasks
     from winokit.stages.train.run import train
     from winokit.stages.transfer.run import transfer
+    from winokit.stages.variants import variants
 
 __version__ = "0.1.0"
 
@@ -72,6 +73,7 @@ _HOMES = {
         "stages.score": "score",
         "stages.stats": "stats",
         "stages.tasks.run": "tasks",
+        "stages.variants": "variants",
         "stages.search.run": "search",
         "stages.train.run": "train",
         "stages.curve.run": "curve",

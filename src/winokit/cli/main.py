@@ -83,6 +83,9 @@ VERBS: dict[str, Verb] = {
         "Write every variant of an audit as tasks of lm-evaluation-harness or Inspect.",
         shown="tasks.run",
     ),
+    "variants": Verb(
+        "variants:variants", "writing variants", "Write the variants of an audit as files, ours or as papers have them."
+    ),
     "datasets": Verb("datasets:datasets", "looking", "List known datasets, their licences and where to get them."),
     "score": Verb("score:score", "scoring", "Score every problem with a model and write predictions.jsonl."),
     "embed": Verb("embed:embed", "embedding", "Embed every problem and write one row each to a .npy file."),

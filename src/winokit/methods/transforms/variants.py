@@ -7,15 +7,16 @@ Another package adds one by an entry point of the group `winokit.transforms` tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from winokit.errors import BadInput
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
-from winokit.methods.transforms.special_word import special_word_problem
-from winokit.methods.transforms.switch import AUTHORS, OURS, by_label_or_rule
+from winokit.methods.transforms.special_word import special_word_pairs, special_word_problem
+from winokit.methods.transforms.switch import AUTHORS, OURS, by_label_or_rule, switch
 from winokit.problem import NO_BLANK, Dataset, Problem
 from winokit.registry import Registry
 
@@ -42,17 +43,27 @@ class Variant:
 TRANSFORMS: Registry[Callable[[Dataset], Variant]] = Registry("transform", "winokit.transforms")
 
 
-def make_variants(dataset: Dataset, only: Collection[str] | None = None) -> dict[str, Variant]:
+def known_variants(style: str = "default") -> Mapping[str, Callable[[Dataset], Variant]]:
+    """The transforms by name: ours, or those of a style that a paper describes or its script has."""
+    return TRANSFORMS if style == "default" else PUBLISHED[style]
+
+
+def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
     """Every variant, or those named, that can be made of at least one problem."""
+    return {name: one for name, one in every_variant(dataset, only, style).items() if len(one.problems)}
+
+
+def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
+    """Every variant, or those named, with why problems have none, be it all of them."""
     choices = dataset.filter(lambda problem: problem.query is None)
     whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
     blanks = choices.filter(lambda problem: not problem.is_whole) if whole else choices
     variants = {}
-    for name in TRANSFORMS:
+    for name, transform in known_variants(style).items():
         if only is None or name in only:
-            variants[name] = TRANSFORMS[name](choices if name == REVERSED else blanks)
+            variants[name] = transform(choices if name == REVERSED else blanks)
             variants[name].refused |= {} if name == REVERSED else whole
-    return {name: variant for name, variant in variants.items() if len(variant.problems)}
+    return variants
 
 
 def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Iterable[Dataset]) -> dict[str, Variant]:
@@ -110,6 +121,33 @@ def special_word(problems: Dataset) -> Variant:
         return special_word_problem(problem, twins[0])
 
     return one_by_one(make)(problems)
+
+
+def _switched_by_authors(problem: Problem) -> Problem | str:
+    """The released sentence of a problem that is labelled switchable; there is one for others too."""
+    return "labelled not switchable" if problem.labels.get("switchable") is False else switch(problem, style="paper")
+
+
+def _script_s_special_word(problems: Dataset) -> Variant:
+    """The pairs of the released script."""
+    made = {str(one.provenance["of"]): one for pair in special_word_pairs(problems, style="code") for one in pair}
+    return one_by_one(lambda problem: made.get(problem.id, "the script makes no pair of it"))(problems)
+
+
+PUBLISHED: Mapping[str, Mapping[str, Callable[[Dataset], Variant]]] = {
+    "paper": {
+        "no-cands": one_by_one(partial(no_cands, style="paper")),
+        "part-sent": one_by_one(partial(part_sent, style="paper")),
+        "local-context": one_by_one(partial(local_context, style="paper")),
+        "switched": one_by_one(_switched_by_authors),
+    },
+    "code": {
+        "no-cands": one_by_one(partial(no_cands, style="code")),
+        "part-sent": one_by_one(partial(part_sent, style="code")),
+        "special-word": _script_s_special_word,
+    },
+}
+"""Variants as papers describe them and as released scripts make them, by style and name, where there are such."""
 
 
 # The candidates offered in the opposite order.

@@ -1,0 +1,157 @@
+"""`winokit variants`: the variants of an audit as files, one for each, and what could not be made, with the reason.
+
+A problem of a variant has the id of its original as a label, as perturbed versions have: `winokit audit DATA
+--perturbed DIR/switched.jsonl` joins them again. `variants.json` has the originals' ids in the order of each file's
+rows, for formats that have no labels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import winokit
+from winokit.data.formats import FORMATS, WriteOptions, write
+from winokit.data.loading import As, Data, Labels, Lenient, Limit, Reading, load_one
+from winokit.drawing.tables import Lines, table
+from winokit.errors import BadInput, CannotWrite, Malformed, check_known
+from winokit.files import check_own_folder, json_bytes, refuse_overwriting, write_whole
+from winokit.methods.metrics.measuring import original_id
+from winokit.methods.transforms.variants import ORIGINAL, Variant, every_variant, known_variants
+from winokit.problem import Card, Dataset, Problem
+from winokit.settings import Help, verb
+
+MANIFEST = "variants.json"
+JUDGEMENT = "a yes/no judgement; --as choice merges them"
+Style = Literal["default", "paper", "code"]
+
+
+@dataclass(frozen=True)
+class WrittenVariant:
+    """One file: how many problems it has, whose versions they are, and why others have none."""
+
+    file: str | None
+    """None where there is no such problem."""
+    of: tuple[str, ...]
+    """The id of the original of each row."""
+    refused: Mapping[str, int]
+    """How many problems have none, by the reason."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The variant as the manifest has it."""
+        return {"file": self.file, "problems": len(self.of), "refused": dict(self.refused), "of": list(self.of)}
+
+
+@dataclass(frozen=True)
+class WrittenVariants:
+    """A folder of variants."""
+
+    folder: Path
+    style: str
+    variants: Mapping[str, WrittenVariant]
+
+
+@verb
+def variants(
+    data: Data,
+    *,
+    out: Annotated[str | Path, Help("The folder to write.", metavar="DIR", typed=Path)],
+    style: Annotated[
+        Style,
+        Help("Ours (default), as the paper describes them (paper), or as its script makes them (code).", noun="style"),
+    ] = "default",
+    variant: Annotated[
+        str | Sequence[str], Help("Only this variant; repeatable.", metavar="NAME", typed=list[str])
+    ] = (),
+    to: Annotated[str, Help("The format to write.", metavar="FORMAT")] = "jsonl",
+    as_: As = None,
+    reading: Reading = Reading(),
+    labels: Labels = (),
+    limit: Limit = None,
+    lenient: Lenient = False,
+) -> WrittenVariants:
+    """Write the problems and the variants an audit makes of them, a file each, with what could not be made and why."""
+    wanted, known = [variant] if isinstance(variant, str) else list(variant), known_variants(style)
+    for name in wanted:
+        check_known("variant" if style == "default" else f"variant of style {style}", name, known)
+    if FORMATS[to].render is None:
+        raise CannotWrite(f"{to} can be read, not written")
+    dataset = load_one(data, as_=as_, reading=reading, labels=labels, limit=limit, lenient=lenient)
+    made = {ORIGINAL: Variant(dataset), **every_variant(dataset, wanted or None, style)}
+    folder, earlier = Path(out), _earlier(Path(out))
+    content: dict[str, Dataset] = {}
+    written: dict[str, WrittenVariant] = {}
+    for name, one in made.items():
+        problems, refused = _writable(one, name, to)
+        asking = sum(problem.query is not None for problem in dataset) if name != ORIGINAL else 0
+        refused |= {JUDGEMENT: asking} if asking else {}
+        file = f"{name}{FORMATS[to].suffix}" if problems else None
+        originals = tuple(str(problem.labels["original"]) if name != ORIGINAL else problem.id for problem in problems)
+        written[name] = WrittenVariant(file, originals, refused)
+        if file is not None:
+            content[file] = Dataset(problems, dataset.card if name == ORIGINAL else _card(dataset.card, name))
+    if not any(one.of for name, one in written.items() if name != ORIGINAL):
+        whys = next(iter([*list(written.values())[-1].refused, "there are none"]))
+        raise BadInput(f"{dataset.card.name}: {', '.join(wanted or known)} can be made of no problem: {whys}")
+    check_own_folder(folder, {*content, MANIFEST} - earlier, ours=False, of="these variants")
+    for file in {*content, *earlier}:
+        refuse_overwriting(folder / file, [Path(data)] if isinstance(data, (str, Path)) else [])
+    for file, dataset_of_file in content.items():
+        write(dataset_of_file, folder / file, to)
+    about: dict[str, Any] = {"winokit": winokit.__version__, "dataset": dataset.card.name}
+    about |= {"dataset_hash": dataset.content_hash, "style": style, "format": to}
+    about |= {"variants": {name: one.to_json() for name, one in written.items()}}
+    write_whole(folder / MANIFEST, json_bytes(about))
+    for left in earlier - {*content, MANIFEST}:
+        (folder / left).unlink(missing_ok=True)
+    return WrittenVariants(folder, style, written)
+
+
+def _writable(variant: Variant, name: str, to: str) -> tuple[list[Problem], dict[str, int]]:
+    """The problems of a variant that a format has words for, linked to their originals, and why others are left out."""
+    problems, refused, render = [], Counter(variant.refused.values()), FORMATS[to].render
+    assert render is not None
+    for problem in variant.problems:
+        linked = problem.with_labels(original=original_id(problem), perturbation=name) if name != ORIGINAL else problem
+        try:
+            render(linked, WriteOptions())
+            problems.append(linked)
+        except (CannotWrite, Malformed) as error:
+            refused[str(error)] += 1
+    return problems, dict(refused.most_common())
+
+
+def _card(card: Card, name: str) -> Card:
+    """The card of a variant: how people do on the problems themselves is not known of it."""
+    title = f"{card.title} ({name})" if card.title else ""
+    return replace(card, name=f"{card.name}/{name}", title=title, human_accuracy=None)
+
+
+def _earlier(folder: Path) -> set[str]:
+    """The files of variants that stand in a folder already, by its manifest."""
+    try:
+        listed = json.loads((folder / MANIFEST).read_text("utf-8"))["variants"].values()
+        return {one["file"] for one in listed if one["file"] and Path(one["file"]).name == one["file"]} | {MANIFEST}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
+
+
+def lines(written: WrittenVariants) -> Lines:
+    """A table: how many problems each variant has, and why others have none."""
+    rows = []
+    for name, one in written.variants.items():
+        refused = sum(one.refused.values())
+        why = "; ".join(f"{reason} ({count:,})" for reason, count in list(one.refused.items())[:2])
+        rows.append((name, one.file or "", f"{len(one.of):,}", f"{refused:,}", why))
+    yield table(("variant", "file", "problems", "left out", "mostly because"), rows, left=2)
+    yield f"written to {written.folder}, with the reasons and the originals' ids in {MANIFEST}"
+
+
+def as_json(written: WrittenVariants) -> Any:
+    """The folder, the style, and each variant as the manifest has it."""
+    shown = {name: one.to_json() for name, one in written.variants.items()}
+    return {"folder": str(written.folder), "style": written.style, "variants": shown}
