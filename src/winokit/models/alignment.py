@@ -21,7 +21,8 @@ FORMS: tuple[Callable[[str], str], ...] = (str, partial(normalize, "NFC"), parti
 """How a tokenizer may write characters before it reads them."""
 SPACE_MARKS = ("Ġ", "▁")
 """What GPT-2's tokenizer and sentencepiece write for a space."""
-_ODD = re.compile("\ufffd|<0x|bytes:")
+BYTE_MARKS = ("\ufffd", "<0x", "bytes:")
+"""What tokens have in them that are no plain text."""
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
 _SPACES = re.compile(rb"\s*")
@@ -62,7 +63,10 @@ def _aligned_at_once(text: str, tokens: Sequence[ServedToken]) -> list[PlacedTok
     written as one of `SPACE_MARKS`. None where it is not as simple as that.
     """
     texts, logprobs = zip(*tokens, strict=True) if tokens else ((), ())
-    if not text or text[0].isspace() or text[-1].isspace() or None in texts or _ODD.search(written := "".join(texts)):
+    if not text or text[0].isspace() or text[-1].isspace() or None in texts:
+        return None
+    written = "".join(texts)
+    if any(mark in written for mark in BYTE_MARKS):
         return None
     bos = texts[0] if texts else ""
     for mark in SPACE_MARKS if text.isascii() and text.isprintable() and " " not in written else ():
@@ -80,8 +84,10 @@ def _aligned_at_once(text: str, tokens: Sequence[ServedToken]) -> list[PlacedTok
         ends.pop()  # what was generated
     if len(ends) < 2 or ends[-1] != len(text) or ends[-2] == len(text):
         return None
-    borders = [0] * special + [max(end, 0) for end in ends]
-    return list(map(PlacedToken, borders, borders[1:], logprobs, borders[1:]))
+    if lead:
+        ends = [max(end, 0) for end in ends]
+    borders = [0] * special + ends
+    return list(map(PlacedToken._make, zip(borders, borders[1:], logprobs, borders[1:], strict=False)))
 
 
 def _aligned(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:

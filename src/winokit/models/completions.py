@@ -253,10 +253,11 @@ class CompletionsModel:
             spelt = "".join(token.text or "…" for token in tokens[:12])
             raise self._server.error(path, f"log-probabilities of another text than {text[:40]!r}: {spelt!r}")
         begun = next((number for number, token in enumerate(placed) if token.end > 0), 0)
-        for token in placed[begun + (placed[begun].start == 0 and placed[begun].logprob is None) :]:
-            if not _is_logprob(token.logprob):
-                fact = f"{token.logprob!r} is no log-probability, of {text[token.start : token.end]!r} in {text[:40]!r}"
-                raise self._server.error(path, fact)
+        begun += placed[begun].start == 0 and placed[begun].logprob is None
+        if not _are_logprobs([token.logprob for token in placed[begun:]]):
+            wrong = next(token for token in placed[begun:] if not _are_logprobs([token.logprob]))
+            fact = f"{wrong.logprob!r} is no log-probability, of {text[wrong.start : wrong.end]!r} in {text[:40]!r}"
+            raise self._server.error(path, fact)
         return placed
 
     def _cut(self, part: Continuation, read: list[PlacedToken] | Refusal) -> Pieces | Refusal:
@@ -302,9 +303,12 @@ def _too_long(complaint: Complaint) -> Refusal | None:
     return Refusal(complaint.text) if complaint.too_long else None
 
 
-def _is_logprob(number: object) -> bool:
-    """Whether it is a finite number that is not above zero, but for rounding."""
-    return isinstance(number, (int, float)) and isfinite(number) and number < 1e-3
+def _are_logprobs(numbers: Sequence[Any]) -> bool:
+    """Whether all are finite numbers that are not above zero, but for rounding."""
+    try:
+        return isfinite(sum(numbers)) and max(numbers, default=0) < 1e-3
+    except (TypeError, OverflowError):
+        return False
 
 
 def _shifted(payload: Any) -> bool:
@@ -334,9 +338,7 @@ def _unfit(tokens: Sequence[ServedToken]) -> str | None:
     missing = sum(token.logprob is None for token in covering[1:])
     if missing:
         return f"none for {missing} of {len(covering)} tokens"
-    if (
-        not all(_is_logprob(token.logprob) for token in covering[1:])
-        or len({token.logprob for token in covering[1:]}) < 2
-    ):
-        return f"not log-probabilities but {[token.logprob for token in covering[1:4]]}"
+    numbers = [token.logprob for token in covering[1:]]
+    if not _are_logprobs(numbers) or len(set(numbers)) < 2:
+        return f"not log-probabilities but {numbers[:3]}"
     return None
