@@ -67,7 +67,7 @@ async def open_client(url: str, key: str | None, connections: int) -> AsyncItera
 def _is_near(url: str) -> bool:
     """Whether nothing but HTTP stands between, as far as the address and the environment tell."""
     parts = urlsplit(url)
-    proxied = getproxies().keys() & {"http", "all"} and not proxy_bypass(parts.hostname or "")
+    proxied = getproxies().keys() & {"http", "all"} and not proxy_bypass(parts.netloc)
     return parts.scheme == "http" and not proxied
 
 
@@ -96,7 +96,9 @@ class _NearClient:
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "", parts.port or 80
-        host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
+        host = parts.netloc
+        with suppress(UnicodeError):  # such a host is not found either
+            host = host.encode("idna").decode()
         always = {"Host": host, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "winokit", **headers}
         path = quote(parts.path, safe=IN_PATHS) or "/"
         self._head = "".join([f"{path} HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in always.items())])
