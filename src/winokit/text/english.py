@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from typing import ClassVar
 
-from winokit.text.language import ABILITIES, Edit, Language, Mention, verbatim
+from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, verbatim
 from winokit.text.words import WORD, ptb
 
 ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
-GENDERS = {"f": "female", "m": "male", "e": "either"}
 _APOSTROPHE = re.compile(r"['’]s?$")
 _TELLS_NOTHING = frozenset("the a an of and or in on with my our your his her its their some dr mr mrs ms sir".split())
 DETERMINERS = frozenset(
@@ -146,7 +144,7 @@ class English(Language):
         words = name.split()
         if not words or len(words) > 2 or not all(word[:1].isupper() for word in words):
             return None
-        return _genders().get(words[0].casefold())
+        return first_names("first_names.txt").get(words[0].casefold())
 
     def fill(
         self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
@@ -266,13 +264,6 @@ def _stem(word: str) -> str:
 
 def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
-
-
-@cache
-def _genders() -> dict[str, str]:
-    """The public-domain list of the US census of 1990: names and the gender most of their bearers have."""
-    lines = (files("winokit") / "assets" / "first_names.txt").read_text("utf-8").splitlines()
-    return {name: GENDERS[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
 
 
 def is_possessive(pronoun: str | None, after: str) -> bool:

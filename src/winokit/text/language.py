@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import ClassVar
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, Message
 from winokit.registry import Registry
 
 ABILITIES = {
@@ -93,6 +94,9 @@ class Language:
     thing_pronouns: ClassVar[frozenset[str]] = frozenset()
     people: ClassVar[tuple[frozenset[str], ...]] = ()
     """Words for people of one gender that say nothing else of them: a man may do what a boy does."""
+
+    undone_by_itself: ClassVar[bool] = True
+    """Whether candidates that changed places must be able to change back; not where a case shows on one way only."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -218,6 +222,10 @@ class Language:
             candidate = lowered + space + rest
         return before, candidate, after
 
+    def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
+        """Why the form of a pronoun alone tells which candidate is meant, or None where it does not."""
+        return None
+
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
         """What to put where so that two candidates change places in a text with a blank, or why that cannot be done."""
         return self.refusal("switched") or "the pack does not say how candidates change places"
@@ -225,6 +233,14 @@ class Language:
 
 SENTENCE_END = re.compile(r"(?:^|[.!?…][\"'”’)»]*|[。！？]|:\s*[\"“„«])\s*[\"'“‘(„«「]*$")
 OPENING_QUOTE = re.compile(r"(?:^|\s)[\"“„«「]$")
+
+
+@cache
+def first_names(file: str) -> dict[str, str]:
+    """An asset's first names, folded, and the gender that most of their bearers have."""
+    lines = (files("winokit") / "assets" / file).read_text("utf-8").splitlines()
+    genders = {"f": "female", "m": "male", "e": "either"}
+    return {name: genders[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
 
 
 def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, int]]:
@@ -272,6 +288,7 @@ LANGUAGES: Registry[type[Language]] = Registry(
     "winokit.languages",
     {
         "en": "winokit.text.english:English",
+        "de": "winokit.text.german:German",
         "fr": "winokit.text.french:French",
         "ja": "winokit.text.japanese:Japanese",
         "pt": "winokit.text.portuguese:Portuguese",

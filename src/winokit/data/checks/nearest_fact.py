@@ -148,6 +148,7 @@ def fact_text(problem: Problem, candidate: str) -> str:
     is_name = not problem.is_whole and language_of(problem.language).gender_of(candidate) is not None
     filled = substitute(problem, SOMEONE if is_name else candidate)
     after = SENTENCE_END.split(filled.after.lstrip(), maxsplit=1)[0] if filled.after.strip() else ""
+    before = filled.before[len(problem.before) - len(before) :]
     return " ".join(f"{before}{filled.candidate} {after}".split()).strip(" .,;!?")
 
 

@@ -78,7 +78,7 @@ def same_kind(
 ) -> str | None:
     """Two people of one gender, or two things: otherwise the pronoun gives the answer away.
 
-    Only first names are judged; "the plumber" may be anybody.
+    Of nouns only their grammatical gender is judged, where a language has one; "the plumber" may be anybody.
     """
     pack = language_of(language)
     genders = {candidate: pack.gender_of(candidate) for candidate in candidates}
@@ -88,6 +88,8 @@ def same_kind(
     if len(sure) > 1:
         why = f"names of two genders: {', '.join(f'{name} ({gender})' for name, gender in known.items())}"
         return Message(why, "rules.two_genders_broken", names=names)
+    if misfit := pack.misfit(candidates, pronoun):
+        return misfit
     spoken = pack.pronoun_gender.get((pronoun or "").casefold())
     if spoken and sure and spoken not in sure:
         why = f"the pronoun {pronoun!r} does not fit {' and '.join(known)}"

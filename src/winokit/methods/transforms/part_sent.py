@@ -48,7 +48,8 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     language = language_of(problem.language)
     if refusal := language.refusal("part-sent"):
         return refusal
-    markers = [token for token in TOKEN.finditer(problem.before) if _marks(token.group(), style, language.cutting)]
+    tokens = re.compile(rf"\b(?:{language.abbreviations})\.(?=\s)|{TOKEN.pattern}")
+    markers = [token for token in tokens.finditer(problem.before) if _marks(token.group(), style, language.cutting)]
     if not markers:
         return "no connective or punctuation before the blank"
     before = _kept(problem.before, markers[-1], style)

@@ -44,6 +44,8 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
     filled = substitute(problem, problem.candidates[problem.answer])
     # The special word stands before the blank or after it; its place is counted from that side.
     blank = len(problem.before)
+    if end > blank and not filled.after.endswith(problem.text[start:]):
+        return "the special word moves or changes with the candidate"
     if end <= blank:
         before, after = filled.before[:start], filled.before[end:] + filled.candidate + filled.after
     else:

@@ -48,14 +48,16 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
         return "a yes/no judgement names one candidate only"
     if len(problem.candidates) != 2:
         return "more than two candidates"
-    if refusal := language_of(problem.language).refusal("switched"):
+    language = language_of(problem.language)
+    if refusal := language.refusal("switched"):
         return refusal
     if style == "paper" or (style == "mended" and "switched" in problem.labels):
         return _released(problem, mended=style == "mended")
     made = _switched(problem)
     if isinstance(made, Problem):
         back = _switched(made)
-        if isinstance(back, str) or back.text != problem.text:
+        lost = language.undone_by_itself if isinstance(back, str) else back.text != problem.text
+        if lost:
             return "switching back would not give the same text"
     return made
 
