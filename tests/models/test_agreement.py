@@ -9,12 +9,17 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import torch
 import transformers
 
+import winokit
+from winokit.data.formats import read
+from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Continuation
 from winokit.models.boundary import Boundary
 from winokit.models.chat_template import ChatTemplate
 from winokit.models.registry import Spec, load_model
+from winokit.problem import Dataset
 
 
 def smollm2() -> Path | None:
@@ -49,6 +54,27 @@ def test_every_logged_prediction_and_log_probability_is_the_same(real_file):
     assert max(abs(a - b) for a, b in zip(found, logged, strict=True)) < 1e-3
     assert predictions(found) == predictions(logged)
     assert model.plan == "prefix tree"
+
+
+@torch.inference_mode()
+def test_xwinograd_is_scored_in_each_language_as_by_a_plain_loop(real_file):
+    files = {"gguf_file": GGUF.name}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(GGUF.parent, **files)
+    network = transformers.AutoModelForCausalLM.from_pretrained(GGUF.parent, dtype=torch.float32, **files).eval()
+    everything = read(real_file("xwinograd/dataset.tsv"))
+    for code in everything.languages:
+        problems = [problem for problem in everything if problem.language == code][:20]
+        spec = str(Spec("hf", str(GGUF.parent), {**files, "device": "cpu"}))
+        for problem, prediction in zip(
+            problems, winokit.score(Dataset(problems), spec, scoring="partial"), strict=True
+        ):
+            for candidate, score in zip(problem.candidates, prediction.scores, strict=True):
+                filled = substitute(problem, candidate)
+                given = (filled.before + filled.candidate).rstrip()
+                ids, first = tokenizer(filled.text, return_tensors="pt").input_ids, len(tokenizer(given).input_ids)
+                logprobs = network(ids).logits[0].log_softmax(-1)
+                plain = sum(logprobs[at - 1, ids[0, at]].item() for at in range(first, ids.shape[1]))
+                assert score == pytest.approx(plain, abs=1e-3), (code, filled.text)
 
 
 def test_its_chat_template_is_written_as_its_tokenizer_writes_it_and_as_its_readers_expect():

@@ -1,7 +1,10 @@
 """Where a context ends and its continuation begins, in tokens, by the rules of lm-evaluation-harness 0.4.13.
 
 Spaces at the end of the context move to the text; the whole is encoded with the special tokens its tokenizer adds, and
-the tokens beyond those of the context alone are scored.
+the tokens beyond those of the context alone are scored. The harness counts them, and in text without spaces, where a
+token may reach across the border, would score a part of the context or leave out some of the text. Where the context
+alone has other tokens than the whole begins with, and the letters there are not ASCII, all tokens that reach into the
+text are scored, and no others: so it is in one of ten Japanese texts with a tokenizer that knows Japanese words.
 
 Whether a text begins with BOS is one rule for all texts, with a context or without, so that the log-probability of a
 whole is that of its parts added up. Where it does not, a text without context has a first token that is guessed from
@@ -73,6 +76,8 @@ class Boundary:
         for request, (context, text) in zip(requests, sides, strict=True):
             ids, places = whole[context + text]
             first = len(alone[context][0]) if context else 1
+            if context and reaches_across(context, text, ids, alone[context][0]):
+                first = next((at for at, (_, end) in enumerate(places) if end > len(context)), len(ids))
             if first >= len(ids):
                 bare = not context and ids and not self.bos
                 encoded.append(base.Refusal(ALONE) if bare else base.NothingToScore(request.text).refusal)
@@ -100,6 +105,11 @@ class Boundary:
             texts, add_special_tokens=special, return_offsets_mapping=True, return_attention_mask=False, verbose=False
         )
         return dict(zip(texts, zip(encoded["input_ids"], encoded["offset_mapping"], strict=True), strict=True))
+
+
+def reaches_across(context: str, text: str, ids: Sequence[int], own: Sequence[int]) -> bool:
+    """Whether the tokens of a whole do not begin with those of its context, between letters that are not ASCII."""
+    return not (context[-1:] + text[:1]).isascii() and list(ids[: len(own)]) != list(own)
 
 
 def after_a_space(prompt: str) -> tuple[str, str]:

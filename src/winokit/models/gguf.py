@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from winokit.errors import BadInput, MissingExtra
 from winokit.models import base
-from winokit.models.boundary import joined, parts_of
+from winokit.models.boundary import joined, moved, parts_of, reaches_across
 from winokit.models.registry import Spec
 
 DEFAULTS = {"n_ctx": 2048, "n_threads": os.cpu_count() or 1, "n_gpu_layers": 0}
@@ -104,6 +104,12 @@ class GgufModel:
         context = self._reader.tokens(request.context.rstrip())
         tokens = (*self._reader.mark, *self._reader.tokens(request.context + request.text))
         first = max(len(self._reader.mark) + len(context), 1)
+        before, after = moved(request)
+        if reaches_across(before, after, tokens[len(self._reader.mark) :], context):
+            first, left = len(tokens), len(after.encode())
+            while left > 0 and first > 1:
+                first -= 1
+                left -= len(self._reader.spelling(tokens[first]))
         if first >= len(tokens):
             raise base.NothingToScore(request.text)
         if len(tokens) - 1 > self._reader.longest:
