@@ -151,6 +151,7 @@ class _Text:
         words = [*before, "_", *after]
         self.problem = problem
         self.short = SHORT if language_of(problem.language).unit(problem.text) == "words" else SHORT_UNSPACED
+        self.short *= len(problem.candidates) if problem.is_whole else 1
         self.before, self.after = "".join(before), "".join(after)
         self.letters = f"{self.before}_{self.after}"
         self.sentence = self.letters if problem.pronoun is None else _letters(problem.sentence)

@@ -100,7 +100,7 @@ def test_whole_texts_survive_being_written_and_read(tmp_path):
 
 @pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.render and not form.holds_whole])
 def test_a_format_with_a_blank_refuses_whole_texts_and_says_which_does_not(name, tmp_path):
-    with pytest.raises(CannotWrite, match="needs a blank; jsonl and minimal-pairs do not"):
+    with pytest.raises(CannotWrite, match="needs a blank; jsonl, minimal-pairs, winogrande do not"):
         write(Dataset([Problem.whole(["a.", "b."], 0)]), tmp_path / "out", name)
 
 
@@ -141,10 +141,12 @@ def test_neighbours_that_look_alike_are_no_twins_unless_somebody_says_so():
 
 
 def test_whole_texts_are_the_same_or_nearly_so_by_their_words():
-    other = Problem.whole(["Dogs bark at strangers in the night.", "Dogs barks at strangers in the night."], 0)
-    changed = Problem.whole([text.replace("old", "older") for text in AGREE[0].texts], 1)
-    found = overlap(Dataset([AGREE[0].with_order((1, 0)), changed, other]), Dataset([AGREE[0]]))
-    assert found.given == {0: "same", 1: "near"}
+    said = "Nobody who lives in the old house by the river knows why the"
+    held = Problem.whole([f"{said} cat sleep.", f"{said} cats sleep."], 1)
+    changed = Problem.whole([text.replace("old", "older") for text in held.texts], 1)
+    given = Dataset([held.with_order((1, 0)), changed, *AGREE])
+    assert overlap(given, Dataset([held])).given == {0: "same", 1: "near"}
+    assert not find_duplicates([Dataset(AGREE)])
     turned = AGREE[0].replace(answer=0)
     assert [match.kind for match in find_duplicates([Dataset([AGREE[0], turned])])] == ["contradiction"]
 

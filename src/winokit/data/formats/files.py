@@ -180,7 +180,7 @@ def write(
 
 def _holding() -> str:
     """The formats that whole texts can be written in."""
-    return " and ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
+    return ", ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -2,7 +2,7 @@
 
 The qID ends in the right answer (`-1`/`-2`) in every public split, so it goes to provenance and is written back only on
 request; what comes before the suffix names the twins and becomes the group. Answers may stand in a label list beside
-the file (`dev-labels.lst` for `dev.jsonl`).
+the file (`dev-labels.lst` for `dev.jsonl`). A sentence that is a blank alone offers whole texts to choose from.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, json_format, need_answer, need_one_blank, need_two
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import Malformed
-from winokit.problem import Problem
+from winokit.problem import BLANK, Problem
 
 KEYS = frozenset({"sentence", "option1", "option2"})
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
     """A problem from a row's fields."""
-    before, after = fields.blanked(row, "sentence")
+    before, after = ("", "") if row.get("sentence") == BLANK else fields.blanked(row, "sentence")
     candidates = [fields.string(row, "option1"), fields.string(row, "option2")]
     while (name := f"option{len(candidates) + 1}") in row:  # the public files have two; others' have more
         candidates.append(fields.string(row, name))
@@ -44,13 +44,14 @@ def parse(row: Mapping[str, Any]) -> Problem:
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row; its qID names the group and ends in the public id, which says nothing of the answer."""
     option1, option2 = need_two(problem, "winogrande")
-    need_one_blank(problem, "winogrande")
+    if not problem.is_whole:
+        need_one_blank(problem, "winogrande")
     if options.labels_apart:
         need_answer(problem, "a label list")
     source_id = problem.provenance.get("qID") if options.source_ids else None
     row = {
         "qID": source_id or (f"{problem.group}-{problem.id}" if problem.group else problem.id),
-        "sentence": problem.text,
+        "sentence": BLANK if problem.is_whole else problem.text,
         "option1": option1,
         "option2": option2,
     }
@@ -94,5 +95,6 @@ json_format(
     finish=_with_labels,
     recognise=lambda head: head.json_keys >= KEYS and "pair_number" not in head.json_keys,
     source_ids=True,
+    holds_whole=True,
     card="winogrande",
 )(parse)

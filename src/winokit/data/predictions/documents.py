@@ -1,6 +1,7 @@
 """A problem as a document of a harness: what `winokit tasks` and releases write, and their logs bring back.
 
-It is winokit's own row, which variant it is and of which problem, and the texts that partial scoring asks about.
+It is winokit's own row, which variant it is and of which problem, and the texts that partial scoring asks about; where
+nothing follows any blank, or there is none, those of full scoring.
 Labels stand there as JSON text: the harness wants one type a column.
 """
 
@@ -17,7 +18,7 @@ from winokit.data.formats import WriteOptions, fields, jsonl
 from winokit.errors import Malformed
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
-from winokit.methods.transforms.substitute import solved_texts
+from winokit.methods.transforms.substitute import solved_texts, substitute
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import Continuation
 from winokit.problem import Dataset, Problem
@@ -41,12 +42,15 @@ def documents(
 ) -> list[dict[str, Any]]:
     """Each problem that has an answer, all with the same fields; what partial scoring cannot score has no contexts.
 
+    Where that is all of them, they have `filled`: the whole text with each candidate, as full scoring asks about it.
+
     Parameters
     ----------
     name
         What the dataset is called where its log is all that is known of it.
     """
     sizes = Counter(problem.group for problem in problems)
+    unfollowed = scoring_of(problems) == "full"
     rows = []
     for problem in problems:
         if problem.answer is not None:
@@ -56,9 +60,15 @@ def documents(
             row |= {"variant": variant, "of": original_id(problem), "group_size": size, **_asked(problem)}
             row |= {"dataset": name} if name else {}
             row |= {"labels": json.dumps(known, ensure_ascii=False, sort_keys=True)} if known and labels else {}
+            row |= {"filled": [substitute(problem, name).text for name in problem.candidates]} if unfollowed else {}
             rows.append(row)
     fields_of_all = dict.fromkeys(("id", "group", *(key for row in rows for key in row)))
     return [fields_of_all | row for row in rows]
+
+
+def scoring_of(problems: Dataset) -> str:
+    """How the harness scores problems: partial, or full where nothing follows any blank."""
+    return "partial" if any(problem.after.strip() for problem in problems) else "full"
 
 
 def _asked(problem: Problem) -> dict[str, Any]:
@@ -87,6 +97,7 @@ class LoggedDocument:
     problem: Problem | None
     """None where a solved text was scored."""
     contexts: tuple[str, ...] = ()
+    """What the text of each request must have in it: the text up to the blank, or all of it."""
     solved: str = ""
     dataset: str = ""
     """What its dataset is called, where it says so."""
@@ -104,7 +115,7 @@ def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
         labels = json.loads(row.get("labels", "{}"))
     except (ValueError, TypeError, RecursionError):
         raise Malformed(f"JSON expected, found {fields.shown(row['labels'])}", field="labels") from None
-    contexts = row.get("contexts", [])
+    contexts = row.get("contexts") or row.get("filled", [])
     if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
         raise Malformed(f"a list of strings expected, found {fields.shown(contexts)}", field="contexts")
     problem = jsonl.parse({**row, "labels": labels})

@@ -24,7 +24,7 @@ from winokit.data.formats.dialects import parse_row
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.answers import UNREAD, AnswerReading
-from winokit.data.predictions.documents import SOLVED, LoggedDocument, parse_document, slug
+from winokit.data.predictions.documents import SOLVED, LoggedDocument, parse_document, scoring_of, slug
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
 from winokit.errors import BadInput, Malformed
 from winokit.methods.metrics.measuring import original_id
@@ -134,6 +134,8 @@ def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
 def _left_out(matcher: Matcher, named: tuple[str, str, str], asked: set[int]) -> Iterator[PredictionRow]:
     """What partial scoring cannot score is not in our tasks: abstentions, where the log has all the others."""
     silent = []
+    if scoring_of(matcher.of(named[2]).dataset) == "full":
+        return  # which leaves nothing out
     for problem in matcher.of(named[2]).dataset:
         place = matcher.by_id[original_id(problem)]
         if problem.answer is not None and place not in asked:
@@ -155,7 +157,7 @@ class LoggedChoice:
     candidates: tuple[str, ...]
     answer: int | None
     contexts: tuple[str, ...] = ()
-    """What each request must end its context in, where the document says it."""
+    """What the text of each request must have in it, where the document says it."""
 
 
 def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scoring: str) -> tuple[PredictionRow, bool]:
@@ -331,7 +333,7 @@ def _order(requests: Sequence[tuple[str, str | None]], stated: LoggedChoice) -> 
     if not texts:
         return places
     if stated.contexts:
-        asked = [context for context, _ in texts]
+        asked = [context + rest for context, rest in texts]
         if len(asked) != len(places) or not all(map(str.__contains__, asked, stated.contexts)):
             raise Unmatched("its requests are not those of its document")
         return places

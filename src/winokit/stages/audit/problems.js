@@ -158,7 +158,8 @@
     var line = element("tr");
     line.append(element("td", "place", String(index + 1)));
     var cell = element("td", "text");
-    cell.append(textOf(row), candidatesOf(row, choice));
+    if (row[BEFORE] || row[AFTER]) cell.append(textOf(row));  // whole texts to choose from are all there is
+    cell.append(candidatesOf(row, choice));
     if (choice[3]) cell.append(element("p", "why", "No answer: " + choice[3]));
     if (row[TRAIL].length) cell.append(trailOf(content, row));
     if (content.said[state.scorer] && choice[0] !== "-") cell.append(talkOf(row));

@@ -20,13 +20,14 @@ from winokit.data.checks.checkup import find_duplicates
 from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.checks.statistics import Structure, statistics
-from winokit.data.predictions.documents import slug
+from winokit.data.predictions.documents import scoring_of, slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
 from winokit.drawing.page import rendered_plain
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.files import read_object, read_text
+from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.stages.audit.verdict import verdict
@@ -37,7 +38,7 @@ from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
 from winokit.stages.release.settings import (
     FORMALIZATIONS,
     NOT_STATED,
-    SCORING,
+    READINGS,
     ReleaseExtras,
     ReleaseSettings,
     hub_licence,
@@ -257,6 +258,7 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         {"name": name.removeprefix("train_"), "files": {"train": str(parquet_path(name)), **evaluation}}
         for name in (DEBIASED, *contents.sizes)
     ]
+    scoring = scoring_of(contents.files[DEV])
     category = min(max(int(log10(max(problems, 1))) - 2, 0), len(SIZE_CATEGORIES) - 1)
     return rendered_plain(
         "stages/release/templates/card.md.j2",
@@ -273,10 +275,12 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         contents=contents,
         has_test=TEST in contents.files,
         has_removed=contents.count_kept(contents.training) < problems,
-        unscored=sum(not problem.after.strip() for problem in contents.files[DEV]),
+        unscored=0 if scoring == "full" else sum(not problem.after.strip() for problem in contents.files[DEV]),
+        whole=all_whole(contents.files[DEV]),
         columns=COLUMNS,
         formalization=FORMALIZATIONS[facts.settings.formalization.partition("?")[0]],
-        scoring=SCORING,
+        scoring=scoring,
+        reading=" ".join(READINGS[scoring]),
         first_answers={name: first_answers(contents.files[name]) for name in (DEBIASED, DEV)},
     )
 

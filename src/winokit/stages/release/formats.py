@@ -22,17 +22,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from winokit.data.formats.base import json_rows
-from winokit.data.predictions.documents import documents, slug
+from winokit.data.predictions.documents import documents, scoring_of, slug
 from winokit.errors import MissingExtra
 from winokit.files import json_bytes
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.manifest import DEBIASED, DEV
-from winokit.stages.release.settings import LICENCES, SCORING, ReleaseSettings, hub_licence
+from winokit.stages.release.settings import LICENCES, READINGS, ReleaseSettings, hub_licence
 from winokit.stages.tasks.writing import inspect_tasks, lmeval_task, lmeval_utils
 
 COLUMNS = {
     "qID": "Group and public id; the id is derived from text, pronoun and sorted candidates and says nothing else.",
-    "sentence": "The text, with one blank: _",
+    "sentence": "The text, with one blank: _ (nothing but that where the candidates are whole texts)",
     "option1": "The first candidate.",
     "option2": "The second candidate.",
     "answer": "1 or 2: the candidate that belongs in the blank. Empty in the test.",
@@ -47,8 +47,8 @@ VALIDATION = "validation"
 ABOUT = (
     "{title} for lm-evaluation-harness:",
     "  lm_eval --include_path DIR/lm_eval --tasks {name} --model hf --model_args pretrained=…",
-    "Reference reading of a model that is not fine-tuned: {scoring} scoring, log p(text after the blank | text before",
-    "it with a candidate). The candidates and every text are fixed in dev.jsonl. The test is hidden; see the card.",
+    "Reference reading of a model that is not fine-tuned: {scoring} scoring, {reading[0]}",
+    "{reading[1]}. The candidates and every text are fixed in dev.jsonl. The test is hidden; see the card.",
 )
 """What stands at the head of the harness's task."""
 
@@ -141,11 +141,12 @@ def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str
     # To draw solved examples from; nobody puts more into a prompt.
     pool = next(iter(contents.sizes.values()), contents.files[DEBIASED])[:200]
     title = f"{settings.name} {settings.version}"
-    about = [line.format(title=title, name=name, scoring=SCORING) for line in ABOUT]
-    metadata = {"version": settings.version, "release": settings.name or "", "scoring": SCORING}
+    scoring = scoring_of(contents.files[DEV])
+    about = [line.format(title=title, name=name, scoring=scoring, reading=READINGS[scoring]) for line in ABOUT]
+    metadata = {"version": settings.version, "release": settings.name or "", "scoring": scoring}
     metadata["formalization"] = settings.formalization
     return {
-        f"lm_eval/{name}.yaml": lmeval_task(name, "dev.jsonl", about, metadata, train="train.jsonl"),
+        f"lm_eval/{name}.yaml": lmeval_task(name, "dev.jsonl", about, metadata, train="train.jsonl", asks=scoring),
         "lm_eval/utils.py": lmeval_utils(settings.name or ""),
         "lm_eval/dev.jsonl": json_rows(documents(contents.files[DEV], labels=False)).encode(),
         "lm_eval/train.jsonl": json_rows(documents(pool, labels=False)).encode(),

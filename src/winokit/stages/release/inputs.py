@@ -60,7 +60,7 @@ def read_inputs(
             raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
         if len(problem.candidates) != 2:
             raise CannotWrite(f"problem {problem.id}: {len(problem.candidates)} candidates where two fit: --as binary")
-        if problem.text.count(BLANK) != 1:
+        if not problem.is_whole and problem.text.count(BLANK) != 1:
             raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")
     return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record)
 

@@ -15,11 +15,13 @@ from typing import Any
 import winokit
 from winokit.data.formats.base import json_rows
 from winokit.data.loading import Reading
+from winokit.data.predictions.documents import scoring_of
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
 from winokit.files import write_whole
+from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, collector_off
-from winokit.progress import Progress
+from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.stages.release import hidden, manifest
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
@@ -27,7 +29,7 @@ from winokit.stages.release.contents import ReleaseContents, fill
 from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, task_files
 from winokit.stages.release.hidden import COMMITMENT, Draws
 from winokit.stages.release.inputs import read_inputs
-from winokit.stages.release.settings import NAME, NOT_STATED, SCORING, ReleaseExtras, ReleaseSettings
+from winokit.stages.release.settings import NAME, NOT_STATED, ReleaseExtras, ReleaseSettings
 from winokit.text.language import languages_of
 
 Lineage = Callable[[Mapping[str, str]], list[manifest.Row]]
@@ -96,7 +98,10 @@ def write_release(
     stale = _earlier_files(folder)
     step(0, STEPS)
     inputs = read_inputs(kept, removed, as_=as_, reading=reading, lenient=lenient)
-    card = inputs.problems.card
+    card, asked = inputs.problems.card, settings.formalization
+    if all_whole(inputs.problems) and asked.partition("?")[0] in MASKING:
+        settings = replace(settings, formalization="mc-sent")
+        tell([f"formalization mc-sent: {asked} needs a blank, and the problems are whole texts"])
     if not settings.name and not NAME.fullmatch(card.file_name):
         raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
     title, settings = settings.name or card.title, replace(settings, name=settings.name or card.file_name)
@@ -210,7 +215,7 @@ def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, byte
         "winokit": winokit.__version__,
         "seed": settings.seed,
         "settings": settings.to_json(),
-        "formalization": {"fine_tuned": settings.formalization, "causal": SCORING},
+        "formalization": {"fine_tuned": settings.formalization, "causal": scoring_of(contents.files[manifest.DEV])},
         "counts": {name: len(data) for name, data in contents.files.items()},
         "groups": {name: len(data.groups) for name, data in contents.shown.items()},
         "sizes": {name.removeprefix("train_"): len(data) for name, data in contents.sizes.items()},
@@ -220,6 +225,8 @@ def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, byte
     }
 
 
+MASKING = ("mc-mlm", "p-span")
+"""Formalizations that whole texts cannot have: one masks the blank, the other looks for the candidates around it."""
 COUNTS = ("problems", "kept", "removed", "groups", "single")
 
 

@@ -13,8 +13,12 @@ from winokit.errors import BadInput, UnknownName
 from winokit.settings import Help, Settings
 from winokit.stages.release.manifest import SIZES
 
-SCORING = "partial"
-"""How a causal language model that is not fine-tuned reads a problem: what lm-evaluation-harness does on WinoGrande."""
+READINGS = {
+    "partial": ("log p(text after the blank | text before", "it with a candidate)"),
+    "full": ("log p(whole text", "with a candidate)"),
+}
+"""How a causal language model that is not fine-tuned reads a problem, on two lines: as lm-evaluation-harness does on
+WinoGrande; where nothing follows any blank, or there is none, as it does on BLiMP."""
 FORMALIZATIONS = {
     "mc-mlm": "a softmax over how likely each candidate is where the blank is masked",
     "mc-sent": "a softmax over the texts with either candidate in the blank",

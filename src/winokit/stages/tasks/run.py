@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import winokit
 from winokit.data.formats.base import json_rows
 from winokit.data.loading import As, Data, Labels, Limit, Perturbed, Reading, load, load_one
-from winokit.data.predictions.documents import SOLVED, documents, slug, solved_documents
+from winokit.data.predictions.documents import SOLVED, documents, scoring_of, slug, solved_documents
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, write_whole
@@ -61,7 +61,8 @@ def tasks(
     """Write every variant of an audit as tasks of a harness; its log comes back by `winokit audit --predictions`.
 
     The tasks of lm-evaluation-harness score as its own winogrande does: log p(text after the blank | text before it
-    with a candidate). Those of Inspect ask multiple-choice questions.
+    with a candidate); where nothing follows any blank, or there is none, as its own blimp does: log p(whole text).
+    Those of Inspect ask multiple-choice questions.
     """
     whole = load_one(data, as_=as_, reading=reading, labels=labels)
     dataset, folder, name = whole[:limit], Path(out), f"winokit_{slug(whole.card.name) or 'data'}"
@@ -70,13 +71,12 @@ def tasks(
     made = {**make_variants(dataset), **perturbed_variants(whole, dataset, [load(each) for each in perturbed])}
     rows = _documents(dataset, made, to)
     if ORIGINAL not in rows:
-        asked = " and a text after the blank to be scored" if to == "lmeval" else ""
-        raise BadInput(f"{dataset.card.name}: no problem has an answer{asked}")
+        raise BadInput(f"{dataset.card.name}: no problem has an answer")
     hidden = sum(problem.answer is None for problem in dataset)
     tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"] if hidden else [])
     written = WrittenTasks(to, name, folder, {f"{name}_{slug(key)}": len(some) for key, some in rows.items()})
     files = {f"{name}_{slug(key)}.jsonl": json_rows(some).encode() for key, some in rows.items()}
-    files |= _lmeval_files(written, dataset) if to == "lmeval" else _inspect_files(written, dataset)
+    files |= _lmeval_files(written, dataset, rows) if to == "lmeval" else _inspect_files(written, dataset)
     changed = [file for file, data in files.items() if not _holds(folder / file, data)]
     check_own_folder(folder, changed, ours=(folder / f"{name}_{ORIGINAL}.jsonl").exists(), of="these tasks")
     for file, content in files.items():
@@ -90,7 +90,7 @@ def _documents(dataset: Dataset, variants: Mapping[str, Variant], to: Harness) -
     rows = {key: documents(some, key, name=dataset.card.name) for key, some in problems.items()}
     if to == "inspect":
         return {key: some for key, some in rows.items() if some}
-    rows = {key: some for key, some in rows.items() if any(row["contexts"] for row in some)}
+    rows = {key: some for key, some in rows.items() if any(row["contexts"] or row.get("filled") for row in some)}
     return {**rows, SOLVED: solved_documents(dataset)} if rows else {}
 
 
@@ -98,16 +98,18 @@ def _holds(path: Path, data: bytes) -> bool:
     return path.is_file() and path.read_bytes() == data
 
 
-def _lmeval_files(written: WrittenTasks, dataset: Dataset) -> dict[str, bytes]:
+def _lmeval_files(
+    written: WrittenTasks, dataset: Dataset, rows: Mapping[str, list[dict[str, Any]]]
+) -> dict[str, bytes]:
     about = [
         f"{dataset.card.name}, written by winokit {winokit.__version__}:",
         *(f"  {one}" for one in written.commands),
     ]
-    metadata = {"version": winokit.__version__, "dataset": dataset.card.name, "scoring": "partial"}
+    metadata = {"version": winokit.__version__, "dataset": dataset.card.name, "scoring": scoring_of(dataset)}
     files = {f"{written.name}.yaml": lmeval_group(written.name, list(written.tasks), about, metadata)}
-    for task in written.tasks:
-        solved = task == f"{written.name}_{SOLVED}"
-        files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", about, metadata, solved=solved)
+    for task, (key, docs) in zip(written.tasks, rows.items(), strict=True):
+        asks = SOLVED if key == SOLVED else "full" if "filled" in docs[0] else "partial"
+        files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", about, metadata, asks=asks)
     return files | {"utils.py": lmeval_utils("winokit's tasks")}
 
 

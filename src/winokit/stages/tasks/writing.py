@@ -15,7 +15,7 @@ TEMPLATES = "stages/tasks/templates"
 
 
 def lmeval_task(
-    name: str, file: str, about: Sequence[str], metadata: Mapping[str, str], *, train: str = "", solved: bool = False
+    name: str, file: str, about: Sequence[str], metadata: Mapping[str, str], *, train: str = "", asks: str = "partial"
 ) -> bytes:
     """A task of the harness.
 
@@ -23,11 +23,11 @@ def lmeval_task(
     ----------
     file, train
         The documents to be scored, and those to draw solved examples from, beside it.
-    solved
-        Whether the whole solved text is scored, for its surprisal.
+    asks
+        `partial` or `full` scoring, or `solved`: the whole solved text, for its surprisal.
     """
     shown = {"name": name, "file": file, "about": about, "metadata": metadata}
-    return rendered_plain(f"{TEMPLATES}/lm_eval_task.yaml.j2", train=train, solved=solved, **shown)
+    return rendered_plain(f"{TEMPLATES}/lm_eval_task.yaml.j2", train=train, asks=asks, **shown)
 
 
 def lmeval_group(name: str, tasks: Sequence[str], about: Sequence[str], metadata: Mapping[str, str]) -> bytes:
