@@ -108,7 +108,8 @@ def run_tasks(folder: Path, name: str, out: Path, model: Model, *, model_args: s
     for task in tasks:
         rows = []
         for number, doc in enumerate(utils.rows(read_yaml(folder / f"{task}.yaml")["dataset_kwargs"]["validation"])):
-            pairs = [(context, doc["continuation"]) for context in doc.get("contexts", ())] or [("", doc["solved"])]
+            whole = doc.get("filled") or [doc.get("solved")]
+            pairs = [(context, doc["continuation"]) for context in doc.get("contexts", ())] or [("", s) for s in whole]
             answers = dict(model.answer([Continuation(*pair) for pair in pairs]))
             responses = [[str(total(answers[place])), "False"] for place in range(len(pairs))]
             arguments = {f"gen_args_{place}": {"arg_0": a, "arg_1": b} for place, (a, b) in enumerate(pairs)}

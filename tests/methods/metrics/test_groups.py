@@ -1,5 +1,6 @@
 import csv
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from winokit.errors import BadInput
 from winokit.methods.metrics.accuracy import guess_chance
 from winokit.methods.metrics.groups import (
     all_right,
+    all_right_chance,
     complete_groups,
     group_accuracy,
     group_accuracy_chance,
@@ -156,3 +158,26 @@ def test_independence_asks_only_for_the_accuracy_of_grouped_problems():
 def test_what_has_no_group_score_is_refused(call, says):
     with pytest.raises(BadInput, match=says):
         call()
+
+
+def test_chances_are_exact_for_groups_of_two_three_and_four_with_two_to_four_candidates():
+    """Every way of guessing is enumerated, each as likely as another."""
+    groups = ["a", "b", "a", "c", "c", "c", "b", "b", "b", None]
+    candidates = [2, 2, 3, 4, 2, 2, 2, 3, 2, 2]
+    right = np.array(list(product(*(range(number) for number in candidates)))) == 0
+    chances = [1 / number for number in candidates]
+    for counted, chance in (
+        (all_right, all_right_chance),
+        (some_right, some_right_chance),
+        (no_right, no_right_chance),
+    ):
+        seen = np.mean([counted(guesses, groups) for guesses in right], axis=0)
+        assert chance(chances, groups).tolist() == pytest.approx(seen.tolist())
+    assert all_right_chance(chances, groups).tolist() == pytest.approx([1 / 6, 1 / 24, 1 / 16])
+
+
+def test_a_contrast_set_counts_when_all_of_its_members_are_right():
+    groups = [size for size in (2, 3, 4, 5) for _ in range(size)]
+    for missed in range(len(groups)):
+        flags = [place != missed for place in range(len(groups))]
+        assert (group_accuracy(flags, groups), one_right(flags, groups), none_right(flags, groups)) == (0.75, 0.25, 0)

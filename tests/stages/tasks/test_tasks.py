@@ -138,9 +138,16 @@ def test_what_cannot_be_judged_or_scored_is_refused_in_one_line(data, tmp_path):
     asked = data.with_problems(problem.replace(query="Nora", candidates=("no", "yes")) for problem in data)
     with pytest.raises(BadInput, match="yes/no judgements have no candidates for the blank; try --as choice"):
         tasks(asked, to="inspect", out=tmp_path)
+
+
+def test_where_nothing_follows_any_blank_the_harness_scores_whole_texts(data, tmp_path):
     ends = data.with_problems(problem.replace(after="") for problem in data)
-    with pytest.raises(BadInput, match="no problem has an answer and a text after the blank to be scored"):
-        tasks(ends, to="lmeval", out=tmp_path)
+    written = tasks(ends, to="lmeval", out=tmp_path / "tasks")
+    assert read_yaml(written.folder / f"{NAME}_original.yaml")["metadata"]["scoring"] == "full"
+    logs = run_tasks(written.folder, NAME, tmp_path / "logs", Causal())
+    direct, back = (audit(ends, **how, protocol="accuracy") for how in ({"model": Causal()}, {"predictions": [logs]}))
+    assert rows(back) == rows(direct)
+    assert direct.metrics[0].scoring == "full"
 
 
 def test_what_the_real_harness_logged_is_read_as_ever(data, tmp_path):

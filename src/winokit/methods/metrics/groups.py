@@ -1,8 +1,9 @@
 """Group scores: a group of twins is worth its worst member.
 
 Elazar, Zhang, Goldberg and Roth, "Back to Square One" (EMNLP 2021): score each problem of a group and give the group
-the worse score, so that a lucky or artifact-ridden twin does not count. Only complete groups have a score: two or
-more members, and none of them missing.
+the worse score, so that a lucky or artifact-ridden twin does not count. Gardner et al., "Evaluating Models' Local
+Decision Boundaries via Contrast Sets" (Findings of EMNLP 2020): the same of any number of problems around one, as
+contrast consistency. Only complete groups have a score: two or more members, and none of them missing.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def all_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None 
 def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """Share of complete groups whose every problem is answered correctly.
 
-    Independent guessing yields 0.25 on pairs, not 0.5.
+    Independent guessing yields 0.25 on pairs, not 0.5, and a sixteenth on groups of four.
 
     >>> group_accuracy([True, True, True, False, True], ["a", "a", "b", "b", None])
     0.5

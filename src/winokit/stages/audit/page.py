@@ -16,6 +16,7 @@ from winokit.drawing.plots import Forest, ForestMark, Scorer, borrowed, differen
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind
 from winokit.files import write_whole
+from winokit.methods.scoring.base import all_whole
 from winokit.problem import collector_off, grouped
 from winokit.results import Metric, stands
 from winokit.stages.audit import plots
@@ -40,6 +41,7 @@ class AuditPage:
         metrics = [row for row in run.metrics if owner(row, everyone) in known] if self.ranked else run.metrics
         self.dataset = run.metrics[0].dataset if run.metrics else run.dataset.card.name
         self.card, self.n, self.groups = run.dataset.card, len(run.dataset), len(run.dataset.groups)
+        self.whole = all_whole(run.dataset)
         self.forest = forest(metrics, known)
         self.finer = forest(metrics, known, fine=True)
         self.stacks = plots.stacks(run, known)
