@@ -52,6 +52,17 @@ def test_a_pair_is_recognised_by_its_columns(tmp_path, content, right, wrong, do
     assert problem.group is None
 
 
+def test_columns_of_any_name_hold_good_and_bad_texts(tmp_path):
+    path = tmp_path / "eigene.csv"
+    path.write_text("richtig;falsch;paar\nIch gehe.;Ich gehst.;x\nDu gehst.;Du gehe.;x\nEr geht.;Er gehe.;y\n", "utf-8")
+    loaded = load(path, columns="good=richtig,bad=falsch,group=paar")
+    assert [problem.right for problem in loaded] == ["Ich gehe.", "Du gehst.", "Er geht."]
+    assert [problem.group for problem in loaded] == ["x", "x", None]
+    path.write_text("richtig;falsch\nIch gehe.;\n", "utf-8")
+    with pytest.raises(BadInput, match=r"eigene.csv:2: .*empty candidate"):
+        load(path, columns="good=richtig,bad=falsch")
+
+
 def test_the_stereotype_counts_as_right_and_the_reader_is_told(tmp_path):
     path = tmp_path / "crows.csv"
     path.write_text("sent_more,sent_less\nOld men sit.,Men sit.\n", "utf-8")

@@ -4,8 +4,8 @@
 
 The blank is `_` (or several in a row), `[MASK]`, `<mask>`, `<blank>`, `[blank]` or `[...]`, or a pronoun: marked in the
 text, `[it]` or `*it*`; named by a column `pronoun`, where it stands there once; or placed by `start` and `end`, from 0.
-Whole texts to choose from, without a blank, are `text1`, `text2`, …. Which notation answers are in is told from all of
-them together, and asked for where they leave it open.
+Whole texts to choose from, without a blank, are `text1`, `text2`, …, or `good` and `bad`, which need no answer. Which
+notation answers are in is told from all of them together, and asked for where they leave it open.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from winokit.data.formats import copa, fields
+from winokit.data.formats import copa, fields, minimal_pairs
 from winokit.data.formats.base import FORMATS, MOST_TWINS, Format
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, parse_columns, read_table
@@ -27,7 +27,7 @@ from winokit.problem import Problem
 from winokit.text.language import check_code
 
 ROLES = frozenset(
-    "text text1 pronoun start end option1 options answer answer1 question group domain language id".split()
+    "text text1 good bad pronoun start end option1 options answer answer1 question group domain language id".split()
 )
 BLANKS = (re.compile(r"\[(?:mask|blank|_+|\.\.\.|…)\]|<(?:mask|blank)>", re.IGNORECASE), re.compile(r"_+"))
 MARKED = re.compile(r"\[([^\[\]]+)\]|\*([^\s*][^*]*)\*")
@@ -42,8 +42,9 @@ AnswerReader = Callable[[str, Sequence[str]], int | None]
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
     """Columns by their roles, with all that a problem needs."""
     columns = parse_columns(given, ROLES)
-    if {"text1", "text2"} <= columns.keys() and "text" not in columns:
-        return columns
+    for whole in ({"text1", "text2"}, {"good", "bad"}):
+        if whole <= columns.keys() and "text" not in columns:
+            return columns
     if "text" not in columns:
         raise BadInput("--columns: 'text' is missing: the column of the text with its blank")
     if "options" not in columns and not {"option1", "option2"} <= columns.keys():
@@ -90,6 +91,9 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
 
 def _draft(cells: Mapping[str, Any]) -> Problem:
     """The problem of a row, its answer not yet told."""
+    if "good" in cells:
+        good, bad = (_text(cells, role) for role in ("good", "bad"))
+        return minimal_pairs.pair(good, bad, **_rest(cells))
     if "text" not in cells:
         return Problem.whole(_candidates(cells, "text"), **_rest(cells))
     if isinstance(cells["text"], dict):  # WSC as JSON, in its own words

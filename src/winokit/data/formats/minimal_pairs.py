@@ -96,22 +96,25 @@ def parse(row: Mapping[str, Any]) -> Problem:
     layout = TARGET2 if TWIN in row else layout_of(row)
     if layout is None:
         raise Malformed(f"a good and a bad text expected, found {', '.join(map(str, row)) or 'nothing'}")
-    good, bad = fields.string(row, layout.good), fields.string(row, layout.bad)
-    texts = tuple(sorted((good, bad), key=_digest))
-    labels: dict[str, Any] = {name: row[name] for name in layout.labels if row.get(name) not in (None, "")}
-    after = ""
-    if layout.rest is not None:
-        after, labels["offers"] = f" {fields.string(row, layout.rest).strip()}", "beginnings"
-    return Problem(
-        "",
-        after,
-        texts,
-        texts.index(good),
+    rest = "" if layout.rest is None else fields.string(row, layout.rest)
+    return pair(
+        fields.string(row, layout.good),
+        fields.string(row, layout.bad),
+        rest,
         group=fields.optional(row, "group"),
         domain=next((str(row[name]) for name in layout.domain if row.get(name) not in (None, "")), None),
-        labels=labels,
+        labels={name: row[name] for name in layout.labels if row.get(name) not in (None, "")},
         provenance={name: str(row[name]) for name in SOURCE_IDS if row.get(name) not in (None, "")},
     )
+
+
+def pair(good: str, bad: str, rest: str = "", **more: Any) -> Problem:
+    """A choice between a good and a bad text, or beginnings of the rest, in an order drawn from their letters."""
+    texts = tuple(sorted((good, bad), key=_digest))
+    after = f" {rest.strip()}" if rest else ""
+    if after:
+        more["labels"] = {**more.get("labels", {}), "offers": "beginnings"}
+    return Problem("", after, texts, texts.index(good), **more)
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
