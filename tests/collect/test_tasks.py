@@ -100,7 +100,7 @@ def test_handing_in_twice_changes_nothing(study, crew):
     worker = crew.newcomer(study)
     task = tasks.lease(study, worker.id, "write")
     first = submissions.submit(study, worker.id, task.token, crew.form())
-    again = submissions.submit(study, worker.id, task.token, crew.form(3))
+    again = submissions.submit(study, worker.id, task.token, crew.form())
     assert again.replayed
     assert again.submission_id == first.submission_id
     assert again.cents == first.cents

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import winokit
 from winokit.cli.main import app as command_line
-from winokit.collect.study import invites, requesters
+from winokit.collect.study import invites, listings, requesters
 from winokit.collect.study.adversary import AdversaryVerdict
 from winokit.collect.study.config import AdversaryConfig
 from winokit.collect.web.app import create_app
@@ -39,8 +39,8 @@ PAIRS = [
 ]
 RIGHT = {"never": "the spaniel", "always": "the terrier", "tall": "the blue jar", "short": "the green jar"}
 PASSWORD = "correct horse battery"
-INCOMPLETE = "status of 422"
-"""What a browser notes when a form comes back with what is missing, as it should."""
+EXPECTED = re.compile("status of (422|409)|Status Error Code 409")
+"""What a browser notes when a form comes back with what is missing, or is not taken any more, as it should."""
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def person(chromium, address):
     def make(**options):
         context = chromium.new_context(base_url=address, **options)
         context.set_default_timeout(15_000)
-        context.on("console", lambda message: INCOMPLETE in message.text or trouble.append(message.text))
+        context.on("console", lambda message: EXPECTED.search(message.text) or trouble.append(message.text))
         context.on("weberror", lambda error: trouble.append(str(error.error)))
         context.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
         context.on("request", lambda asked: asked.url.startswith(address) or trouble.append(asked.url))
@@ -382,3 +382,37 @@ def test_what_was_missing_is_forgotten_when_nothing_is(study, person):
     page.check("[name=answer_1][value='2']")
     page.wait_for_selector("text=Ready to hand in")
     playwright.expect(page.locator(".summary")).to_have_count(0)
+
+
+def test_back_after_handing_in_shows_what_was_handed_in_and_corrects_it(study, person):
+    page = join(person(), invites.create(study).path)
+    write_by_keyboard(page, PAIRS[0])
+    page.go_back()
+    page.wait_for_selector("text=you can correct it")
+    assert page.input_value("#first") == PAIRS[0]["first"]
+    better = {side: PAIRS[0][side].replace("the garden gate", "our garden gate") for side in ("first", "second")}
+    for side, text in better.items():
+        page.fill(f"#{side}", text)
+    page.wait_for_selector("text=Ready to hand in")
+    page.wait_for_timeout(1700)  # longer than a draft would wait
+    assert page.locator("text=Draft saved").count() == 0
+    page.click(".send button")
+    page.wait_for_url("**/begin")
+    assert "your correction is in" in page.inner_text(".notice")
+    assert [submission.fields["first"] for submission in listings.submissions(study).rows] == [better["first"]]
+
+
+def test_a_page_left_open_in_another_tab_does_not_claim_to_save(study, person):
+    page = join(person(), invites.create(study).path)
+    page.click("form[action='/begin/write'] button")
+    page.wait_for_selector("[data-copy-first]")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("[data-copy-first]")
+    page.goto("/begin")
+    write_by_keyboard(page, PAIRS[0])
+    with other.expect_response("**/draft") as answer:
+        other.fill("#first", "Something else")
+    assert answer.value.status == 409
+    other.wait_for_selector("text=Not saved")
+    assert "Draft saved" not in other.inner_text("main")

@@ -96,6 +96,9 @@ def tour(study, twins):
     worker.send(f"{task}/draft", **twins)
     worker.get(f"{task}/write")
     worker.send(f"{task}/write", **twins)
+    worker.get(f"{task}/write")
+    worker.send(f"{task}/draft", **twins)
+    written = task
     worker.get("/finish")
     judge = Traveller(app, kept).arrive(study)
     judge.send("/consent", agree="yes")
@@ -106,6 +109,10 @@ def tour(study, twins):
         judge.send(f"{task}/vote")
         judge.send(f"{task}/vote", choice="1", equally_plausible="no", local_decides="no")
         judge.send(f"{task}/vote", choice="yes")
+        judge.get(f"{task}/vote")
+        judge.send(f"{task}/vote", choice="0", equally_plausible="no", local_decides="no")
+    worker.get(f"{written}/write")
+    worker.send(f"{written}/write", **{**twins, "anchor": "Zaun"})
     stranger = Traveller(app, kept)
     for path in ("/begin", "/nothing", "/join/forged", "/start", "/guidelines/other", "/task/none/vote"):
         for somebody in (worker, stranger):

@@ -55,6 +55,9 @@ class TasksConfig(ConfigSection):
     twins_apart: Literal["prefer", "always"] = _key(
         "prefer", "One worker judges one problem of a pair: always, or as long as there is anything else to do."
     )
+    correct_for: float = _key(
+        10, "Minutes in which a worker may correct what they handed in, while nobody else works with it.", ge=0, le=1440
+    )
     most_per_worker: int = _key(0, "Most submissions of each kind by one worker; 0: no limit.", ge=0)
 
 

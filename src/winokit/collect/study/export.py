@@ -170,6 +170,8 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
         }
         if submission.adversary is not None:
             provenance["adversary"] = submission.adversary
+        if submission.history:
+            provenance["earlier"] = submission.history
     labels = {**problem.labels, **_judged_labels(study, row, problem, provenance)}
     provenance |= _verdict(study, row)
     provenance["votes"] = [vote_row(vote) for vote in row.votes]
@@ -219,6 +221,8 @@ def vote_row(vote: Vote) -> dict[str, Any]:
     exported |= {"at": moment(vote.at), "seconds": round(vote.submission.seconds, 1), "counted": vote.counted}
     if vote.gold:
         exported |= {"gold": True, "right": vote.is_right}
+    if vote.submission.history:
+        exported["earlier"] = [{**past["fields"], "until": past["until"]} for past in vote.submission.history]
     return exported
 
 

@@ -175,7 +175,7 @@ def _erase(session: Session, worker_id: int) -> tuple[int, int]:
     votes = session.execute(
         delete(schema.Vote).where(schema.Vote.worker_id == worker_id).returning(schema.Vote.id)
     ).all()
-    blank: dict[str, Any] = {"fields": {}, "adversary": None, "why_not": WITHDREW}
+    blank: dict[str, Any] = {"fields": {}, "adversary": None, "history": [], "why_not": WITHDREW}
     session.execute(update(schema.Submission).where(schema.Submission.worker_id == worker_id).values(blank))
     leases = select(schema.Lease.id).where(schema.Lease.worker_id == worker_id)
     session.execute(delete(schema.Draft).where(schema.Draft.lease_id.in_(leases)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 from winokit.errors import BadInput
 
@@ -32,6 +33,14 @@ class NotNow(Refused):
     """The study is paused, or nothing is left to do for this worker."""
 
     status = 409
+
+
+class AlreadyHandedIn(NotNow):
+    """Something else was handed in before, and it is too late to correct it: `stands` is that, `sent` was not taken."""
+
+    def __init__(self, message: str, stands: Mapping[str, Any], sent: Mapping[str, Any], at: datetime) -> None:
+        self.stands, self.sent, self.at = stands, sent, at
+        super().__init__(message)
 
 
 class LinkExpired(Refused):

@@ -60,7 +60,7 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = dict.fromkeys((dict[str, Any], list[str], list[int]), sa.JSON) | {
+    type_annotation_map = dict.fromkeys((dict[str, Any], list[dict[str, Any]], list[str], list[int]), sa.JSON) | {
         datetime: Moment,
         str: sa.Text,
     }
@@ -290,7 +290,7 @@ class Draft(Base):
 
 
 class Submission(Numbered):
-    """What a worker handed in, as they handed it in, whether it counts or not. One a lease, so a replay adds none."""
+    """What a worker handed in, as it stands, whether it counts or not. One a lease, so a replay adds none."""
 
     __tablename__ = "submissions"
     lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), unique=True)
@@ -308,6 +308,8 @@ class Submission(Numbered):
     """Characters that came from the clipboard."""
     adversary: Mapped[dict[str, Any] | None]
     submitted_at: Mapped[datetime] = mapped_column(index=True)
+    history: Mapped[list[dict[str, Any]]] = mapped_column(default=list, server_default="[]")
+    """What stood here before it was corrected, oldest first: `{"fields", "adversary", "until"}`."""
     worker: Mapped[Worker] = relationship(**SHOWN)
 
 

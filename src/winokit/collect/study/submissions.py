@@ -1,26 +1,29 @@
 """Handing in: what a worker sends is stored, counted if there is a place for it, paid, and acted upon.
 
-Handing in the same task again changes nothing and gives the first receipt again.
+Handing in the same again changes nothing and gives the first receipt again. Something else is a correction, for a while
+and as long as nobody else works with what stands: it is stored, what stood is kept as its history, and it is paid once.
+After that it is refused, in so many words: nobody is thanked for what is thrown away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import adversary, ledger, moderation, schema
 from winokit.collect.study.new_tasks import add_judgements, gold_answer
-from winokit.collect.study.refusals import Incomplete
+from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import END_LEASE, count_places, held_by
 from winokit.collect.study.texts import say
 from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.voting import read_ballot
-from winokit.collect.study.writing import Twins, refuse_broken, special_words
+from winokit.collect.study.writing import Twins, read_twins, refuse_broken, special_words
 
 # Made once: making a query takes longer than running it.
 _SUBMISSION = insert(schema.SUBMISSIONS).returning(schema.SUBMISSIONS.c.id)
@@ -52,30 +55,150 @@ class SubmissionReceipt:
     cents: int
     message: str
     replayed: bool = False
+    corrected: bool = False
+    """It takes the place of what was handed in before, and is paid with it."""
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What a worker handed in under a token, as it stands."""
+
+    fields: Mapping[str, Any]
+    at: datetime
+    correct_until: datetime | None
+    """None where it is too late, or somebody else works with it."""
+    own_texts: tuple[str, ...]
+    """Of twins: what stands and what stood there before, which a correction may be like."""
+
+
+def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
+    """What a worker handed in under a token; None while they have not."""
+    with study.store.read() as session:
+        held = held_by(session, worker_id, token)
+        if held.state != schema.SUBMITTED:
+            return None
+        return _look_again(study, session, held, _submission(session, held))
 
 
 def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) -> SubmissionReceipt:
-    """Hand in a task. A form that cannot be taken raises Incomplete, and nothing is stored."""
+    """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
+
+    Raises
+    ------
+    Incomplete
+        Something is missing or broken, by field.
+    AlreadyHandedIn
+        Something else was handed in before, and it cannot be corrected any more.
+    """
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
-        if held.state == schema.SUBMITTED:
-            return _receipt_of(session, held)
         if held.problem_id is not None:
-            return _handed_in(study, session, held, read_ballot(study.config, held, fields))
+            ballot = read_ballot(study.config, held, fields)
+            return _take(study, session, held, ballot)
+        before = _submission(session, held) if held.state == schema.SUBMITTED else None
+        if before is not None:
+            unchanged = _unless_new(study, session, held, before, read_twins(fields).to_json())
+            if unchanged is not None:
+                return unchanged
+        own, version = _own_texts(before), _version(before)
     refused = verdict = None
     try:
-        twins = refuse_broken(study, fields, held.task_domain)
+        twins = refuse_broken(study, fields, held.task_domain, own)
         # The model is asked between two transactions, so that nobody waits for it.
         verdict = adversary.ask(study, fields)
     except Incomplete as error:
         refused = error
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
-        if held.state == schema.SUBMITTED:  # a form that is sent twice at once finds what was handed in before
-            return _receipt_of(session, held)
-        if refused is not None:
-            raise refused
-        return _handed_in(study, session, held, twins, verdict)
+        now = _submission(session, held) if held.state == schema.SUBMITTED else None
+        if _version(now) == version:
+            if refused is not None:
+                raise refused
+            return _take(study, session, held, twins, verdict)
+    return submit(study, worker_id, token, fields)  # a form that was sent twice at once finds what was handed in before
+
+
+def _take(
+    study: Study,
+    session: Session,
+    held: Row[Any],
+    content: Mapping[str, Any] | Twins,
+    verdict: adversary.AdversaryVerdict | None = None,
+) -> SubmissionReceipt:
+    """Store what is handed in for the first time; otherwise correct what stands, or say that it is the same."""
+    if held.state != schema.SUBMITTED:
+        return _handed_in(study, session, held, content, verdict)
+    submission, now = _submission(session, held, for_update=True), study.now()
+    sent = content.to_json() if isinstance(content, Twins) else dict(content)
+    unchanged = _unless_new(study, session, held, submission, sent)
+    if unchanged is not None:
+        return unchanged
+    stood = {"fields": submission.fields, "adversary": submission.adversary, "until": now.isoformat()}
+    submission.history = [*submission.history, stood]
+    submission.fields, submission.adversary = sent, verdict.to_json() if verdict else None
+    if isinstance(content, Twins):
+        submission.pasted = session.scalar(_PASTED, {"lease": held.lease_id}) or 0
+        if submission.counted:
+            _replace_twins(study, session, held, content, submission.id)
+    else:
+        right = {"is_right": _is_right(study, held, sent)} if held.gold else {}
+        session.execute(update(schema.Vote).where(schema.Vote.submission_id == submission.id).values(**sent, **right))
+        _after_vote(study, session, held, is_last=True)
+    return replace(_receipt_of(session, submission), message=say("receipts.corrected"), replayed=False, corrected=True)
+
+
+def _unless_new(
+    study: Study, session: Session, held: Row[Any], submission: schema.Submission, sent: Mapping[str, Any]
+) -> SubmissionReceipt | None:
+    """The receipt again, where the same is sent again; None where it is a correction that can be taken."""
+    if submission.fields == sent:
+        return _receipt_of(session, submission)
+    # Kept from whoever is about to be given them, or to decide about them: those who were faster are seen below.
+    session.execute(select(schema.Task.id).where(_is_about(held, submission)).with_for_update())
+    written = schema.ProblemRow.submission_id == submission.id
+    session.execute(select(schema.ProblemRow.id).where(written).with_for_update())
+    before = _look_again(study, session, held, submission)
+    if before.correct_until is None:
+        raise AlreadyHandedIn(say("refusals.handed_in"), before.fields, sent, before.at)
+    return None
+
+
+def _look_again(study: Study, session: Session, held: Row[Any], submission: schema.Submission) -> HandedIn:
+    """Also whether it can be corrected: for a while, by somebody who may work, while nobody has built on it.
+
+    On twins others build as soon as one of them is given to somebody; on either, a requester who decides about it.
+    """
+    until = submission.submitted_at + timedelta(minutes=study.config.tasks.correct_for)
+    asked = select(schema.Task.problem_id).where(_is_about(held, submission))
+    given = select(schema.Lease.id).join(schema.Task).where(_is_about(held, submission)).limit(1)
+    decided = select(schema.Adjudication.id).where(schema.Adjudication.problem_id.in_(asked)).limit(1)
+    open_ = study.now() < until and held.worker_state == schema.ACTIVE and submission.why_not in (None, schema.LATE)
+    free = open_ and session.scalar(decided) is None and (held.problem_id is not None or session.scalar(given) is None)
+    return HandedIn(submission.fields, submission.submitted_at, until if free else None, _own_texts(submission))
+
+
+def _is_about(held: Row[Any], submission: schema.Submission) -> ColumnElement[bool]:
+    """The tasks that hang on a submission: a vote's own, or those that judge what was written."""
+    own: ColumnElement[bool] = schema.Task.id == held.task_id
+    written = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
+    return schema.Task.problem_id.in_(written) if held.problem_id is None else own
+
+
+def _own_texts(submission: schema.Submission | None) -> tuple[str, ...]:
+    if submission is None:
+        return ()
+    versions = [submission.fields, *(past["fields"] for past in submission.history)]
+    return tuple(fields[name] for fields in versions for name in ("first", "second") if name in fields)
+
+
+def _version(submission: schema.Submission | None) -> int:
+    return 0 if submission is None else 1 + len(submission.history)
+
+
+def _submission(session: Session, held: Row[Any], *, for_update: bool = False) -> schema.Submission:
+    """What was handed in under a lease; asked by itself, since it may have come while the lease was waited for."""
+    query = select(schema.Submission).where(schema.Submission.lease_id == held.lease_id)
+    return session.scalars(query.with_for_update() if for_update else query).one()
 
 
 def _handed_in(
@@ -114,9 +237,8 @@ def _handed_in(
     )
 
 
-def _receipt_of(session: Session, held: Row[Any]) -> SubmissionReceipt:
+def _receipt_of(session: Session, submission: schema.Submission) -> SubmissionReceipt:
     """The receipt of what was handed in before."""
-    submission = session.scalars(select(schema.Submission).where(schema.Submission.lease_id == held.lease_id)).one()
     paid = select(func.sum(schema.Payment.cents)).where(schema.Payment.submission_id == submission.id)
     cents = int(session.scalar(paid) or 0)
     message = MESSAGES.get(submission.why_not, NOT_COUNTED)
@@ -142,17 +264,44 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
     if held.gold:
-        vote["is_right"] = vote["choice"] == gold_answer(schema.to_problem(held, study.config.language), held.kind)
+        vote["is_right"] = _is_right(study, held, vote)
     session.execute(insert(schema.VOTE_ROWS), vote)
+    _after_vote(study, session, held, is_last=is_last)
+
+
+def _is_right(study: Study, held: Row[Any], vote: Mapping[str, Any]) -> bool:
+    return bool(vote["choice"] == gold_answer(schema.to_problem(held, study.config.language), held.kind))
+
+
+def _after_vote(study: Study, session: Session, held: Row[Any], *, is_last: bool) -> None:
+    """Draw the consequences of a vote that is new or other than before."""
     if held.gold:
         moderation.after_gold(study, session, held.worker_id)
     elif is_last and held.kind == schema.VALIDATE:  # nothing is decided before
         settle_problem(session, study.config, session.get_one(schema.ProblemRow, held.problem_id))
 
 
-def _add_twins(study: Study, session: Session, held: Row[Any], twins: Twins, submission_id: int) -> None:
+def _replace_twins(study: Study, session: Session, held: Row[Any], twins: Twins, submission_id: int) -> None:
+    """Store other twins in the place of those of a submission, which nobody has been given yet."""
+    rows = session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission_id)).all()
+    group = session.get_one(schema.Group, rows[0].group_id)
+    session.execute(delete(schema.Task).where(schema.Task.problem_id.in_([row.id for row in rows])))
+    for row in rows:
+        session.delete(row)
+    session.flush()
+    _add_twins(study, session, held, twins, submission_id, group)
+
+
+def _add_twins(
+    study: Study,
+    session: Session,
+    held: Row[Any],
+    twins: Twins,
+    submission_id: int,
+    group: schema.Group | None = None,
+) -> None:
     """Store the two problems and ask others about them."""
-    group = schema.Group(origin=schema.WRITTEN)
+    group = group or schema.Group(origin=schema.WRITTEN)
     session.add(group)
     session.flush()
     pair = []

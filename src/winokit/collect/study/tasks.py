@@ -136,12 +136,15 @@ def give_back(study: Study, worker_id: int, token: str) -> None:
 
 
 def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> datetime:
-    """Keep what the worker has typed, and the place with it; an expired lease stays expired."""
+    """Keep what the worker has typed, and the place with it; an expired lease stays expired.
+
+    What was handed in has no draft any more: NotNow says that nothing was kept.
+    """
     now = study.now()
     with study.store.write(quick=True) as session:
         held = held_by(session, worker_id, token, for_update=True)
         if held.state == schema.SUBMITTED:
-            return now
+            raise NotNow(say("refusals.no_draft"))
         draft = {"of": held.lease_id, "typed": draft_fields(fields), "now": now}
         if session.execute(_SAVE_AGAIN, draft).first() is None:
             session.execute(_SAVE, draft)

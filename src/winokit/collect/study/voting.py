@@ -16,7 +16,7 @@ from sqlalchemy import Row
 
 from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.refusals import Incomplete
-from winokit.collect.study.schema import ASSOCIATIVE, EVALUATE, SWITCHABLE, VALIDATE, to_problem
+from winokit.collect.study.schema import ASSOCIATIVE, EVALUATE, SUBMITTED, SWITCHABLE, VALIDATE, to_problem
 from winokit.collect.study.texts import say
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.part_sent import part_sent
@@ -49,6 +49,8 @@ class VoteTask:
     may_abstain: bool
     done: int
     """How many the worker has handed in."""
+    is_handed_in: bool
+    """Whether this one is among them."""
 
 
 @lru_cache(10_000)
@@ -95,7 +97,17 @@ def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
         switched_text(problem) if held.kind == SWITCHABLE else None,
         config.evaluate.abstain and held.kind == EVALUATE,
         held.done,
+        held.state == SUBMITTED,
     )
+
+
+def ballot_fields(kind: str, stored: Mapping[str, Any]) -> dict[str, str]:
+    """What is stored of a vote, as its form sends it."""
+    no_yes = ("no", "yes")
+    fields = {name: no_yes[bool(value)] for name, value in stored.items() if value is not None}
+    if kind not in SHOWN_AS and "choice" in stored:
+        fields["choice"] = UNSURE if stored["choice"] is None else str(stored["choice"])
+    return fields
 
 
 def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) -> dict[str, Any]:

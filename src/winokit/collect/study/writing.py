@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
@@ -73,6 +73,12 @@ class Twins:
         return dict(zip(TWIN_FIELDS, values, strict=True))
 
 
+def form_fields(stored: Mapping[str, Any]) -> dict[str, str]:
+    """What is stored of twins, as their form sends it."""
+    answers = {name: str(stored[name] + 1) for name in ("answer_1", "answer_2")}
+    return {name: str(stored[name]) for name in TWIN_FIELDS} | answers
+
+
 def clean(text: object) -> str:
     r"""A text from a form: composed letters, single spaces, no control characters and no halves of characters.
 
@@ -129,10 +135,12 @@ class WritingSpan:
 class WritingFeedback:
     """What a writer is told about their twins so far; `ready`: all is filled in and no rule broken, so hand it in."""
 
-    def __init__(self, study: Study, fields: Mapping[str, Any], domain: str | None = None) -> None:
+    def __init__(
+        self, study: Study, fields: Mapping[str, Any], domain: str | None = None, own: Collection[str] = ()
+    ) -> None:
         twins = read_twins(fields)
         one, other = twins.texts
-        self.checks = tuple(_checks(study, twins, domain))
+        self.checks = tuple(_checks(study, twins, domain, own))
         alone = (WritingSpan(one, False),), (WritingSpan(other, False),)
         self.first, self.second = difference(one, other) if one and other else alone
         language = study.config.language
@@ -141,25 +149,31 @@ class WritingFeedback:
         self.ready = not twins.missing and all(check.ok for check in self.checks)
 
 
-def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None) -> Twins:
-    """The twins of a form, where they can be taken; Incomplete with what is missing or broken, by field, otherwise."""
+def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None, own: Collection[str] = ()) -> Twins:
+    """The twins of a form, where they can be taken; Incomplete with what is missing or broken, by field, otherwise.
+
+    `own` are texts that they may be like: what they are to take the place of.
+    """
     twins = read_twins(fields)
     if twins.missing:
         raise Incomplete(dict.fromkeys(twins.missing, say("writing.fill_in")))
-    broken = {check.field: check.message for check in WritingFeedback(study, fields, domain).checks if not check.ok}
+    checks = WritingFeedback(study, fields, domain, own).checks
+    broken = {check.field: check.message for check in checks if not check.ok}
     if broken:
         raise Incomplete(broken)
     return twins
 
 
-def _checks(study: Study, twins: Twins, domain: str | None) -> Iterator[WritingCheck]:
+def _checks(study: Study, twins: Twins, domain: str | None, own: Collection[str]) -> Iterator[WritingCheck]:
     """Every rule that can be judged in the study's language, in the order in which a writer meets them."""
     pack = language_of(study.config.language)
     unjudged = {rule for rule, needed in rules.NEEDED.items() if pack.refusal(needed)}
-    return (check for check in _all_checks(study, twins, domain, pack) if check.name not in unjudged)
+    return (check for check in _all_checks(study, twins, domain, pack, own) if check.name not in unjudged)
 
 
-def _all_checks(study: Study, twins: Twins, domain: str | None, pack: Language) -> Iterator[WritingCheck]:
+def _all_checks(
+    study: Study, twins: Twins, domain: str | None, pack: Language, own: Collection[str]
+) -> Iterator[WritingCheck]:
     """The same with those that cannot. What is not filled in yet is not judged."""
     limits, language = study.config.rules.limits, study.config.language
     candidates, (one, other) = twins.candidates, twins.texts
@@ -182,7 +196,7 @@ def _all_checks(study: Study, twins: Twins, domain: str | None, pack: Language) 
     yield _check("overlap", "second", rules.overlap(one, other, limits, language), both, shared)
     right = [None if answer is None else candidates[answer] for answer in twins.answers]
     yield _check("opposite_answers", "answer_2", rules.opposite_answers(right, language), None not in right)
-    nearest = study.earlier.nearest(study, twins.texts) if both else 0.0
+    nearest = study.earlier.nearest(study, twins.texts, own) if both else 0.0
     too_near = nearest >= study.config.rules.most_similar
     yield _check("new", "first", say("rules.new_broken", share=f"{nearest:.0%}") if too_near else None, both)
 
@@ -224,13 +238,15 @@ class EarlierText:
         self._missing: dict[int, datetime] = {}
         self._lock = threading.Lock()
 
-    def nearest(self, study: Study, texts: Iterable[str]) -> float:
-        """The similarity, 0 to 1, of the nearest two of some texts and those that were handed in before."""
+    def nearest(self, study: Study, texts: Iterable[str], own: Collection[str] = ()) -> float:
+        """The similarity, 0 to 1, of the nearest two of some texts and others than `own` that were handed in before."""
         with self._lock:
             self._look(study)
             nearest, measure = 0.0, Levenshtein.normalized_similarity
+            left_out = {self._coded(text, known_only=True) for text in own}
+            others = [text for text in self._texts if text not in left_out] if own else self._texts
             for coded in (self._coded(text, known_only=True) for text in texts):
-                match = process.extractOne(coded, self._texts, scorer=measure, score_cutoff=0.5)
+                match = process.extractOne(coded, others, scorer=measure, score_cutoff=0.5)
                 nearest = max(nearest, match[1] if match else 0.0)
             return nearest
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -10,10 +12,11 @@ from fastapi import Path, Response
 
 from winokit.collect.platforms.base import leave
 from winokit.collect.study import submissions, tasks, workers
-from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
+from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotFound, NotNow
 from winokit.collect.study.schema import WRITE
 from winokit.collect.study.submissions import SubmissionReceipt
 from winokit.collect.study.texts import say
+from winokit.collect.study.voting import ballot_fields
 from winokit.collect.web.forms import WORKER, Fields, Pages
 from winokit.collect.web.rendering import money, sentence
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, policy
@@ -46,8 +49,14 @@ def skip(visit: AtWork, token: Token) -> Response:
 
 @router.get("/task/{token}/vote")
 def ballot(visit: AtWork, token: Token) -> Response:
-    """What is to be judged."""
-    return visit.page("vote", task=own_task(visit, token), answers={})
+    """What is to be judged; or was, with what was said of it, to be corrected or only read."""
+    task = own_task(visit, token)
+    before = submissions.look_again(visit.study, visit.worker.id, token) if task.is_handed_in else None
+    if before and before.correct_until is None:
+        return handed_in_page(visit, task, before.fields, before.at)
+    return visit.page(
+        "vote", task=task, answers=ballot_fields(task.kind, before.fields) if before else {}, before=before
+    )
 
 
 @router.form("/task/{token}/vote", "choice", "equally_plausible", "local_decides")
@@ -55,9 +64,12 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the vote and go on to the next, or say what is missing."""
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
+    except AlreadyHandedIn as error:
+        return handed_in_page(visit, own_task(visit, token), error.stands, error.at, error.sent)
     except Incomplete as error:
         task = own_task(visit, token)
-        return visit.page("vote", status=422, task=task, answers=fields, problems=error.problems)
+        before = submissions.look_again(visit.study, visit.worker.id, token) if task.is_handed_in else None
+        return visit.page("vote", status=422, task=task, answers=fields, problems=error.problems, before=before)
     try:
         return go_to_next(visit, receipt.kind, thanks(visit, receipt, "receipts.earned_voting"))
     except NotAllowed:  # a gold question may have been one too many
@@ -101,11 +113,20 @@ def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
     return visit.go(f"/task/{token}/{'write' if kind == WRITE else 'vote'}", notice)
 
 
+def handed_in_page(
+    visit: WorkerVisit, task: Any, stands: Mapping[str, Any], at: datetime, sent: Mapping[str, Any] | None = None
+) -> Response:
+    """What a worker handed in, to be read; and what they sent now in its place, if that was not taken."""
+    status = 409 if sent is not None else 200
+    return visit.page("handed_in", status=status, task=task, at=at, versions=[("stands", stands), ("sent", sent)])
+
+
 def thanks(visit: WorkerVisit, receipt: SubmissionReceipt, earned: str) -> str:
     """What a worker is told when something has come in, and what it has earned them."""
     said = visit.texts.say(receipt.message)
     amount = money(receipt.cents, visit.study.config.pay.currency, visit.texts)
-    return f"{said} {visit.texts.say(say(earned, amount=amount))}" if receipt.cents else said
+    is_new = receipt.cents and not receipt.corrected
+    return f"{said} {visit.texts.say(say(earned, amount=amount))}" if is_new else said
 
 
 def own_task(visit: WorkerVisit, token: str, *, to_write: bool = False) -> Any:

@@ -9,12 +9,14 @@ from fastapi import Response
 from sqlalchemy import Row
 
 from winokit.collect.study import adversary, submissions, tasks
-from winokit.collect.study.refusals import Incomplete, TooMany
+from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, TooMany
+from winokit.collect.study.schema import SUBMITTED
 from winokit.collect.study.study import Study
+from winokit.collect.study.submissions import HandedIn
 from winokit.collect.study.texts import say
-from winokit.collect.study.writing import TWIN_FIELDS, WritingCheck, WritingFeedback
+from winokit.collect.study.writing import TWIN_FIELDS, WritingCheck, WritingFeedback, form_fields
 from winokit.collect.web.forms import WORKER, Fields, Pages
-from winokit.collect.web.home import Token, own_task, thanks
+from winokit.collect.web.home import Token, handed_in_page, own_task, thanks
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, run_slow
 
 router = Pages(WORKER)
@@ -24,9 +26,11 @@ WHERE = ("anchor", "candidate_2", "first", "second", "answer_2")
 
 @router.get("/task/{token}/write")
 def form(visit: AtWork, token: Token) -> Response:
-    """The form, with what was saved of it."""
-    task = own_task(visit, token, to_write=True)
-    return _form_page(visit, task, task.draft or {})
+    """The form, with what was saved of it; or with what was handed in, to be corrected or only read."""
+    task, before = _own(visit, token)
+    if before and before.correct_until is None:
+        return handed_in_page(visit, task, before.fields, before.at)
+    return _form_page(visit, task, form_fields(before.fields) if before else task.draft or {}, before)
 
 
 @router.form("/task/{token}/write", *TWIN_FIELDS)
@@ -34,18 +38,21 @@ def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the twins, or show the form again as it was, with what stands against it."""
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
+    except AlreadyHandedIn as error:
+        return handed_in_page(visit, own_task(visit, token, to_write=True), error.stands, error.at, error.sent)
     except Incomplete as error:
-        task = own_task(visit, token, to_write=True)
-        tasks.save_draft(visit.study, visit.worker.id, token, fields)
-        return _form_page(visit, task, fields, status=422, problems=error.problems)
+        task, before = _own(visit, token)
+        if before is None:
+            tasks.save_draft(visit.study, visit.worker.id, token, fields)
+        return _form_page(visit, task, fields, before, status=422, problems=error.problems)
     return visit.go(HOME, thanks(visit, receipt, "receipts.earned_writing"))
 
 
 @router.form("/task/{token}/feedback", *TWIN_FIELDS)
 def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
     """What to tell the writer now."""
-    task = own_task(visit, token, to_write=True)
-    return visit.piece("writing_feedback", task=task, shown=ShownFeedback(visit.study, task, fields))
+    task, before = _own(visit, token)
+    return visit.piece("writing_feedback", task=task, shown=ShownFeedback(visit.study, task, fields, before))
 
 
 @router.form("/task/{token}/draft", *TWIN_FIELDS)
@@ -70,9 +77,19 @@ def _ask(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
     return visit.piece("adversary", verdict=verdict, message=visit.texts.say(verdict.message) if verdict else "")
 
 
-def _form_page(visit: WorkerVisit, task: Row[Any], fields: Mapping[str, Any], **context: Any) -> Response:
+def _own(visit: WorkerVisit, token: str) -> tuple[Row[Any], HandedIn | None]:
+    """The task of a page's address, and what the worker handed in for it, if anything."""
+    task = own_task(visit, token, to_write=True)
+    is_handed_in = task.state == SUBMITTED
+    return task, submissions.look_again(visit.study, visit.worker.id, token) if is_handed_in else None
+
+
+def _form_page(
+    visit: WorkerVisit, task: Row[Any], fields: Mapping[str, Any], before: HandedIn | None, **context: Any
+) -> Response:
     typed = {name: str(fields.get(name, "")) for name in TWIN_FIELDS}
-    return visit.page("write", task=task, typed=typed, shown=ShownFeedback(visit.study, task, typed), **context)
+    shown = ShownFeedback(visit.study, task, typed, before)
+    return visit.page("write", task=task, typed=typed, shown=shown, before=before, **context)
 
 
 class ShownFeedback:
@@ -81,11 +98,12 @@ class ShownFeedback:
     Where a field is longer than anything could be, there is no `feedback`, and `notes` says which.
     """
 
-    def __init__(self, study: Study, task: Row[Any], fields: Mapping[str, Any]) -> None:
+    def __init__(self, study: Study, task: Row[Any], fields: Mapping[str, Any], before: HandedIn | None = None) -> None:
         self.feedback: WritingFeedback | None = None
         self.kept, self.texts = 0, study.texts
         try:
-            self.feedback = now = WritingFeedback(study, fields, task.task_domain)
+            own = before.own_texts if before else ()
+            self.feedback = now = WritingFeedback(study, fields, task.task_domain, own)
         except Incomplete as error:
             broken = list(error.problems.items())
         else:
@@ -103,4 +121,5 @@ class ShownFeedback:
     def groups(self) -> list[tuple[str, list[tuple[WritingCheck, str]]]]:
         """The rules, each with what is said of it, under the field that they are about."""
         checks = self.feedback.checks if self.feedback else ()
-        return [(at, [(one, self.texts.say(one.message)) for one in checks if one.field == at]) for at in WHERE]
+        groups = [(at, [(one, self.texts.say(one.message)) for one in checks if one.field == at]) for at in WHERE]
+        return [(at, group) for at, group in groups if group]

@@ -90,7 +90,7 @@
     leaving = true;
   });
   document.addEventListener("htmx:afterRequest", function (event) {
-    if (event.target !== saved) return;
+    if (!saved || event.target !== saved) return;
     if (event.detail.successful) unsaved = false;
     else saved.textContent = saved.dataset.notSaved;
   });
@@ -102,7 +102,7 @@
     if (typed) tell(typed);
   }, { once: true });
   function saveNow() {
-    if (!unsaved || leaving) return;
+    if (!unsaved || leaving || !saved) return;
     if (navigator.sendBeacon(form.dataset.task + "/draft", new URLSearchParams(new FormData(form)))) unsaved = false;
   }
   window.addEventListener("pagehide", saveNow);

@@ -1,0 +1,21 @@
+"""What was handed in can be corrected for a while, and keeps what stood there before."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Give every submission a history, which is empty."""
+    op.add_column("submissions", sa.Column("history", sa.JSON(), nullable=False, server_default="[]"))
+
+
+def downgrade() -> None:
+    """Take it away again."""
+    op.drop_column("submissions", "history")
