@@ -235,6 +235,30 @@ def test_consent_marks_every_place_the_requester_fills_in():
         assert any(needed in place for place in places), needed
 
 
+@pytest.mark.parametrize("language", ["de"])
+def test_content_in_other_languages_keeps_the_same_rules(language):
+    own = CONTENT / language
+    gold = load(str(own / "gold.jsonl"))
+    assert {problem.language for problem in gold} == {language}
+    assert {tuple(sorted(p.answer for p in members)) for members in gold.groups.values()} == {(0, 1)}
+    assert [broken_rules(members, range(2)) for members in gold.groups.values()] == [[]] * len(gold.groups)
+    for label in ("switchable", "associative"):
+        told = Counter(problem.labels[label] for problem in gold if label in problem.labels)
+        assert max(told.values()) < 0.7 * told.total()
+    quiz = tomllib.loads((own / "quiz.toml").read_text("utf-8"))["question"]
+    assert [(q["kind"], q["answer"], len(q["options"])) for q in quiz] == [
+        (q["kind"], q["answer"], len(q["options"])) for q in QUIZ
+    ]
+    topics = [json.loads(line) for line in (own / "topics.jsonl").read_text("utf-8").splitlines()]
+    assert len({topic["topic"] for topic in topics}) == len(topics) >= 40
+    assert {len(set(topic["words"])) for topic in topics} == {10}
+    for name in MOST_WORDS:
+        text = (own / name).read_text("utf-8")
+        assert text.count("FILL IN") == text_of(name).count("FILL IN")
+        assert text.count("\n#") == text_of(name).count("\n#")
+        assert not re.search(r"<[A-Za-z/!?]|(?<![\\`])_", text)
+
+
 def runs_of_words(texts: list[str], size: int) -> set[str]:
     found = set()
     for text in texts:

@@ -143,7 +143,7 @@ def config(**more):
 
 
 def test_a_german_study_has_no_english_line_left(make_study):
-    study = make_study(**config(language="de", title="Zwillinge", tasks={"kinds": ["write", "validate"], "votes": 1}))
+    study = make_study(**config(language="de", title="Zwillinge"))
     pages = tour(study, TWINS)
     assert len(pages) > 50
     said = {line for line in BUILT_IN.lines.values() if line != study.texts.lines["quiz.result"] and len(line) > 2}
