@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from support.stand_in import AFTER, BEFORE, HANG_UP, prolific_stand_in
 
 from winokit.collect.platforms import payout
-from winokit.collect.platforms.base import arrive
+from winokit.collect.platforms.base import Uncertain, arrive
 from winokit.collect.platforms.prolific import Prolific
 from winokit.collect.study import ledger, listings, moderation, progress, workers
 from winokit.collect.study.refusals import NotFound, NotNow
@@ -76,7 +76,7 @@ def owed(study):
 
 
 def is_settled(study):
-    return {balance.open_cents for balance in ledger.balances(study)} == {0}
+    return {(balance.open_cents, balance.under_way_cents) for balance in ledger.balances(study)} == {(0, 0)}
 
 
 def fail(books, when, status, on=PAY):
@@ -368,6 +368,64 @@ def test_a_server_that_was_slow_and_one_that_took_over_pay_once(study, books, so
 
     monkeypatch.setattr(Prolific, "bonus", slow)
     payout.plan(study, ADA)
+    payout.run(study)
+    assert (states(study), books.paid) == (["confirmed"], EARNED)
+
+
+@pytest.mark.parametrize("call", ["approve", "tally", "reserve"])
+def test_a_server_that_was_slow_before_sending_leaves_it_to_the_one_that_took_over(
+    study, books, somebody, clock, monkeypatch, call
+):
+    somebody()
+    quick = getattr(Prolific, call)
+
+    def slow(platform, *args):
+        monkeypatch.setattr(Prolific, call, quick)
+        clock.pass_minutes(5)
+        payout.run(study)  # another server does it all
+        assert books.paid == EARNED
+        return quick(platform, *args)
+
+    monkeypatch.setattr(Prolific, call, slow)
+    payout.plan(study, ADA)
+    payout.run(study)
+    assert (states(study), books.paid) == (["confirmed"], EARNED)
+    assert is_settled(study)
+
+
+def test_what_a_slow_server_hears_late_does_not_change_what_a_person_has_settled(
+    study, books, somebody, clock, monkeypatch
+):
+    somebody()
+
+    def slow(platform, *args):
+        clock.pass_minutes(5)
+        payout.run(study)
+        payout.settle(study, 1, paid=True, actor=ADA)
+        raise Uncertain("no answer")
+
+    monkeypatch.setattr(Prolific, "bonus", slow)
+    payout.plan(study, ADA)
+    payout.run(study)
+    assert (states(study), is_settled(study)) == (["confirmed"], True)
+
+
+def test_a_payout_stays_uncertain_while_the_platform_cannot_be_asked(study, books, somebody, clock):
+    somebody()
+    fail(books, AFTER, HANG_UP)
+    payout.plan(study, ADA)
+    payout.run(study)
+    books.trouble = lambda path: (BEFORE, 503)
+    payout.ask_again(study, 1)
+    payout.run(study)
+    assert states(study) == ["uncertain"]
+    payout.settle(study, 1, paid=False, actor=ADA)
+    payout.run(study)
+    (job,) = jobs(study)
+    assert job.state == "uncertain"
+    assert "503" in job.why
+    mend(books)
+    clock.pass_minutes(11)
     payout.run(study)
     assert (states(study), books.paid) == (["confirmed"], EARNED)
 
