@@ -61,7 +61,7 @@ def test_what_a_format_has_no_words_for_is_left_out_with_the_reason(tmp_path):
     assert "no pronoun is known" in reason
     assert manifest(tmp_path)["special-word"]["file"] is None
     rows = winokit.load(tmp_path / "original.xml")
-    assert [problem.text for problem in rows] == [problem.text for problem in winokit.load("open")]
+    assert [problem.answer for problem in rows] == [problem.answer for problem in winokit.load("open")]
 
 
 def test_a_folder_is_written_over_only_where_it_holds_variants(tmp_path):

@@ -62,6 +62,13 @@ def test_a_skipped_line_keeps_its_place(twins, tmp_path):
     assert (read.predictions[1].prediction, read.missing) == (1, 1)
 
 
+def test_labels_may_be_letters_and_stand_under_a_heading(twins, tmp_path):
+    (read,) = read_predictions(written(tmp_path, "prediction\nA\nB\n\n1\n2\nA\n"), twins)
+    assert [made.prediction for made in read.predictions] == [0, 1, None, 0, 1, 0]
+    with pytest.raises(Malformed, match=r"mine\.lst:3: field 'label': 1 or 2 expected, found 'C'"):
+        read_predictions(written(tmp_path, "prediction\nA\nC\n1\n1\n2\nA\n"), twins)
+
+
 def test_empty_lines_and_words_for_nothing_are_abstentions_even_at_the_ends(twins, tmp_path):
     (read,) = read_predictions(written(tmp_path, "\n1\n-\nnull\n2\n\n"), twins)
     assert [made.prediction for made in read.predictions] == [None, 0, None, None, 1, None]

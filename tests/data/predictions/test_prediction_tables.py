@@ -215,3 +215,17 @@ def test_a_lenient_audit_counts_what_it_skips_in_data_and_predictions(twins, wri
     assert any("skipped 1 malformed record" in note for note in run.notes)
     assert any("skipped 4 malformed rows" in note for note in run.notes)
     assert run.find("accuracy", "all", "accuracy").n == 2
+
+
+def test_a_prediction_that_is_no_text_is_named_and_a_workbook_is_refused(sourced, written):
+    assert predicted(written([{"idx": 0, "pred": [sourced[0].candidates[1]]}], "a.jsonl"), sourced) == [1]
+    with pytest.raises(Malformed, match=r"a\.jsonl:1: field 'pred': a text or a number expected, found \{'a': 1\}"):
+        predicted(written([{"idx": 0, "pred": {"a": 1}}], "a.jsonl"), sourced)
+    with pytest.raises(BadInput, match="a workbook; save the table in it as csv"):
+        predicted(written("PK", "a.xlsx"), sourced)
+
+
+def test_rows_of_several_models_are_told_apart_by_a_column(sourced, written):
+    path = written("who,idx,pred\na,0,1\nb,0,2\n")
+    reads = read_predictions(path, sourced, columns=checked_columns("model=who,id=idx,prediction=pred"))
+    assert [(read.model, read.predictions[0].prediction) for read in reads] == [("a", 0), ("b", 1)]

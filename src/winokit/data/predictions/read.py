@@ -23,6 +23,7 @@ KINDS = (
     "winokit's predictions.jsonl, a list of labels, a table with a prediction column, "
     "an lm-evaluation-harness samples_*.jsonl, or an Inspect log"
 )
+WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 LOGS: tuple[Reader, ...] = (lmeval_log.read, inspect_log.read, table.read_labels)
 """The readers of files that have no columns to be named."""
 
@@ -133,6 +134,8 @@ def recognise(path: Path) -> Reader:
     head = read_bytes(path, HEAD_BYTES)
     if b"\n" not in head.strip() and len(head) == HEAD_BYTES:
         head = read_bytes(path)
+    if path.suffix.lower() in WORKBOOKS:
+        raise BadInput(f"{path}: a workbook; save the table in it as csv")
     if head.startswith(b"PK"):
         return inspect_log.read
     if head.startswith(b"PAR1"):

@@ -30,7 +30,7 @@ from shlex import quote
 from typing import Any
 
 from winokit.data.formats import fields, tables
-from winokit.data.formats.source import Source
+from winokit.data.formats.source import DELIMITERS, Source
 from winokit.data.formats.tables import Table, parse_columns, said_columns
 from winokit.data.predictions.answers import UNREAD
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, shown, which
@@ -63,14 +63,21 @@ SILENT = frozenset(("", "-", "–", "?", "-1", "none", "null", "nan", "na", "n/a
 """What says that nothing is chosen."""
 SIZES = ("xs", "s", "m", "l", "xl")
 NUMBERS = {1: "one label", len(SIZES): "five labels"}
-LABELS = re.compile(r"\s*\d+\s*(?:,\s*\d+\s*)*$", re.ASCII)
+LABELS = re.compile(r"\s*(?:\d+\s*(?:,\s*\d+\s*)*|[A-E]\s*)$", re.ASCII)
 """A line of labels."""
 
 
 def is_labels(lines: Sequence[str]) -> bool:
-    """Whether the first lines of a file are labels, some of them perhaps abstentions."""
-    told = [line for line in lines if line.strip().casefold() not in SILENT]
+    """Whether the first lines of a file are labels, perhaps under a heading, and some of them perhaps abstentions."""
+    told = [line for line in lines[_heading(lines) :] if line.strip().casefold() not in SILENT]
     return bool(told) and LABELS.match(told[0]) is not None
+
+
+def _heading(lines: Sequence[str]) -> int:
+    """How many lines stand above a list of labels: one that says what they are, or none."""
+    first = lines[0].strip().casefold()
+    is_named = first in ("label", "labels", "answer") or PREDICTED.fullmatch(first) is not None
+    return int(is_named and not any(delimiter in first for delimiter in DELIMITERS))
 
 
 @dataclass(frozen=True)
@@ -235,6 +242,8 @@ class TableReading:
     other_choice: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        path = self.source.path
+        self.stem, self.scoring = path.stem, "csv" if JSON.isdisjoint(path.suffixes) else "table"
         most = max((len(problem.candidates) for problem in self.matcher.dataset), default=2)
         chosen, gold = (self._numbers(column) for column in (self.columns.prediction, self.columns.answer))
         # SuperGLUE's label counts from 0, whatever a model chose; a 0 beside the predictions tells how they count.
@@ -274,7 +283,7 @@ class TableReading:
         options = tuple(option for name in columns.options if (option := said(cells.get(name))))
         candidates = options if len(options) > 1 else None
         model = said(cells.get(columns.model)) if columns.model else ""
-        named = place, model or self.source.path.stem, "csv" if JSON.isdisjoint(self.source.path.suffixes) else "table"
+        named = place, model or self.stem, self.scoring
         try:
             hits = (self._hit(cells, number),) if columns.order else self._hits(cells, candidates)
         except Unmatched as reason:
@@ -284,7 +293,7 @@ class TableReading:
         prediction, why = (None, None) if scores is None else decide(scores)
         if columns.prediction is not None:
             language = self.matcher.dataset[hits[0]].language
-            chosen, silent = self._choice(said(cells.get(columns.prediction)), names, place, language)
+            chosen, silent = self._choice(self._said(cells.get(columns.prediction)), names, place, language)
             if scores is not None and chosen is not None and prediction not in (None, chosen):
                 self.other_choice.append(place)
             prediction, why = chosen, silent
@@ -322,7 +331,15 @@ class TableReading:
                 return matcher.find_inside(text, candidates)
         raise Unmatched(refused)
 
-    def _choice(self, text: str, names: Sequence[str], place: str, language: str) -> tuple[int | None, str | None]:
+    def _said(self, value: Any) -> str:
+        """A prediction as text; one that stands in a list by itself is meant."""
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, (list, dict)):
+            raise Malformed(f"a text or a number expected, found {fields.shown(value)}", field=self.columns.prediction)
+        return said(value)
+
+    def _choice(self, text: str, names: tuple[str, ...], place: str, language: str) -> tuple[int | None, str | None]:
         """The chosen candidate; or None and why nothing was chosen."""
         column = str(self.columns.prediction)
         try:
@@ -330,7 +347,7 @@ class TableReading:
         except Malformed:
             if not self.in_words or NUMBER.match(text):
                 raise
-            chosen, why = _named_in(text, tuple(names), language), None
+            chosen, why = _named_in(text, names, language), None
             if chosen is None:
                 why = f"{UNREAD}: {shown(text)}"
                 self.unread.append(f"{place}: {shown(text)}")
@@ -383,7 +400,8 @@ def said(value: Any, *, strip: bool = True) -> str:
     return str(value)
 
 
-def _choose(text: str, column: str, names: Sequence[str], base: int) -> tuple[int | None, str | None]:
+@lru_cache(1 << 15)
+def _choose(text: str, column: str, names: tuple[str, ...], base: int) -> tuple[int | None, str | None]:
     """A candidate's place, from its name, number or letter; or None and why nothing is chosen."""
     named = which(text, names) if text else None
     if named is not None:
@@ -392,7 +410,7 @@ def _choose(text: str, column: str, names: Sequence[str], base: int) -> tuple[in
         return None, f"it says {text!r}" if text else "an empty cell"
     if len(text) == 1 and text in LETTERS[: len(names)]:
         return LETTERS.index(text), None
-    if tuple(names) == ("no", "yes") and text.casefold() in ("false", "true"):
+    if names == ("no", "yes") and text.casefold() in ("false", "true"):
         return int(text.casefold() == "true"), None
     number = NUMBER.match(text)
     if number and base == 0:
@@ -414,6 +432,8 @@ def _named_in(text: str, names: tuple[str, ...], language: str) -> int | None:
 def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """One row a line, or five; a line that is no label keeps its place when lenient, and an empty one abstains."""
     lines = source.text().removesuffix("\n").split("\n")
+    above = _heading(lines)
+    lines = lines[above:]
     while len(lines) > len(matcher.dataset) and not lines[-1].strip():
         lines.pop()
     if len(lines) != len(matcher.dataset):
@@ -435,13 +455,15 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
                 )
             chosen = [_label(cell, len(names)) for cell in cells]
         except Malformed as error:
-            source.reject(error, place + 1)
+            source.reject(error, place + 1 + above)
             continue
         for model, (label, why) in zip(models, chosen, strict=True):
-            yield PredictionRow(f"line {place + 1}", model, "labels", hits=(place,), prediction=label, why=why)
+            yield PredictionRow(f"line {place + 1 + above}", model, "labels", hits=(place,), prediction=label, why=why)
 
 
 def _label(cell: str, count: int) -> tuple[int | None, str | None]:
     if cell.casefold() in SILENT:
         return None, f"it says {cell!r}" if cell else "an empty line"
+    if len(cell) == 1 and cell in LETTERS[:count]:
+        return LETTERS.index(cell), None
     return fields.numbered_answer({"label": cell}, "label", count), None
