@@ -168,13 +168,13 @@ class Killed(BaseException):
 
 
 class Gallows:
-    """Counts statements, commits and calls of the platform, and kills at one of them: before it, or just after."""
+    """Counts statements, commits and calls of the platform, and kills at one: before it, or after what counts."""
 
     def __init__(self, study, monkeypatch):
         self.left, self.armed = 0, False
         moments = [(Session, "before_commit"), (Session, "after_commit")]
         if study.store.is_sqlite:  # where it takes no time
-            moments += [(study.store.engine, f"{when}_cursor_execute") for when in ("before", "after")]
+            moments.append((study.store.engine, "before_cursor_execute"))
         for where, moment in moments:
             event.listen(where, moment, self.fall)
         self.moments = moments

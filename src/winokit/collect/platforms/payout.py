@@ -76,9 +76,14 @@ def plan(
         jobs = [PayoutJob(worker_id=worker, **about) for worker in session.scalars(still)]
         session.add_all(jobs)
         session.flush()
+        own = select(PayoutJob.id).where(PayoutJob.worker_id == Payment.worker_id, PayoutJob.state == PLANNED)
+        lines = update(Payment).where(*is_open, Payment.worker_id.in_([job.worker_id for job in jobs]))
+        unseen = {"synchronize_session": False}
+        session.execute(lines.values(job_id=own.scalar_subquery()), execution_options=unseen)
+        sums = select(Payment.job_id, func.sum(Payment.cents)).where(Payment.job_id.in_([job.id for job in jobs]))
+        cents = dict(session.execute(sums.group_by(Payment.job_id)).tuples().all())
         for job in jobs:
-            lines = update(Payment).where(*is_open, Payment.worker_id == job.worker_id).values(job_id=job.id)
-            job.cents = sum(session.scalars(lines.returning(Payment.cents)))
+            job.cents = int(cents[job.id])
             if by_hand:
                 _confirm(study, session, job, BY_HAND, actor)
             else:
