@@ -163,6 +163,7 @@ def test_a_german_study_has_no_english_line_left(make_study):
 
 def test_no_word_on_a_workers_page_comes_from_anywhere_but_the_studys_files(make_study, tmp_path):
     greek = {key: re.sub(r"\{\w+\}|[^\W\d_]", lambda m: m[0] if m[0][0] == "{" else "λ", line) for key, line in lines()}
+    greek["language.direction"] = "ltr"
     folder = tmp_path / "study-0"
     folder.mkdir()
     sections = {}
@@ -240,6 +241,13 @@ def test_what_is_missing_or_unknown_in_texts_is_said_and_shown_as_built_in(tmp_p
 def test_a_text_that_no_page_can_show_is_refused_with_its_line(tmp_path, wrong, why):
     (tmp_path / "texts.toml").write_text(f"[home]\nto_do = {wrong}\n", "utf-8")
     with pytest.raises(BadInput, match=f"texts.toml.*{why}"):
+        read_texts(tmp_path / "texts.toml", "en")
+
+
+@pytest.mark.parametrize("line", ["[formats]\nmonths = 'Jan Feb'", "[language]\ndirection = 'up'"])
+def test_a_line_that_pages_go_by_must_be_fit_for_that(tmp_path, line):
+    (tmp_path / "texts.toml").write_text(line, "utf-8")
+    with pytest.raises(BadInput, match=r"texts.toml:2: field .* expected"):
         read_texts(tmp_path / "texts.toml", "en")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from winokit.collect import need_extra
 from winokit.data.formats import write
-from winokit.data.loading import DATA_HELP, load
+from winokit.data.loading import DATA_HELP, in_language, load
 from winokit.drawing.tables import Lines
 from winokit.errors import BadInput, MissingExtra
 from winokit.progress import tell
@@ -89,6 +89,8 @@ def init(
         wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
         wishes["adversary"] = {"model": adversary}
     dataset = load(evaluate) if evaluate else None
+    if dataset is not None and language and len(dataset.languages) > 1:
+        dataset = in_language(dataset, language)
     wishes["language"] = language or (dataset.languages[0] if dataset and len(dataset.languages) == 1 else "en")
     config = parse_config(wishes, "winokit collect init")
     if dataset is not None:

@@ -224,7 +224,7 @@ def read_config(path: Path) -> StudyConfig:
 def read_toml(path: Path) -> dict[str, Any]:
     """What a TOML file says."""
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path).removeprefix("\ufeff"))  # which some editors put first
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path}: not TOML: {error}") from None
 

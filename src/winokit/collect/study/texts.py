@@ -59,15 +59,15 @@ def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:
     study's language.
     """
     built_in, file = _built_in(language), str(path)
-    if not path.exists():
+    if not path.is_file():
         return _made(tuple(built_in.items()), language), [f"{file}: no such file; workers read the built-in texts"]
-    content, notes = read_text(path), []
+    content, notes = read_text(path).removeprefix("\ufeff"), []
     own, places = _parsed(content, file), _places(content)
     for key, line in own.items():
         if key in built_in:
-            unfilled = _unfilled(line, BUILT_IN.lines[key])
-            if unfilled:
-                raise Malformed(unfilled, field=key, file=file, line=places.get(key))
+            wrong = _unfilled(line, BUILT_IN.lines[key]) or _unfit(key, line)
+            if wrong:
+                raise Malformed(wrong, field=key, file=file, line=places.get(key))
         else:
             meant = difflib.get_close_matches(key, built_in.keys() - own.keys(), n=1)
             hint = f"; did you mean {meant[0]}?" if meant else ""
@@ -123,6 +123,13 @@ def _unfilled(line: str, built_in: str) -> str | None:
     wrong = next((name for name, spec, conversion in asked if name not in known or spec or conversion), None)
     allowed = ", ".join(f"{{{name}}}" for name in sorted(known)) or "none"
     return None if wrong is None else f"no page fills in {{{wrong}}} as it stands here; known here: {allowed}"
+
+
+def _unfit(key: str, line: str) -> str | None:
+    """Why a line that pages do not show but go by cannot be gone by, if so."""
+    if key == "formats.months" and len(line.split()) != 12:
+        return f"twelve months expected, with spaces between them, found {len(line.split())}"
+    return "ltr or rtl expected" if key == "language.direction" and line not in ("ltr", "rtl") else None
 
 
 @cache

@@ -156,7 +156,7 @@ def refusal_page(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
     why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, say("errors.other"))
     # Below /task/ everything is somebody's own, and asking for what is not is suspicious too.
-    suspicious = status in (403, 413, 429) or request.scope["path"].startswith("/task/")
+    suspicious = status in (403, 413, 429) or (status != 409 and request.scope["path"].startswith("/task/"))
     if suspicious and not request.app.state.refusals.count():
         # The shape of the address, since the address itself may hold a token.
         path = str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))

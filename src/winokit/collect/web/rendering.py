@@ -142,4 +142,4 @@ def sentence(text: str) -> str:
     ('The study is paused.', 'Really?')
     """
     text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    return text if text.endswith(tuple(".!?…。！？")) else f"{text}."
