@@ -44,9 +44,9 @@ def typed(*arguments: str) -> str:
     return result.output
 
 
-def test_there_is_an_example_of_each_of_eight():
+def test_there_is_an_example_of_each_of_nine():
     assert set(EXAMPLES) == {kind for kind, *_ in REGISTRIES}
-    assert len(EXAMPLES) == 8
+    assert len(EXAMPLES) == 9
     assert all(code.count("\n") < 40 for code in EXAMPLES.values())
 
 
@@ -126,6 +126,31 @@ def test_a_platform(add, tmp_path):
         study = make(platform={"name": "club"})
         worker = arrive(study, {"member": "7"})
         assert leave(study, worker.id).code == "THANKS"
+
+
+def test_a_language(add, tmp_path):
+    from winokit.data.checks.rules import candidates_present
+    from winokit.methods.transforms.variants import make_variants
+    from winokit.text.language import language_of
+
+    add("language")
+    language_of.cache_clear()
+    try:
+        path = tmp_path / "fiets.jsonl"
+        text = "De fietsen staan niet bij de auto, omdat _ te {} zijn en dat op het plein aan de weg niet mag."
+        rows = [
+            {"text": text.format(word), "candidates": ["de fiets", "de auto"], "answer": answer, "pronoun": "zij"}
+            for answer, word in enumerate(("groot", "klein"))
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        bikes = winokit.load(path)
+        assert (bikes.languages, len(bikes.groups)) == (("nl",), 1)
+        assert candidates_present(bikes[0].text, bikes[0].candidates, language="nl") is None
+        made = make_variants(bikes)
+        assert made["no-cands"].problems[0].text.startswith("staan niet bij, omdat _ te groot")
+        assert "switched" not in made
+    finally:
+        language_of.cache_clear()
 
 
 def test_another_package_adds_by_entry_point(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """German: candidates in every case, pronouns filled in theirs, and what cannot be known refused by name."""
 
+import json
 import random
 
 import pytest
@@ -9,6 +10,8 @@ import winokit
 from winokit.data.checks.groups import find_groups
 from winokit.data.checks.rules import candidates_present, same_kind
 from winokit.data.checks.statistics import Structure
+from winokit.methods.scoring import own
+from winokit.methods.scoring.base import Setting
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.special_word import special_word_problem
@@ -247,7 +250,7 @@ def test_the_language_is_recognised(data):
 
 
 def test_what_german_has_no_rules_for_is_said():
-    assert [line.split(": ")[1] for line in left_out(["de"])] == ["pronoun scoring"]
+    assert [line.split(": ")[1] for line in left_out(["de"])] == ["pronoun scoring, knowledge hunting and association"]
 
 
 @pytest.mark.parametrize("seed", [None, 0, 1])
@@ -270,6 +273,35 @@ def test_every_variant_can_be_made_of_some(data):
         "reversed": 74,
         "switched": 12,
     }
+
+
+def test_what_was_made_of_german_is_german_and_a_fine_tuned_model_is_told(data):
+    twins = data[0], data[1]
+    assert special_word_problem(*twins).language == "de"
+    (request,) = own.ask(twins[0], Setting())
+    assert dict(request.labels)["language"] == "de"
+
+
+def test_candidates_are_found_in_no_text_that_has_not_their_words():
+    for pair, which in TWINS:
+        text = problem(pair, which).text
+        absent = [name for other in PAIRS for name in other.candidates if GERMAN.head(name) not in text.casefold()]
+        assert GERMAN.mentions(text, absent) == []
+
+
+def test_an_audit_says_what_the_builtin_model_reads(tmp_path, data):
+    run = winokit.audit(data[:4], model="builtin", protocol="accuracy", out=None, cache="off")
+    assert any("builtin: reads English only, and was asked in German (de)" in note for note in run.notes)
+
+
+def test_a_release_says_its_language(tmp_path, data):
+    path = tmp_path / "zwillinge.jsonl"
+    rows = [{"text": p.text, "candidates": p.candidates, "answer": p.answer, "pronoun": p.pronoun} for p in data]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    winokit.release(path, out=tmp_path / "out")
+    assert json.loads((tmp_path / "out/manifest.json").read_text("utf-8"))["language"] == "de"
+    assert json.loads((tmp_path / "out/croissant.json").read_text("utf-8"))["inLanguage"] == "de"
+    assert "language:\n- de" in (tmp_path / "out/README.md").read_text("utf-8")
 
 
 def test_structure_is_told_by_german_connectives(data):

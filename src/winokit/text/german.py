@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import ClassVar
 
 from winokit.errors import Message
-from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names
+from winokit.text.language import Edit, Language, Mention, first_names
 
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = CASES = range(4)
 GENDERS = {"m": "masculine", "f": "feminine", "n": "neuter", "p": "plural"}
@@ -186,10 +186,10 @@ class NounPhrase:
 
 
 class German(Language):
-    """Everything but pronoun scoring: "jemand" is masculine, so that a pronoun would answer to it alone."""
+    """All but the hunter's grammar, and pronoun scoring: "jemand" is masculine, and a pronoun would answer to it."""
 
     name = "German"
-    knows = frozenset(ABILITIES) - {"pronoun"}
+    knows = Language.knows | frozenset("candidates kinds structure switched no-cands part-sent".split())
     common = frozenset(
         "der die das und ist nicht ein eine zu den mit dem sich auf weil er sie von aber wurde konnte hatte einen "
         "einem im zum sein ihr ihm ihn dass obwohl denn für".split()

@@ -66,8 +66,16 @@ def case_of(request: Request, formalization: Formalization) -> Case:
     """The case that a request asks about."""
     if not isinstance(request, Choose):
         raise BadInput(f"a fine-tuned model judges whole problems; it cannot answer {type(request).__name__} requests")
-    parts = request.before, request.after, request.candidates
-    problem = Problem(*parts, pronoun=request.pronoun, query=request.query, labels=dict(request.labels))
+    labels = dict(request.labels)
+    problem = Problem(
+        request.before,
+        request.after,
+        request.candidates,
+        pronoun=request.pronoun,
+        query=request.query,
+        language=str(labels.pop("language", "en")),
+        labels=labels,
+    )
     options = request.candidates
     if request.query is not None:
         rivals: tuple[str, ...] = ()

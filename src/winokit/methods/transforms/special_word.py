@@ -62,6 +62,7 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
         domain=problem.domain,
         labels={"substitution": "natural"},
         provenance={"of": problem.id},
+        language=problem.language,
     )
 
 
@@ -156,4 +157,5 @@ def _spaced(problem: Problem) -> str:
 
 def _problem(text: str, words: tuple[str, ...], answer: int, source: Problem) -> Problem:
     before, after = (text if text.endswith(".") else f"{text}.").split(MASK)
-    return Problem(before, after, words, answer, group=source.group, domain=source.domain, provenance={"of": source.id})
+    made = Problem(before, after, words, answer, group=source.group, domain=source.domain, provenance={"of": source.id})
+    return made.replace(language=source.language)

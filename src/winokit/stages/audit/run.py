@@ -52,7 +52,7 @@ from winokit.settings import Help, Without, verb
 from winokit.stages.audit.page import write_report
 from winokit.stages.audit.protocols import PROTOCOLS, Protocol
 from winokit.stages.audit.sheet import AuditSheet
-from winokit.text.language import ABILITIES, left_out
+from winokit.text.language import ABILITIES, language_of, left_out
 
 URL = re.compile(r"https?://[^\s\"']+")
 """Where a server is: part of what answers are kept under, and of no concern to whoever reads a run."""
@@ -220,6 +220,7 @@ def audit(
     run.settings["notes"] = [
         *dataset.notes,
         *left_out(dataset.languages, [name for name in ABILITIES if name in {*needed, *chosen}]),
+        *_foreign(models, dataset),
         *passed_over,
         *_together(
             (f"{one.model}: {path}: ", note.removeprefix(f"{path}: "))
@@ -337,6 +338,14 @@ def _check_apart(sources: Mapping[str, Iterable[Prediction]]) -> None:
                     f"{owner} and {source} both have predictions by {row.model!r} ({row.scoring}), as for {row.id}; "
                     "rename one of the files, or the model in it, or leave one out"
                 )
+
+
+def _foreign(models: Sequence[object], dataset: Dataset) -> list[str]:
+    """That the built-in model has been asked about a language it does not read."""
+    others = [str(language_of(code)) for code in dataset.languages if language_of(code).code.partition("-")[0] != "en"]
+    if "builtin" not in models or not others:
+        return []
+    return [f"builtin: reads English only, and was asked in {', '.join(others)}; --model hf:NAME takes another"]
 
 
 def _unanswered(rows: Iterable[Prediction], ids: Collection[str]) -> list[str]:
