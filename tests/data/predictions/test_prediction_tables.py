@@ -5,8 +5,8 @@ import json
 import pytest
 
 from winokit import audit, load
+from winokit.data.predictions.columns import checked_columns
 from winokit.data.predictions.read import read_predictions
-from winokit.data.predictions.table import checked_columns
 from winokit.errors import BadInput, Malformed, UnknownName
 from winokit.problem import Dataset
 
@@ -229,3 +229,32 @@ def test_rows_of_several_models_are_told_apart_by_a_column(sourced, written):
     path = written("who,idx,pred\na,0,1\nb,0,2\n")
     reads = read_predictions(path, sourced, columns=checked_columns("model=who,id=idx,prediction=pred"))
     assert [(read.model, read.predictions[0].prediction) for read in reads] == [("a", 0), ("b", 1)]
+
+
+def test_one_number_in_a_column_of_scores_is_a_confidence_and_not_scores(sourced, written):
+    (read,) = read_predictions(written("idx,pred,score\n0,1,0.93\n1,2,0.5\n"), sourced)
+    assert [(made.prediction, made.scores) for made in read.predictions] == [(0, None), (1, None)]
+
+
+def test_numbers_and_replies_may_stand_side_by_side_and_a_stray_word_is_a_slip(sourced, written):
+    head, rows = "idx,response\n", "0,1\n1,Option 2\n2,I am sorry to say that I cannot tell.\n3,2\n"
+    (read,) = read_predictions(written(head + rows), sourced)
+    assert [made.prediction for made in read.predictions] == [0, 1, None, 1]
+    with pytest.raises(Malformed, match="1 or 2 expected, found 'the mug'"):
+        read_predictions(written(head + rows + "4,the mug\n"), sourced)
+
+
+def test_a_prompt_in_a_column_of_any_name_is_looked_into_when_it_is_named(twins, written):
+    path = written(f'eingabe,wahl\n"Wer? {twins[1].text} Sag es.",2\n')
+    assert predicted(path, twins, "text=eingabe,prediction=wahl") == [1]
+
+
+@pytest.mark.parametrize(
+    "columns", ["id=idx,option1=a,option2=b,prediction=p", "order=idx,option1=a,option2=b,prediction=p"]
+)
+def test_candidates_of_another_problem_are_not_taken_for_those_of_this_one(sourced, written, columns):
+    jug, cup = sourced[0].candidates
+    path = written("idx,a,b,p\n" + "".join(f"{place},{cup},{jug},1\n" for place in range(6)))
+    (read,) = read_predictions(path, sourced, columns=checked_columns(columns))
+    assert [made.prediction for made in read.predictions] == [1, 1]
+    assert f"not {cup} / {jug}" in read.unmatched[0]

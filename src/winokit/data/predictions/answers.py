@@ -1,16 +1,25 @@
-"""An answer in words, as a harness logs it: which of the candidates it means."""
+"""An answer as a harness logs it or a table has it, in words, numbers or letters: which of the candidates it means."""
 
 from __future__ import annotations
 
 import re
 import string
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
+from winokit.data.formats import fields
 from winokit.data.predictions.match import option_behind, which
+from winokit.errors import Malformed
+from winokit.methods.scoring.ask import LETTERS
+from winokit.models.chat import choice_in
 from winokit.text.english import ENGLISH
+from winokit.text.language import language_of
 
 UNREAD = "no answer could be read"
+SILENT = frozenset(("", "-", "–", "?", "-1", "none", "null", "nan", "na", "n/a", "abstain", "abstained"))
+"""What says that nothing is chosen."""
+NUMBER = re.compile(r"(\d{1,3})(?:\.0*)?$", re.ASCII)
 VERDICTS = ("C", "I", "P", "N")
 ANSWER = re.compile(r"^[^\w\n]*answer[^\w\n]*:[^\w\n]*(\w[^\n]*?)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 
@@ -56,3 +65,32 @@ class AnswerReading:
         """The one candidate that a text mentions at all."""
         places = [place for place, name in enumerate(self.candidates) if ENGLISH.mention_places(text, name)]
         return places[0] if len(places) == 1 else None
+
+
+@lru_cache(1 << 15)
+def choose(text: str, column: str, names: tuple[str, ...], base: int) -> tuple[int | None, str | None]:
+    """A candidate's place, from its name, number or letter; or None and why nothing is chosen."""
+    named = which(text, names) if text else None
+    if named is not None:
+        return named, None
+    if text.casefold() in SILENT:
+        return None, f"it says {text!r}" if text else "an empty cell"
+    if len(text) == 1 and text in LETTERS[: len(names)]:
+        return LETTERS.index(text), None
+    if names == ("no", "yes") and text.casefold() in ("false", "true"):
+        return int(text.casefold() == "true"), None
+    number = NUMBER.match(text)
+    if number and base == 0:
+        if int(number[1]) >= len(names):
+            expected = " or ".join(map(str, range(len(names))))
+            raise Malformed(f"{expected} expected, found {fields.shown(text)}", field=column)
+        return int(number[1]), None
+    return fields.numbered_answer({column: number[1] if number else text}, column, len(names)), None
+
+
+@lru_cache(1 << 14)
+def named_in(text: str, names: tuple[str, ...], language: str) -> int | None:
+    """The candidate that a text in words chooses, as replies of chat models are read."""
+    bare = [language_of(language).bare(name) for name in names]
+    ways = [(names[at], bare[at], f"option{at + 1}", f"option {at + 1}", str(at + 1)) for at in range(len(names))]
+    return choice_in(text, LETTERS[: len(names)], ways)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
-from winokit.data.predictions import inspect_log, lmeval_log, table, winokit_rows
+from winokit.data.predictions import inspect_log, labels, lmeval_log, table, winokit_rows
 from winokit.data.predictions.match import Matcher, PredictionRow, align
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
@@ -24,7 +24,7 @@ KINDS = (
     "an lm-evaluation-harness samples_*.jsonl, or an Inspect log"
 )
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
-LOGS: tuple[Reader, ...] = (lmeval_log.read, inspect_log.read, table.read_labels)
+LOGS: tuple[Reader, ...] = (lmeval_log.read, inspect_log.read, labels.read_labels)
 """The readers of files that have no columns to be named."""
 
 
@@ -149,8 +149,8 @@ def recognise(path: Path) -> Reader:
     keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()
     if keys >= lmeval_log.KEYS:
         return lmeval_log.read
-    if table.is_labels(text.split("\n")):
-        return table.read_labels
+    if labels.is_labels(text.split("\n")):
+        return labels.read_labels
     if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
         return table.read_table
     raise BadInput(f"{path}: no predictions of a known kind; {KINDS} expected")

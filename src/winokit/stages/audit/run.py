@@ -23,9 +23,9 @@ from winokit.data.loading import (
     load_one,
     load_shots,
 )
+from winokit.data.predictions.columns import are_of_predictions, checked_columns
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
 from winokit.data.predictions.read import read_files
-from winokit.data.predictions.table import are_of_predictions, checked_columns
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import default_scoring

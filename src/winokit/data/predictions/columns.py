@@ -1,0 +1,177 @@
+"""Which column of a table of predictions says what: as told by `--prediction-columns`, or by their names.
+
+| role | what its column has |
+|---|---|
+| `text` | the problem's text (also COPA's premise), or a prompt that has it in it |
+| `id` | winokit's id, or that of the source: WinoGrande's qID, SuperGLUE's idx |
+| `order` | the problem's number; `order=line` where the rows themselves are in the order of the problems |
+| `option1`, `option2` … | the candidates in the row's own order; else the dataset's counts |
+| `prediction` | a candidate, its number or letter, true or false of a yes/no question, or a text that names one |
+| `scores1`, `scores2` …, or `scores` | a number for each candidate, the highest is chosen; or all of them in one cell |
+| `answer` | the right candidate according to the file, to be compared |
+| `model` | who made the prediction; else the file's name |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from shlex import quote
+
+from winokit.data.formats.tables import Table, parse_columns, said_columns
+from winokit.errors import BadInput
+from winokit.problem import Dataset
+
+OPTION = "--prediction-columns"
+LINE = "line"
+ROLES = frozenset("text id order option1 prediction scores scores1 answer model".split())
+TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
+IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
+GOLD = ("answer", "gold", "label", "gold_label", "gold_answer", "correct_answer", "correct", "target")
+PREDICTED = re.compile(
+    r"(?:.*[_ -])?(?:predictions?|preds?|predicted|outputs?|responses?|completions?|generat(?:ed|ion)|repl(?:y|ies))"
+    r"|(?:predicted|generated|model|chat_?gpt|gpt\S*|llm|flan\S*|t5\S*)[_ -]?(?:answer|label|choice|option|text|class)"
+)
+NUMBERED = r"[_ .-]?(?P<n>\d{1,2}|[a-e])"
+OPTIONS = re.compile(rf"(?:option|opt|choice|candidate|cand|alternative|hypothesis){NUMBERED}")
+SCORE = r"(?:score|logit|log_?prob(?:abilitie|ability)?|log_?likelihood|ll|prob(?:abilitie|ability)?)s?"
+SCORES = re.compile(rf"{SCORE}(?:[_ .-]?(?:option|opt|choice|candidate|cand|answer|label|class))?{NUMBERED}")
+ALL_SCORES, DIGIT = re.compile(SCORE), re.compile(r"(\d)")
+FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf(?:inity)?|nan)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class PredictionColumns:
+    """Which columns of a table say what; none where the table does not say it."""
+
+    texts: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    order: str | None = None
+    options: tuple[str, ...] = ()
+    prediction: str | None = None
+    scores: tuple[str, ...] = ()
+    answer: str | None = None
+    model: str | None = None
+    base: int | None = None
+    """What predictions count from, where that was said."""
+    is_given: bool = False
+    """Whether somebody named them."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that name a problem."""
+        return (*self.texts, *self.ids, *((self.order,) if self.order not in (None, LINE) else ()))
+
+
+def are_of_predictions(given: str | Mapping[str, str]) -> bool:
+    """Whether columns are those of predictions, and not of problems."""
+    roles = re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given
+    return any(role == "prediction" or role.startswith("scores") for role in roles)
+
+
+def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
+    """Columns of predictions by their roles, as a user gives them."""
+    columns = parse_columns(given, ROLES)
+    if not are_of_predictions(columns):
+        raise BadInput(f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2': what the model chose")
+    return columns
+
+
+def columns_of(table: Table, given: Mapping[str, str] | None = None) -> PredictionColumns:
+    """The columns of a table as they were given, else as their names tell."""
+    if given is None:
+        return _told_by_names(table)
+    column, _, base = given.get("prediction", "").rpartition(":")
+    is_told = base in ("0", "1") and given["prediction"] not in table.columns
+    wanted = {**given, "prediction": column} if is_told else dict(given)
+    order = wanted.pop("order", None)
+    places = table.places({**wanted, "order": order} if order not in (None, LINE) else wanted)
+
+    def numbered(role: str) -> tuple[str, ...]:
+        found = {int(name.removeprefix(role) or 0): place for name, place in places.items() if name.startswith(role)}
+        return tuple(place for _, place in sorted(found.items()))
+
+    return PredictionColumns(
+        (places["text"],) if "text" in places else (),
+        (places["id"],) if "id" in places else (),
+        order if order == LINE else places.get("order"),
+        numbered("option"),
+        places.get("prediction"),
+        numbered("scores"),
+        places.get("answer"),
+        places.get("model"),
+        int(base) if is_told else None,
+        is_given=True,
+    )
+
+
+def _told_by_names(table: Table) -> PredictionColumns:
+    folded = {name.casefold().strip(): name for name in reversed(table.columns)}
+    ids = tuple(folded[name] for name in IDS if name in folded)
+    texts = tuple(folded[name] for name in TEXTS if name in folded)
+    scores = _in_a_row(table, SCORES)
+    first = table.rows[0][1] if table.rows else {}
+    several = {name for name, cell in first.items() if len(FLOAT.findall(str(cell))) > 1}
+    lists = tuple(name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) and name in several)
+    gold = next((folded[name] for name in GOLD if name in folded), None)
+    used = {*ids, *texts, *scores, gold}
+    likely = [name for name in table.columns if name not in used and PREDICTED.fullmatch(name.casefold())]
+    chosen = folded.get("prediction")
+    if chosen is None and len(likely) > 1:
+        say = _option({**_names_of(ids, texts), "prediction": likely[0]})
+        raise BadInput(f"{table.path}: {', '.join(likely)}: which is the prediction? {say}")
+    chosen = chosen or next(iter(likely), None)
+    if chosen is None and gold is not None and {*table.columns} == {*ids, gold}:  # as SuperGLUE has it
+        chosen, gold = gold, None
+    scores = scores or (lists if len(lists) == 1 else ()) or (_in_a_row(table, DIGIT) if chosen is None else ())
+    prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
+    return PredictionColumns((*texts, *prompts), ids, None, _in_a_row(table, OPTIONS), chosen, scores, gold)
+
+
+def _option(columns: Mapping[str, str]) -> str:
+    return f"{OPTION} {quote(said_columns(columns))}"
+
+
+def _names_of(ids: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+    """What names a problem, as an option would say it."""
+    return {"text": texts[0]} if texts else {"id": ids[0]} if ids else {"order": LINE}
+
+
+def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    """The columns that are numbered from 0 or 1, or lettered from A, two or more, and nothing between them missing."""
+    numbers: dict[int, str] = {}
+    for name in table.columns:
+        if match := pattern.fullmatch(name.casefold()):
+            digit = next(filter(None, match.groups()))
+            numbers.setdefault(int(digit) if digit.isdigit() else ord(digit) - ord("a"), name)
+    start = min(numbers, default=0)
+    whole = len(numbers) > 1 and start < 2 and sorted(numbers) == [*range(start, start + len(numbers))]
+    return tuple(name for _, name in sorted(numbers.items())) if whole else ()
+
+
+def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
+    """Refuse a table that does not say what was chosen, or of which problem, with the option that would."""
+    found, hint = ", ".join(table.columns) or "none", _names_of(columns.ids, columns.texts)
+    if columns.prediction is None and not columns.scores:
+        taken = {*columns.texts, *columns.ids, *columns.options, columns.answer}
+        left = next((name for name in reversed(table.columns) if name not in taken), "COLUMN")
+        raise BadInput(
+            f"{table.path}: no predictions of a known kind: a column 'prediction' expected, found {found}; say which "
+            f"it is: {_option({**hint, 'prediction': left})}"
+        )
+    if columns.order is None and not columns.texts and not columns.ids:
+        chosen = {"prediction": columns.prediction} if columns.prediction else _numbered("scores", columns.scores)
+        raise BadInput(
+            f"{table.path}: a column with the problem's id or text expected, found {found}; where its rows are in the "
+            f"order of {dataset.card.name}: {_option({**chosen, 'order': LINE})}"
+        )
+    if columns.order is not None and len(table.rows) != len(dataset):
+        raise BadInput(
+            f"{table.path}: {len(table.rows):,} rows for the {len(dataset):,} problems of "
+            f"{dataset.card.name}: rows are matched by order, so the counts must agree"
+        )
+
+
+def _numbered(role: str, columns: Sequence[str]) -> dict[str, str]:
+    return {f"{role}{number}": name for number, name in enumerate(columns, 1)}
