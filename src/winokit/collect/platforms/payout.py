@@ -81,9 +81,9 @@ def plan(
         unseen = {"synchronize_session": False}
         session.execute(lines.values(job_id=own.scalar_subquery()), execution_options=unseen)
         sums = select(Payment.job_id, func.sum(Payment.cents)).where(Payment.job_id.in_([job.id for job in jobs]))
-        cents = dict(session.execute(sums.group_by(Payment.job_id)).tuples().all())
+        cents = {job_id: int(total) for job_id, total in session.execute(sums.group_by(Payment.job_id))}
         for job in jobs:
-            job.cents = int(cents[job.id])
+            job.cents = cents[job.id]
             if by_hand:
                 _confirm(study, session, job, BY_HAND, actor)
             else:
