@@ -1,4 +1,7 @@
-"""Japanese: no spaces; a name in katakana is all of it, and the particles after a pronoun stay where they are."""
+"""Japanese: no spaces, so that words are runs of one script, and a short name is not sought inside a longer one.
+
+Where the pronoun of a problem has particles with it, they stay where they are.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,12 @@ class Japanese(Language):
     name = "Japanese"
     knows = frozenset({"candidates"})
     spaced = False
+    piece = re.compile(r"[\u3400-\u9fff々]+|[\u30a1-\u30faー]+|[\u3041-\u3096]+|[^\W_\u3041-\u9fff]+|_|[^\w\s]")
     script = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
+
+    def split(self, text: str) -> list[str]:
+        """Characters, and runs of katakana and of Latin letters."""
+        return Language.piece.findall(text)
 
     def tokens(self, text: str) -> list[str]:
         """Characters."""

@@ -166,7 +166,12 @@ class Language:
         """Whether a text names a candidate, its words perhaps inflected; partly: whether it has any word of it."""
         words = self.piece.findall(self.core(name))
         return bool(self.mention_places(text, name)) or (
-            partly and any(self.occurrences(text, word) for word in words if _LETTERS.search(word))
+            partly
+            and any(
+                self.occurrences(text, word)
+                for word in words
+                if _LETTERS.search(word) and (self.spaced or len(word) > 1)  # a character alone tells nothing
+            )
         )
 
     def gender_of(self, name: str) -> str | None:

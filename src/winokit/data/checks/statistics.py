@@ -98,7 +98,7 @@ class Structure:
         if any(problem.is_whole for problem in dataset):
             dataset = dataset.filter(lambda problem: not problem.is_whole)
         self.problems = len(dataset)
-        pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1 and _is_spaced(members[0])]
+        pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1 and is_spaced(members[0])]
         self.special_last = sum(special_is_last(one, other) for one, other in pairs)
         self.groups = len(pairs)
         known = [problem for problem in dataset if not language_of(problem.language).refusal("structure")]
@@ -108,7 +108,8 @@ class Structure:
         self.blank_position = Counter(map(blank_position, dataset))
 
 
-def _is_spaced(problem: Problem) -> bool:
+def is_spaced(problem: Problem) -> bool:
+    """Whether words stand between spaces, so that there is a last one."""
     return language_of(problem.language).unit(problem.text) == "words"
 
 
@@ -157,7 +158,7 @@ def clauses(problem: Problem) -> int:
 
 def blank_position(problem: Problem) -> str:
     """In which third of the text the blank stands, by words, or by characters where there are no spaces."""
-    sides = (problem.before.split(), problem.after.split()) if _is_spaced(problem) else (problem.before, problem.after)
+    sides = (problem.before.split(), problem.after.split()) if is_spaced(problem) else (problem.before, problem.after)
     before, after = map(len, sides)
     share = before / max(before + after, 1)
     return "first third" if share < 1 / 3 else "middle third" if share < 2 / 3 else "last third"

@@ -219,7 +219,8 @@ def audit(
     run.settings["asked"] = known.ledger.spent()
     run.settings["notes"] = [
         *dataset.notes,
-        *left_out(dataset.languages, [name for name in ABILITIES if name in {*needed, *chosen}]),
+        # Candidates' lengths are in letters where words cannot be told.
+        *left_out(dataset.languages, [name for name in ABILITIES if name in {*needed, *chosen} - {"length"}]),
         *_foreign(models, dataset),
         *passed_over,
         *_together(

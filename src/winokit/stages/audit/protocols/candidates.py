@@ -1,7 +1,8 @@
 """What candidates are beside their meaning: their place, the order in which they are offered, their length.
 
 Masked models are primed by length (Elazar et al., 2021). Lengths are word pieces of the built-in model's tokenizer for
-every model, so that rows compare, and so that logs without a model have them too.
+every model, so that rows compare, and so that logs without a model have them too. It knows English alone: in any other
+language they are letters.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from functools import lru_cache
 
 from winokit.methods.metrics.consistency import choice_kept, choice_kept_chance, choice_turned, in_first_order
 from winokit.models.builtin import piece_counts
-from winokit.problem import Dataset
+from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
+from winokit.text.words import letters
 
 
 @protocol("reversed")
@@ -58,6 +60,15 @@ def length(sheet: AuditSheet) -> Iterable[Metric]:
 @lru_cache(2)  # the same for every scorer of a dataset
 def _shorter(dataset: Dataset) -> dict[tuple[str, ...], int | None]:
     """By two candidates which of them is the shorter; None where they are equally long."""
-    pairs = [problem.candidates for problem in dataset if len(problem.candidates) == 2]
-    counts = piece_counts(candidate for pair in pairs for candidate in pair)
-    return {(a, b): None if counts[a] == counts[b] else int(counts[b] < counts[a]) for a, b in pairs}
+    paired = [problem for problem in dataset if len(problem.candidates) == 2]
+    pieces = piece_counts(candidate for problem in paired if is_english(problem) for candidate in problem.candidates)
+    shorter: dict[tuple[str, ...], int | None] = {}
+    for problem in paired:
+        first, second = (pieces[c] if is_english(problem) else len(letters(c)) for c in problem.candidates)
+        shorter[problem.candidates] = None if first == second else int(second < first)
+    return shorter
+
+
+def is_english(problem: Problem) -> bool:
+    """Whether the built-in model's tokenizer knows its language."""
+    return problem.language.partition("-")[0] == "en"

@@ -1,8 +1,8 @@
 """Naturalness: are problems in likely English easier? Correctness against per-word surprisal under the model itself.
 
-Surprisal is -log p(solved text) / words: by the chain rule for a causal model, as a pseudo-likelihood for a masked
-one. The latter reads a text once for each of its tokens, so that it is computed only when this protocol is asked for
-by name.
+Surprisal is -log p(solved text) / words (characters, where there are no spaces between words): by the chain rule for a
+causal model, as a pseudo-likelihood for a masked one. The latter reads a text once for each of its tokens, so that it
+is computed only when this protocol is asked for by name.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from winokit.problem import Dataset
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
+from winokit.text.language import language_of
 
 
 def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Mapping[str, float]:
@@ -34,8 +35,9 @@ def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Ma
     else:
         return {}
     answers = answer_all(model, asked.values(), cache)
+    split = {problem.id: language_of(problem.language).split for problem in dataset}
     return {
-        key: -total(answers[request]) / max(len(texts[key].split()), 1)
+        key: -total(answers[request]) / max(len(split[key](texts[key])), 1)
         for key, request in asked.items()
         if not isinstance(answers[request], Refusal)
     }

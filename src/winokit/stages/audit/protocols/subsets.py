@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from winokit.data.checks.statistics import connective, special_is_last
+from winokit.data.checks.statistics import connective, is_spaced, special_is_last
 from winokit.problem import Dataset, grouped
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
@@ -48,6 +48,7 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
     last, words = _structure(sheet.dataset)
     for subset, wanted in (("special_last", True), ("special_not_last", False)):
         cases = [case for case in graded if case.problem.group is not None and (case.problem.group in last) is wanted]
+        cases = [case for case in cases if is_spaced(case.problem)]
         yield from sheet.accuracy("structure", subset, cases)
         yield from sheet.by_group(("structure", subset, "group_accuracy"), cases)
     graded = [case for case in graded if not language_of(case.problem.language).refusal("structure")]
