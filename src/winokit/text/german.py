@@ -94,7 +94,6 @@ WEAK = tuple(
     "lieferant musikant praktikant demonstrant informant diamant brillant laborant kommandant emigrant".split()
 )
 WEAK_IN_N = ("nachbar", "herr", "bauer")
-STRONG_IN_IST = ("geist", "mist", "zwist", "frist", "rist", "twist")
 STRONG_IN_E = ("ee", "käse")
 LIKE_NAME = ("name", "gedanke", "wille", "glaube", "buchstabe", "friede", "funke", "same")
 ADJECTIVAL = re.compile(
@@ -115,7 +114,9 @@ PLURAL_IN_E = tuple(
     "züg arm tag monat abend film preis rät stäb ställ tier boot brot haar heft jahr pferd regal schiff schwein seil "
     "spiel stück tor werk zelt ziel klavier gerät geschenk getränk problem paket apparat besuch buss ärzt köch könig "
     "dieb hirsch pilz stern strümpf verträg witz zwerg hähn schätz füchs frösch händ städt wänd mäus küh nächt bänk "
-    "würst nüss gäns frücht kräft pfeil roman leut".split()
+    "würst nüss gäns frücht kräft pfeil roman leut hüt "
+    "knöpf röck flüss tänz kränz wünsch ling niss käfig teich teil vergleich verein gericht gedicht gewicht geräusch "
+    "gespräch geschäft gefäß dokument instrument programm telefon papier offizier küss sträuß gäng schläg".split()
 )
 SINGULAR_IN_E = ("etage", "montage", "reportage", "sabotage", "herberge")
 FEMININE_IN_ER_OR_EL = tuple(
@@ -126,7 +127,9 @@ FEMININE_IN_ER_OR_EL = tuple(
     "kurbel angel".split()
 )
 SINGULAR_IN_S = ("aus", "ans", "ss", "is", "us", "kirmes", "ananas")
-LOANS = frozenset("chef job team club klub fan star clown song trick jeep pool pub snack shop chip drink hit".split())
+LOANS = frozenset(
+    "chef job team club klub fan star clown song trick jeep pool pub snack shop chip drink hit typ".split()
+)
 # Neuters, and masculines that end neither in -e nor in -er or are like a neuter.
 NEUTER = tuple(
     "chen lein auto haus rad buch kind gesicht dach gewicht handy geld bein auge ohr herz bild heft zimmer messer "
@@ -136,7 +139,7 @@ NEUTER = tuple(
     "erbe interesse".split()
 )
 MASCULINE = tuple(
-    "sohn freund hund ball griff deckel akku motor mann chef arzt schlüssel mantel hut schuh rucksack kopf arm fuß "
+    "sohn freund hund bus ball griff deckel akku motor mann chef arzt schlüssel mantel hut schuh rucksack kopf arm fuß "
     "zahn rücken bauch mund garten tisch stuhl schrank platz weg plan wert preis inhalt geruch geschmack boden rand "
     "henkel stiel hals schwanz wunsch erfolg lohn beruf vertrag brief ring onkel enkel cousin ling "
     "vorschlag vortrag bruder schalter halter verwalter portier".split()
@@ -629,7 +632,7 @@ def _is_weak(word: str) -> bool:
     """Whether a masculine noun has -(e)n in every case but the nominative: den Jungen, dem Studenten."""
     if word.endswith("e"):
         return not word.endswith(STRONG_IN_E)
-    in_ist = word.endswith("ist") and _syllables(word) > 1 and not word.endswith(STRONG_IN_IST)
+    in_ist = word.endswith("ist") and _syllables(word) > 1 and not word.endswith("geist")
     return in_ist or word == "bauer" or word.endswith(WEAK)
 
 
