@@ -118,6 +118,8 @@ def test_every_candidate_of_the_twins_is_mentioned(data):
     [
         ("er", "Der Bär", "Da war der Bär neu."),
         ("ihm", "ein Bär", "Da war einem Bären neu."),
+        ("ihn", "der Tourist", "Da war den Touristen neu."),
+        ("ihnen", "die Hüte", "Da war den Hüten neu."),
         ("ihr", "die Reisende", "Da war der Reisenden neu."),
         ("ihnen", "die Lehrer", "Da war den Lehrern neu."),
         ("ihnen", "Tom und der Wirt", "Da war Tom und dem Wirt neu."),
@@ -164,6 +166,11 @@ def test_who_owns_stands_in_the_genitive(text, pronoun, candidate, expected):
 def test_nouns_of_two_genders_change_places_only_where_nothing_else_has_to_agree(text, pronoun, why):
     made = switch(german(text, "der Hut", "die Bank", pronoun=pronoun))
     assert why in made if why else isinstance(made, Problem), made
+
+
+def test_sharp_s_stays_sharp():
+    made = switch(german("Außer dem Hut lag auf der weißen Bank nichts, bis _ brach.", "der Hut", "die Bank"))
+    assert made.text == "Außer der Bank lag auf dem weißen Hut nichts, bis _ brach."
 
 
 def test_adjectives_of_the_text_and_articles_bend_to_the_gender_that_comes():

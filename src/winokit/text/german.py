@@ -514,7 +514,7 @@ def _place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
         if text[token[2] : before[0][1] if before else at].strip():
             break
         before.insert(0, token)
-    words = [token[0] for token in before]
+    words = [text[start:stop].lower() for _, start, stop, _ in before]
     place = next((i for i in range(len(words))[::-1] if words[i] in READINGS or words[i] in MELTED), None)
     if place is None or not all(map(_stem, words[place + 1 :])):
         adjectives = tuple(word for word in words[-1:] if _stem(word) and not phrase.is_name)
