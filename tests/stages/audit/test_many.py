@@ -58,7 +58,7 @@ def test_a_report_of_chosen_models_is_one_of_few(many):
 def test_what_is_noted_of_every_file_is_said_once(tmp_path):
     head = "sentence,option1,option2,prediction\n"
     first = winokit.load("open")[0]
-    row = f'"{first.text}",{first.candidates[0]},{first.candidates[1]},1\n,,,\n'
+    row = f'"{first.text}",{first.candidates[0]},{first.candidates[1]},1\n,,,2\n'
     for name in "abc":
         (tmp_path / f"{name}.csv").write_text(head + row)
     run = winokit.audit("open", predictions=sorted(tmp_path.glob("*.csv")))
