@@ -13,6 +13,7 @@ from winokit.collect.study.content import bundled
 from winokit.collect.study.texts import BUILT_IN, read_texts
 from winokit.collect.verbs import init, status
 from winokit.collect.web.app import create_app
+from winokit.data.checks import rules
 from winokit.errors import BadInput
 from winokit.progress import telling
 
@@ -265,3 +266,25 @@ def test_bundled_texts_of_a_language_are_complete_and_fill_in_the_same(language)
     assert own.keys() == BUILT_IN.lines.keys()
     values = {key: set(re.findall(r"\{\w+\}", line)) for key, line in own.items()}
     assert values == {key: set(re.findall(r"\{\w+\}", line)) for key, line in lines()}
+
+
+BROKEN = [
+    rules.one_blank("none"),
+    rules.length("too short"),
+    rules.candidates_present("text", ["a", "b"]),
+    rules.same_kind(("Anna", "Paul")),
+    rules.same_kind(("Anna", "Maria"), pronoun="he"),
+    rules.same_kind(("Anna", "Maria"), "physical"),
+    rules.same_kind(("Anna", "the ladder"), pronoun="it"),
+    rules.anchor_present(["text"], "{anchor}"),
+    rules.texts_differ("same", "same"),
+    rules.overlap("one", "other"),
+    rules.opposite_answers(["a", "a"]),
+]
+
+
+@pytest.mark.parametrize("reason", BROKEN)
+def test_every_broken_rule_can_be_said_in_german(reason):
+    texts, _ = read_texts(bundled("texts.toml", "de"), "de")
+    assert texts.say(reason) not in (reason, "")
+    assert BUILT_IN.say(reason)

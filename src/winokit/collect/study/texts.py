@@ -35,10 +35,12 @@ class StudyTexts:
     def __init__(self, lines: Iterable[tuple[str, str]], language: str) -> None:
         self.lines, self.language = dict(lines), language
         self._html = {key: escape(line) for key, line in self.lines.items()}
+        self._fixed = {key: html for key, html in self._html.items() if not set("{}") & set(html)}
 
     def __call__(self, key: str, **values: object) -> Markup:
         """A line with its values, as HTML: values are escaped unless they are HTML already."""
-        return self._html[key].format(**values)
+        fixed = self._fixed.get(key)
+        return self._html[key].format(**values) if fixed is None else fixed
 
     def say(self, message: str) -> str:
         """A message in the study's words; what is no Message, or one that no file names, stays as it is."""
