@@ -8,6 +8,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import SCORINGS, Setting
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.transforms.variants import make_variants
+from winokit.methods.transforms.views import judgements
 from winokit.models.base import Continuation, Piece, PseudoLikelihood, Reply
 from winokit.models.random_model import RandomModel
 from winokit.problem import NO_BLANK, Dataset, Problem
@@ -74,6 +75,13 @@ def test_scorings_that_need_a_blank_say_so(name):
         score(Dataset([CATS]), RandomModel("random", 0), ScoringPlan(name))
     mixed = score(Dataset([CATS, BLANK]), RandomModel("random", 0), ScoringPlan(name))
     assert mixed[0].why == NO_BLANK
+
+
+def test_whole_texts_are_put_into_nothing_and_judged_yes_or_no_by_nobody():
+    with pytest.raises(BadInput, match="leave out --substitution"):
+        score(Dataset([CATS]), FakeModel(ANSWERS), ScoringPlan(substitution="natural"))
+    judged = judgements(Dataset([CATS, BLANK]))
+    assert (len(judged), judged.notes) == (2, (f"1 not judged: {NO_BLANK}",))
 
 
 def test_where_nothing_follows_any_blank_a_causal_model_scores_whole_texts():

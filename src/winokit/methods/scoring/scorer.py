@@ -114,6 +114,8 @@ def score_variants(
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
     if plan.substitution != "auto" and not scoring.substitutes:
         raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --substitution")
+    if plan.substitution != "auto" and all_whole(problems):
+        raise BadInput(f"{NO_BLANK}, have nothing to be put into: leave out --substitution")
     if plan.prompt is not None and not scoring.takes_prompt:
         raise BadInput(f"scoring {scoring.name!r} asks no questions to be worded: leave out --prompt")
     plan = replace(plan, prompt=read_prompt(plan.prompt))

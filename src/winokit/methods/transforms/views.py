@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 
 
 def binary(dataset: Dataset) -> Dataset:
@@ -74,8 +74,9 @@ def _merged(rows: Sequence[Problem]) -> Problem | str:
 
 
 def judgements(dataset: Dataset) -> Dataset:
-    """One yes/no problem for each candidate of each problem; judgements stay as they are."""
-    return dataset.with_problems(
+    """One yes/no problem for each candidate of each problem; judgements stay as they are, whole texts have none."""
+    whole = sum(problem.is_whole for problem in dataset)
+    made = (
         problem
         if problem.query is not None
         else problem.replace(
@@ -85,8 +86,10 @@ def judgements(dataset: Dataset) -> Dataset:
             group=None,
         )
         for problem in dataset
+        if not problem.is_whole
         for index, candidate in enumerate(problem.candidates if problem.query is None else [""])
     )
+    return dataset.with_problems(made, [f"{whole:,} not judged: {NO_BLANK}"] if whole else [])
 
 
 VIEWS = {"binary": binary, "choice": choice, "judgements": judgements}

@@ -301,7 +301,7 @@ def _without_blank(dataset: Dataset, protocols: Mapping[str, Protocol]) -> list[
     needing = [name for name, each in protocols.items() if any(map(each.wants, TRANSFORMS.keys() - {REVERSED}))]
     if not whole or not needing:
         return []
-    return [f"{whole:,} of {len(dataset):,} problems are whole texts, and {', '.join(needing)} need a blank"]
+    return [f"{whole:,} of {len(dataset):,} problems are whole texts, without a blank for {', '.join(needing)}"]
 
 
 def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
