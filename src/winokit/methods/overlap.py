@@ -162,12 +162,19 @@ class _Text:
         offered = problem.candidates if problem.query is None else (problem.query,)
         self.names = frozenset(_name(candidate, problem.language) for candidate in offered)
 
+    @property
+    def is_slight(self) -> bool:
+        """Whether it is whole texts too short to tell by most of their words: thousands come from one template."""
+        return self.problem.is_whole and len(self.coded) < self.short
+
     def rarest(self) -> set[str]:
         """Its letters, and so many of its rarest pairs of neighbouring words that any near text has one of them.
 
         A near text is at most a quarter longer, so at most a quarter of the words are edited, and an edit takes away
         two pairs: before the rarest pair that both have, neither has more than twice as many pairs as edits.
         """
+        if self.is_slight:
+            return {self.letters}
         edits = len(self.coded) // 4
         return {self.letters, self.sentence, *self.pairs[: 2 * edits + 1]}
 
@@ -176,6 +183,8 @@ class _Text:
 
         A text that stands in another has its rarest pair there, other than those of its blank, which may be filled.
         """
+        if self.is_slight:
+            return []
         rarest = next((pair for pair in self.pairs if _BLANK not in pair), None)
         return [(sought, rarest), *[(not sought, pair) for pair in self.pairs]]
 
@@ -190,10 +199,13 @@ class _Text:
     def kin(self, *, sought: bool) -> list[Hashable]:
         """What its twins are sought under, or itself is put under: its candidates, and its group.
 
-        A choice is also put under each candidate, where judgements about it seek, and the other way round.
+        A choice is also put under each candidate, where judgements about it seek, and the other way round; whole texts
+        under each of them.
         """
         judges = self.problem.query is not None
         keys: list[Hashable] = [self.names, *((judges is not sought, name) for name in self.names)]
+        if self.problem.is_whole:
+            keys += (("whole", name) for name in self.names)
         return keys if self.problem.group is None else [*keys, ("group", self.problem.group)]
 
     def holds(self, name: str) -> bool | None:

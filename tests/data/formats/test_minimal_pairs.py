@@ -158,6 +158,8 @@ def test_whole_texts_are_the_same_or_nearly_so_by_their_words():
     given = Dataset([held.with_order((1, 0)), changed, *AGREE])
     assert overlap(given, Dataset([held])).given == {0: "same", 1: "near"}
     assert not find_duplicates([Dataset(AGREE)])
+    shared = AGREE[0].replace(candidates=(AGREE[0].texts[0], "The cats slept in the old house."))
+    assert overlap(Dataset([*AGREE[1:], shared]), Dataset([AGREE[0]])).given == {3: "near"}
     turned = AGREE[0].replace(answer=0)
     assert [match.kind for match in find_duplicates([Dataset([AGREE[0], turned])])] == ["contradiction"]
 
