@@ -8,40 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, verbatim
+from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, verbatim, word_lists
 from winokit.text.words import WORD, ptb
 
+WORDS = {name: frozenset(words) for name, words in word_lists("words_en.toml").items()}
+DETERMINERS = WORDS["determiners"]
 ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 _APOSTROPHE = re.compile(r"['’]s?$")
-_TELLS_NOTHING = frozenset("the a an of and or in on with my our your his her its their some dr mr mrs ms sir".split())
-DETERMINERS = frozenset(
-    "my our your his her its their this that these those some any each every no another both all many few several "
-    "one two three four five".split()
-)
-# After one of these a noun phrase begins; what follows it directly has no article and no adjective.
-BEFORE_A_PHRASE = frozenset(
-    "of to in on at by for with without from off out up upon down over under into onto about above below behind "
-    "beside between after before because since so but and or when while until if as that than though although nor "
-    "like near through during against toward towards among inside outside".split()
-)
 LAST_WORDS = re.compile(r"(?:(?<!\S)([\w'’-]+)\s+)?(?<!\S)([\w'’-]+)\s+$")
-UNUSUAL_PLURALS = frozenset("people police children feet teeth geese mice cattle".split())
-LOOK_LIKE_PLURALS = frozenset("gas canvas atlas lens series species news christmas bias pancreas".split())
-
-# Words of a candidate that lose their capital inside a sentence.
-LOWERED = frozenset(
-    "the a an my our your his her its their this that these those some any each every no one two three another "
-    "someone somebody something everyone everybody nobody he she it they we you there".split()
-)
-POSSESSIVE = frozenset("his its their my our your whose hers theirs ours yours".split())
-# What can follow "her" as an object; anything else that follows is what she has: "told her to", but "told her friend".
-AFTER_OBJECT = frozenset(
-    "to in on at by for with without from of off out up upon down over under into onto about after before because "
-    "since so but and or when while until if as that than then though although again away here there now later once "
-    "too very who which a an the this some any all every many much more less how what where why whether not never "
-    "always often well soon today yesterday tomorrow is was were had has being he she it they we something nothing "
-    "everything".split()
-)
 # Only what can be nothing but a determiner: before a place where a pronoun stood, "that", "what", "all" and "her" begin
 # or belong to something else ("told her that he", "all his"), and before every blank of WinoGrande "that" does too.
 DETERMINER_BEFORE = re.compile(r"\b(?:the|an?|my|our|your|his|its|their)\s+$", re.IGNORECASE)
@@ -56,17 +30,12 @@ class English(Language):
 
     name = "English"
     knows = frozenset(ABILITIES)
-    common = frozenset(
-        "the and of to was is it that he she his her they because but with for not had were have be on are".split()
-    )
+    common = WORDS["common"]
     piece = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
     article = ARTICLE
     article_before_place = re.compile(r"(?<![\w'’-])(the|an?)\s+$", re.IGNORECASE)
     determiners = DETERMINERS
-    connectives = frozenset(
-        "because since so but although though and when whenever after before until till unless if while as for or once "
-        "that".split()
-    )
+    connectives = WORDS["connectives"]
     joining = frozenset("and or that for as".split())
     cutting = frozenset("so but and because although though due since".split())
     abbreviations = r"Mr|Mrs|Ms|Dr|St|Prof|vs"
@@ -125,7 +94,7 @@ class English(Language):
         words = [_APOSTROPHE.sub("", word) for word in WORD.findall(ARTICLE.sub("", name.strip()))]
         stood = [_APOSTROPHE.sub("", word) for word in WORD.findall(text)]
         if partly:
-            telling = [word for word in words if word.casefold() not in _TELLS_NOTHING]
+            telling = [word for word in words if word.casefold() not in WORDS["tells_nothing"]]
             return any(self.same_word(word, other) for word in telling for other in stood)
         runs = (stood[at : at + len(words)] for at in range(len(stood) - len(words) + 1))
         return bool(words) and any(all(map(self.same_word, words, run)) for run in runs)
@@ -167,7 +136,7 @@ class English(Language):
             return candidate[:1].upper() + candidate[1:]
         lowered = first[:1].lower() + first[1:]
         is_name = first in ("I", "I'm", "I've", "I'd", "I'll") or self.gender_of(first) is not None or first.isupper()
-        if lowered in LOWERED or (clause and not is_name):
+        if lowered in WORDS["lowered"] or (clause and not is_name):
             return lowered + space + rest
         return candidate
 
@@ -186,7 +155,7 @@ class English(Language):
         first, last = ((word or "").casefold() for word in words.groups())
         if last in DETERMINERS or last.isdigit() or last.endswith(("'s", "’s", "s'", "s’")):
             return "determined"
-        if last in BEFORE_A_PHRASE:
+        if last in WORDS["before_a_phrase"]:
             return "bare"
         return "determined" if first in DETERMINERS or first in ("the", "a", "an") else "unsure"
 
@@ -203,10 +172,12 @@ class English(Language):
         if " and " in words or self.is_proper(words):
             return " and " in words  # James is one
         word = self.head(words)
-        if word in UNUSUAL_PLURALS or word.endswith("men"):
+        if word in WORDS["unusual_plurals"] or word.endswith("men"):
             return True
         return (
-            word.endswith("s") and not word.endswith(("ss", "us", "is", "'s", "’s")) and word not in LOOK_LIKE_PLURALS
+            word.endswith("s")
+            and not word.endswith(("ss", "us", "is", "'s", "’s"))
+            and word not in WORDS["look_like_plurals"]
         )
 
     def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
@@ -274,13 +245,13 @@ def is_possessive(pronoun: str | None, after: str) -> bool:
     """
     word = (pronoun or "").casefold()
     if word != "her":
-        return word in POSSESSIVE
+        return word in WORDS["possessives"]
     following = re.match(r"\s+([A-Za-z]+)", after)
     if following is None:
         return False
     following_word = following.group(1).casefold()
     is_adverb = following_word.endswith("ly") and following_word not in ("family", "belly", "reply", "ally")
-    return following_word not in AFTER_OBJECT and not is_adverb
+    return following_word not in WORDS["after_object"] and not is_adverb
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from functools import cache, lru_cache
 from typing import ClassVar
 
 from winokit.errors import Message
-from winokit.text.language import Edit, Language, Mention, first_names
+from winokit.text.language import Edit, Language, Mention, first_names, word_lists
 
+WORDS = word_lists("words_de.toml")
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = CASES = range(4)
 GENDERS = {"m": "masculine", "f": "feminine", "n": "neuter", "p": "plural"}
 NAMES_ARE = {"male": "m", "female": "f", "either": "mf"}
@@ -31,8 +32,7 @@ ADJECTIVES = {
     "ein": {"m": "er en en en", "f": "e e en en", "n": "es es en en", "p": "en en en en"},
     "der": {"m": "e en en en", "f": "e e en en", "n": "e e en en", "p": "en en en en"},
 }
-LIKE_EIN = frozenset("ein kein mein dein sein ihr unser".split())
-LIKE_DER = frozenset("dies jen jed welch manch solch all beid".split())
+LIKE_EIN, NO_ADJECTIVE = frozenset(WORDS["like_ein"]), frozenset(WORDS["no_adjectives"])
 THE = "d"
 POSSESSIVE = re.compile(r"(?:sein|ihr)(e[mnrs]?)?|dessen|deren")
 MELTED = {
@@ -73,77 +73,18 @@ OTHER_PRONOUN = re.compile(r"(?:er|ihn|ihm|sie|es|ihr|ihnen|(?:sein|ihr)e[mnrs]?
 RELATIVE = re.compile(r",\s+(?:\w+\s+)?(?:d(?:er|ie|as|en|em|essen|eren|enen)|welche[mnrs]?)\b")
 # After "ihr": what she has, or something that was given to her? "ihr neuer Hund" and "ihr Hund", but "ihr der Hund".
 OWNED = re.compile(r"\s+(?:([a-zäöüß-]+e[rs])\s+)?[A-ZÄÖÜ]")
-NO_ADJECTIVE = frozenset(
-    "der des dieser dieses jeder jedes jener jenes einer eines es er aber oder über unter hinter immer wieder lieber "
-    "später früher leider weiter bisher daher woher sonders unser euer sieben wegen neben gegen zwischen oben unten "
-    "eben morgen gestern selten deswegen stattdessen inzwischen besonders".split()
-)
 POSSESSED = re.compile(r"\s+((?:[a-zäöüß-]+\s+){0,3})([A-ZÄÖÜ][\w-]*)")
 TITLES = {"Herr": "male", "Onkel": "male", "Frau": "female", "Tante": "female"}
-NO_NAMES = frozenset("an art man see son so star hut rat arm in".split())
 QUOTES = str.maketrans("“‘«»", "”’»«")
 UMLAUTS = str.maketrans("aou", "äöü")
 SIBILANT = ("s", "ß", "x", "z", "ce")
 
-# Nouns, by the end of the word, so that compounds are known by their last part.
-WEAK = tuple(
-    "mensch nachbar held bär prinz graf fürst spatz narr herr christ pilot patriot idiot astronaut kosmonaut kamerad "
-    "architekt philosoph planet komet satellit bandit athlet poet prophet katholik monarch therapeut vorfahr rebell "
-    "soldat kandidat advokat diplomat demokrat bürokrat automat pirat akrobat chirurg veteran doktorand student "
-    "präsident assistent patient agent klient dirigent produzent konsument konkurrent dozent referent elefant "
-    "lieferant musikant praktikant demonstrant informant diamant brillant laborant kommandant emigrant".split()
-)
 WEAK_IN_N = ("nachbar", "herr", "bauer")
 STRONG_IN_E = ("ee", "käse")
 LIKE_NAME = ("name", "gedanke", "wille", "glaube", "buchstabe", "friede", "funke", "same")
-ADJECTIVAL = re.compile(
-    "(.*(?:angestellt|beamt|verletzt|krank|gefangen|bekannt|verwandt|erwachsen|jugendlich|fremd|reisend|vorsitzend|"
-    "abgeordnet|verlobt|obdachlos|arbeitslos|blind|deutsch|gelehrt|geliebt|angeklagt|verdächtig|überlebend|freiwillig|"
-    "vermisst|betrunken|studierend|angehörig|vorgesetzt|selbstständig|tot|ältest|jüngst))e[nrms]?",
-    re.IGNORECASE,
-)
-PLURAL_IN_ER = tuple(
-    "kind bild buch haus blatt glas rad dach dorf fach feld geld gesicht glied grab gras huhn kalb kleid korn kraut "
-    "lamm land licht lied loch mann maul nest rind schild schloss schwert tal tuch volk wald weib wort wurm ei brett "
-    "amt band bad fass geist gut haupt holz horn irrtum rand gott strauch".split()
-)
-PLURAL_IN_E = tuple(
-    word + "e"
-    for word in "hund freund tisch stühl bäll bäum berg brief fisch füß gäst höf köpf körb märkt plän plätz ring "
-    "säck sätz schränk schritt schuh söhn stein stift stoff teppich töpf träum türm vorhäng weg wein wölf zähn zäun "
-    "züg arm tag monat abend film preis rät stäb ställ tier boot brot haar heft jahr pferd regal schiff schwein seil "
-    "spiel stück tor werk zelt ziel klavier gerät geschenk getränk problem paket apparat besuch buss ärzt köch könig "
-    "dieb hirsch pilz stern strümpf verträg witz zwerg hähn schätz füchs frösch händ städt wänd mäus küh nächt bänk "
-    "würst nüss gäns frücht kräft pfeil roman leut hüt "
-    "knöpf röck flüss tänz kränz wünsch ling niss käfig teich teil vergleich verein gericht gedicht gewicht geräusch "
-    "gespräch geschäft gefäß dokument instrument programm telefon papier offizier küss sträuß gäng schläg".split()
-)
+ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.IGNORECASE)
 SINGULAR_IN_E = ("etage", "montage", "reportage", "sabotage", "herberge")
-FEMININE_IN_ER_OR_EL = tuple(
-    "mutter schwester tochter mauer feder leiter butter oper steuer schulter kammer leber feier nummer ader trauer "
-    "dauer ziffer wimper faser klammer kiefer elster auster leier natter gabel nadel schüssel insel tafel wurzel "
-    "regel kugel schachtel trommel amsel zwiebel kartoffel klingel fackel ampel windel bibel orgel kapsel formel "
-    "achsel mandel nudel muschel distel fessel kanzel schaukel waffel staffel semmel brezel vokabel fabel hantel "
-    "kurbel angel".split()
-)
 SINGULAR_IN_S = ("aus", "ans", "ss", "is", "us", "kirmes", "ananas")
-LOANS = frozenset(
-    "chef job team club klub fan star clown song trick jeep pool pub snack shop chip drink hit typ".split()
-)
-# Neuters, and masculines that end neither in -e nor in -er or are like a neuter.
-NEUTER = tuple(
-    "chen lein auto haus rad buch kind gesicht dach gewicht handy geld bein auge ohr herz bild heft zimmer messer "
-    "boot fenster pferd tier hemd kleid spiel team wasser brot glas bett telefon geschenk problem ziel ende leben "
-    "zelt licht schiff schloss zeug gepäck essen konzert büro foto radio baby gehalt muster ufer opfer theater gitter "
-    "pulver lager kloster poster pflaster alter wetter feuer futter leder silber kupfer wunder zepter ruder steuer "
-    "erbe interesse".split()
-)
-MASCULINE = tuple(
-    "sohn freund hund bus ball griff deckel akku motor mann chef arzt schlüssel mantel hut schuh rucksack kopf arm fuß "
-    "zahn rücken bauch mund garten tisch stuhl schrank platz weg plan wert preis inhalt geruch geschmack boden rand "
-    "henkel stiel hals schwanz wunsch erfolg lohn beruf vertrag brief ring onkel enkel cousin ling "
-    "vorschlag vortrag bruder schalter halter verwalter portier".split()
-)
 
 
 def _determiner(stem: str, gender: str, case: int) -> str:
@@ -155,7 +96,7 @@ def _determiner(stem: str, gender: str, case: int) -> str:
 
 READINGS: dict[str, tuple[str, set[tuple[str, int]]]] = {}
 """A determiner's form: the part that does not bend, and the genders and cases it may have."""
-for _unbent in (THE, *sorted(LIKE_EIN | LIKE_DER)):
+for _unbent in (THE, *sorted(WORDS["like_ein"] + WORDS["like_der"])):
     for _gender in "mfn" if _unbent == "ein" else GENDERS:
         for _case in CASES:
             READINGS.setdefault(_determiner(_unbent, _gender, _case), (_unbent, set()))[1].add((_gender, _case))
@@ -193,26 +134,20 @@ class German(Language):
 
     name = "German"
     knows = Language.knows | frozenset("candidates kinds structure switched no-cands part-sent".split())
-    common = frozenset(
-        "der die das und ist nicht ein eine zu den mit dem sich auf weil er sie von aber wurde konnte hatte einen "
-        "einem im zum sein ihr ihm ihn dass obwohl denn für".split()
-    )
+    common = frozenset(WORDS["common"])
     piece = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
     article = re.compile(r"^(?:d(?:er|ie|as|en|em|es)|ein(?:e[nmrs]?)?)\s+", re.IGNORECASE)
     article_before_place = re.compile(r"(?<![\w'’-])(d(?:er|ie|as|en|em|es)|ein(?:e[nmrs]?)?)\s+$", re.IGNORECASE)
-    connectives = frozenset(
-        "weil da denn obwohl obgleich sodass damit dass aber sondern doch und oder wenn falls als während nachdem "
-        "bevor ehe bis seit seitdem sobald solange ob wie indem deshalb deswegen daher darum trotzdem".split()
-    )
-    joining = frozenset("und oder als wie da bis seit".split())
-    cutting = frozenset("weil da denn obwohl obgleich aber sondern doch und sodass also seitdem".split())
+    connectives = frozenset(WORDS["connectives"])
+    joining = frozenset(WORDS["joining"])
+    cutting = frozenset(WORDS["cutting"])
     abbreviations = (
         r"[zZ]\.\s?B|[dD]\.\s?h|u\.\s?a|[oO]\.\s?[äÄ]|usw|bzw|ca|vgl|evtl|ggf|inkl|Dr|Prof|Dipl|Ing|Nr|Hr|Fr|St|Str"
         r"|Mio|Mrd|Tel|Abs|Bd|Jh|[A-ZÄÖÜ]|\d{1,2}"
     )
     undone_by_itself = False
     people: ClassVar = (frozenset("mann junge herr bub".split()), frozenset("frau dame".split()))
-    determiners = frozenset(READINGS) | frozenset("er sie es ich du wir man jemand etwas".split())
+    determiners = frozenset([*READINGS, *WORDS["other_openings"]])
 
     def opens_sentence(self, before: str) -> bool:
         """Whether what comes next is the first word of a sentence; “ and « close a quotation here."""
@@ -633,7 +568,7 @@ def _is_weak(word: str) -> bool:
     if word.endswith("e"):
         return not word.endswith(STRONG_IN_E)
     in_ist = word.endswith("ist") and _syllables(word) > 1 and not word.endswith("geist")
-    return in_ist or word == "bauer" or word.endswith(WEAK)
+    return in_ist or word == "bauer" or word.endswith(WORDS["weak"])
 
 
 def _genitive(word: str) -> str:
@@ -644,7 +579,7 @@ def _genitive(word: str) -> str:
         return ""
     if word.endswith(("s", "ß", "x", "z", "sch", "st")):
         return "es"
-    return "es" if _syllables(word) == 1 and word[-1] not in "aeiouäöüy" and word not in LOANS else "s"
+    return "es" if _syllables(word) == 1 and word[-1] not in "aeiouäöüy" and word not in WORDS["loans"] else "s"
 
 
 def _syllables(word: str) -> int:
@@ -654,9 +589,11 @@ def _syllables(word: str) -> int:
 def _masculine_or_neuter(noun: str) -> str:
     """Which of the two a noun is that is one of them; empty for one that is not known."""
     word = noun.lower()
-    if _ends(word, MASCULINE):
+    if _ends(word, WORDS["masculine"]):
         return "m"
-    if not word.endswith(WEAK) and (_ends(word, NEUTER) or (word.startswith("ge") and word.endswith("e"))):
+    if not word.endswith(WORDS["weak"]) and (
+        _ends(word, WORDS["neuter"]) or (word.startswith("ge") and word.endswith("e"))
+    ):
         return "n"
     return "m" if word.endswith("er") or _is_weak(word) else ""
 
@@ -665,9 +602,9 @@ def _looks_plural(noun: str) -> bool:
     """Whether a noun after "die" is more than one."""
     word = noun.lower()
     if word.endswith(("er", "el")):
-        return not _ends(word, FEMININE_IN_ER_OR_EL)
+        return not _ends(word, WORDS["feminine_in_er_or_el"])
     if word.endswith("e"):
-        return _ends(word, PLURAL_IN_E) and not word.endswith(SINGULAR_IN_E)
+        return _ends(word, WORDS["plural_in_e"]) and not word.endswith(SINGULAR_IN_E)
     if word.endswith("s"):
         return not word.endswith(SINGULAR_IN_S)
     return word.endswith(("en", "ern", "eln", "arn"))
@@ -685,7 +622,7 @@ def _forms(noun: str) -> frozenset[str]:
     umlaut = re.sub(r"(au|[aou])(?=[^aou]*$)", lambda m: m[1][0].translate(UMLAUTS) + m[1][1:], word, count=1)
     plurals = {f"{word}{end}" for end in ("e", "n", "en", "s")} | {f"{umlaut}e"}
     plurals |= {umlaut} if word.endswith(("er", "el", "en")) else set()
-    plurals |= {f"{word}er", f"{umlaut}er"} if word.endswith(PLURAL_IN_ER) else set()
+    plurals |= {f"{word}er", f"{umlaut}er"} if word.endswith(WORDS["plural_in_er"]) else set()
     plurals |= {f"{word}nen", f"{word}se"} if word.endswith(("in", "nis", "bus")) else set()
     plurals |= {f"{plural}n" for plural in plurals if plural.endswith(("e", "er", "el"))}
     own = {_noun(word, kind, gender, case) for kind in ADJECTIVES for gender in "mfn" for case in CASES}
@@ -700,5 +637,7 @@ def _core(candidate: str) -> str:
 @cache
 def _names() -> dict[str, str]:
     """The US census's names, but for those that are words in German, and over them what is common in Germany."""
-    american = {name: gender for name, gender in first_names("first_names.txt").items() if name not in NO_NAMES}
+    american = {
+        name: gender for name, gender in first_names("first_names.txt").items() if name not in WORDS["no_names"]
+    }
     return american | first_names("first_names_de.txt")

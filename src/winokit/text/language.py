@@ -9,6 +9,7 @@ any language: words between spaces, candidates found to the letter. What a pack 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -246,6 +247,12 @@ def first_names(file: str) -> dict[str, str]:
     lines = (files("winokit") / "assets" / file).read_text("utf-8").splitlines()
     genders = {"f": "female", "m": "male", "e": "either"}
     return {name: genders[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
+
+
+def word_lists(file: str) -> dict[str, tuple[str, ...]]:
+    """An asset's lists of words, by their names."""
+    lists = tomllib.loads((files("winokit") / "assets" / file).read_text("utf-8"))
+    return {name: tuple(words.split()) for name, words in lists.items()}
 
 
 def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, int]]:
