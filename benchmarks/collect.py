@@ -25,21 +25,24 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select, text, update
 
 from winokit.collect.study import invites, submissions, tasks, workers
 from winokit.collect.study.config import parse_config
-from winokit.collect.study.schema import IS_LIVE, Lease, Payment, Submission, Task, Vote
+from winokit.collect.study.schema import IS_LIVE, Group, Lease, Payment, ProblemRow, Submission, Task, Vote, Worker
 from winokit.collect.study.study import Study
 
 HOST = "127.0.0.1"
 LIMIT_MS = 250
 IDLE_SECONDS = 3
+DAYS = 60
+POURED = (Worker, Group, ProblemRow, Task, Lease, Submission, Vote, Payment)
 LOST = (OSError, asyncio.IncompleteReadError)
 WRITING, TWICE = 1 / 7, 1 / 50
 WORDS = "before yesterday someone quietly repaired everything".split()
@@ -306,16 +309,103 @@ def run_crowd(*told) -> None:
     asyncio.run(crowd(*told))
 
 
-def prefill(study: Study, pairs: int) -> set[str]:
+def to_judge(study: Study, pairs: int) -> set[str]:
     """Twins to judge from the first moment on; the tasks they were written in."""
     author, tokens = workers.join(study, "links"), set()
     workers.consent(study, author.id)
     workers.screen(study, author.id, native_speaker=True, has_seen_wsc=False)
     for number in range(pairs):
         task = tasks.lease(study, author.id, "write")
-        submissions.submit(study, author.id, task.token, twins(number))
+        submissions.submit(study, author.id, task.token, twins(10**9 + number))
         tokens.add(task.token)
     return tokens
+
+
+class Past:
+    """What has come into a study before: rows by table, poured in table by table, since going through the pages would
+    take hours. Votes are those of people who are right nine times in ten."""
+
+    def __init__(self, study: Study, people: int, seed: int) -> None:
+        self.study, self.random, self.tokens = study, random.Random(seed), set()
+        self.rows: dict[type, list[dict]] = {table: [] for table in POURED}
+        with study.store.read() as session:
+            self.last = {table: session.scalar(select(func.max(table.id))) or 0 for table in POURED}
+        self.start = study.now() - timedelta(days=DAYS)
+        steps = dict.fromkeys(("joined_at", "consented_at", "screened_at", "qualified_at"), self.start)
+        about = {"platform": "links", "state": "active", "native_speaker": True, "has_seen_wsc": False}
+        self.people = [self.add(Worker, code=f"past-{number}", **about, **steps) for number in range(people)]
+
+    def add(self, table: type, **columns) -> int:
+        self.last[table] += 1
+        self.rows[table].append({"id": self.last[table], **columns})
+        return self.last[table]
+
+    def hand_in(self, task: int, worker: int, kind: str, fields: dict, at: datetime, seconds: float) -> int:
+        whose, token = {"task_id": task, "worker_id": worker, "kind": kind}, f"past-{len(self.tokens)}"
+        self.tokens.add(token)
+        lease = self.add(Lease, token=token, state="submitted", leased_at=at, expires_at=at, **whose)
+        about = {"lease_id": lease, "fields": fields, "counted": True, "seconds": seconds, "submitted_at": at}
+        number, cents = self.add(Submission, **whose, **about), self.study.config.pay.cents(kind)
+        settled = at if kind == "write" else None
+        money = {"reason": kind, "cents": cents, "at": at, "settled_at": settled}
+        self.add(Payment, worker_id=worker, submission_id=number, **money)
+        return number
+
+    def add_pair(self, task: int, place: int, at: datetime, missing: int) -> None:
+        """A pair and the votes on it, but for so many of each twin."""
+        votes, fields = self.study.config.tasks.votes, twins(place)
+        author, *voters = self.random.sample(self.people, 1 + votes)
+        written = self.hand_in(task, author, "write", fields, at, self.random.uniform(60, 900))
+        group = self.add(Group, origin="written")
+        for name, answer in (("first", 1), ("second", 0)):
+            before, after = fields[name].split("_")
+            of = {"group_id": group, "family": f"past-{place}-{name}", "author_id": author, "domain": "physical"}
+            said = [self.ballot(answer) for _ in voters[missing:]]
+            is_valid = all(vote["choice"] == answer and not vote["equally_plausible"] for vote in said)
+            settled = {"valid": is_valid, "agreement": "unanimous-yes" if is_valid else "split"}
+            text = {"before": before, "after": after, "candidates": ["the terrier", "the spaniel"], "answer": answer}
+            known = {"public_id": of["family"], "origin": "written", "submission_id": written, "created_at": at}
+            decided = dict.fromkeys(settled) if missing else settled
+            problem = self.add(ProblemRow, **of, **text, **known, **decided)
+            places = {"asked": votes, "accepted": len(said), "rank": problem}
+            judging = self.add(Task, kind="validate", problem_id=problem, **places, **of)
+            for worker, vote in zip(voters, said, strict=False):
+                later, seconds = at + timedelta(minutes=self.random.uniform(1, 600)), self.random.uniform(2, 60)
+                number = self.hand_in(judging, worker, "validate", vote, later, seconds)
+                about = {"task_id": judging, "problem_id": problem, "worker_id": worker, "kind": "validate"}
+                self.add(Vote, submission_id=number, counted=True, at=later, **about, **vote)
+
+    def ballot(self, answer: int) -> dict:
+        choice = answer if self.random.random() < 0.9 else 1 - answer
+        return {"choice": choice, "equally_plausible": self.random.random() < 0.05, "local_decides": False}
+
+    def pour(self) -> None:
+        with self.study.store.write() as session:
+            for table, rows in self.rows.items():
+                if rows:
+                    session.execute(insert(table.__table__), rows)
+                rows.clear()
+
+
+def prefill(study: Study, pairs: int, people: int, seed: int) -> set[str]:
+    """Fill a study with so many pairs and their votes, over sixty days; a tenth still waits for a vote on each twin."""
+    past = Past(study, people, seed)
+    asked = select(Task.id).where(Task.kind == "write").order_by(Task.rank).limit(pairs)
+    with study.store.read() as session:
+        written = session.scalars(asked).all()
+    for place, task in enumerate(written):
+        past.add_pair(task, place, past.start + timedelta(days=DAYS) * (place / pairs), int(place >= 0.9 * pairs))
+        if place % 1000 == 999 or place == pairs - 1:
+            past.pour()
+    with study.store.write() as session:
+        session.execute(update(Task).where(Task.id.in_(asked)).values(accepted=1))
+        for table in () if study.store.is_sqlite else POURED:
+            name = table.__tablename__
+            session.execute(text(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), max(id)) FROM {name}"))
+    if not study.store.is_sqlite:  # PostgreSQL does so by itself as a study grows
+        with study.store.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+            connection.exec_driver_sql("VACUUM ANALYZE")
+    return past.tokens
 
 
 def look_up(study: Study, answered: set[str], before: set[str]) -> dict[str, int]:

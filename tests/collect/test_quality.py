@@ -1,11 +1,19 @@
 """Screening, quiz, gold questions, signals and blocks."""
 
+import random
+from collections import Counter
+from contextlib import suppress
+from statistics import median
+
 import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import selectinload
 
 from winokit.collect.study import listings, moderation, quality, submissions, tasks, workers
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow
-from winokit.collect.study.schema import Identity, Lease, ProblemRow, Task, Vote
+from winokit.collect.study.schema import Identity, Lease, ProblemRow, Task, Vote, Worker
+from winokit.errors import BadInput
+from winokit.methods.metrics.agreement import fleiss_kappa, rating_table
 
 
 def test_a_worker_goes_from_consent_over_screening_and_quiz_to_work(make_study):
@@ -189,6 +197,62 @@ def test_agreement_is_that_of_statsmodels_over_complete_problems(study, crew):
     assert told["equally plausible"].kappa == pytest.approx(-0.5)
     assert told["decided by the clause"].kappa is None
     assert "one category" in told["decided by the clause"].why_not
+
+
+def counted_by_hand(study):
+    """Agreement on each question, and with others for each worker, from every vote, one by one."""
+    complete = select(Task).where(Task.accepted == study.config.tasks.votes, ~Task.gold).order_by(Task.id)
+    with study.store.read() as session:
+        tasks_ = session.scalars(complete.options(selectinload(Task.votes))).all()
+        votes = session.scalars(select(Vote).where(Vote.counted, ~Vote.gold).order_by(Vote.id)).all()
+    questions = []
+    for kind, _, name in quality.QUESTIONS:
+        ratings = [[getattr(vote, name) for vote in task.votes if vote.counted] for task in tasks_ if task.kind == kind]
+        asked = [answers for answers in ratings if None not in answers]
+        unanimous = sum(len(set(answers)) == 1 for answers in asked)
+        try:
+            kappa = fleiss_kappa(rating_table(asked)) if asked else None
+        except BadInput:
+            kappa = None
+        questions += [(len(asked), unanimous, kappa)] if kind in study.config.tasks.kinds else []
+    agreed, compared = Counter(), Counter()
+    for vote in votes:
+        others = [other.choice for other in votes if other.task_id == vote.task_id and other is not vote]
+        (most, count), *rest = Counter(others).most_common(2) or [(None, 0)]
+        if count > (rest[0][1] if rest else 0):
+            compared[vote.worker_id] += 1
+            agreed[vote.worker_id] += vote.choice == most
+    return questions, agreed, compared
+
+
+@pytest.mark.parametrize("kinds", [["evaluate"], ["write", "validate"]])
+def test_what_the_database_counts_is_what_every_vote_says(make_study, crew, clock, kinds):
+    more = {"tasks": {"kinds": kinds, "twins": 4}, "quality": {"gold_share": 0.2, "block_by_gold": False}}
+    study = make_study(evaluate={"data": "open", "limit": 16, "abstain": True} if kinds == ["evaluate"] else {}, **more)
+    dice, people = random.Random(5), [crew.newcomer(study) for _ in range(5)]
+    for number in range(0 if kinds == ["evaluate"] else 4):
+        crew.write(study, people[number], 4 * number)
+    for worker in people * 12:
+        with suppress(NotNow):  # until nothing is left
+            task = tasks.lease(study, worker.id, kinds[-1])
+            clock.pass_minutes(dice.random())
+            choice = dice.choice(["0", "0", "0", "1", "1", "unsure"][: 6 if kinds == ["evaluate"] else 5])
+            told = {"choice": choice, "equally_plausible": dice.choice(["yes", "no"]), "local_decides": "no"}
+            submissions.submit(study, worker.id, task.token, told)
+    moderation.discard(study, 9, "nonsense", "requester:ada")
+    questions, agreed, compared = counted_by_hand(study)
+    counted = quality.agreement_by_question(study)
+    assert [(row.problems, row.unanimous) for row in counted] == [row[:2] for row in questions]
+    assert [row.kappa for row in counted] == pytest.approx([row[2] for row in questions], abs=1e-12)
+    assert max(row.problems for row in counted) > 3
+    for worker, told in zip(people, quality.workers(study), strict=True):
+        expected = agreed[worker.id] / compared[worker.id] if compared[worker.id] >= quality.FEW else None
+        assert told.agreement == expected
+        mine = listings.submissions(study, worker=worker.code).rows
+        assert (told.submissions, told.median_seconds) == (len(mine), median(one.seconds for one in mine))
+        (alone,) = quality.workers(study, Worker.code == worker.code)
+        assert vars(alone) == vars(told)
+    assert any(worker.agreement is not None for worker in quality.workers(study))
 
 
 def test_dawid_and_skene_trust_those_who_agree(make_study, crew):

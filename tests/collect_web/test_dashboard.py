@@ -1,7 +1,11 @@
 """Where bars and lines go."""
 
 import re
+import threading
 
+import pytest
+
+from winokit.collect.study import progress
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.web.dashboard import drawn_days
 from winokit.collect.web.rendering import _environment
@@ -20,6 +24,35 @@ def columns(days, kinds, most):
         drawn("day_columns", days, kinds, most),
     )
     return [tuple(float(value) for value in box) for box in boxes]
+
+
+@pytest.fixture
+def large(monkeypatch, study):
+    """A study that counts as large, so that its snapshots are kept."""
+    monkeypatch.setattr(progress, "LARGE", 0)
+    return study
+
+
+def test_a_snapshot_of_a_large_study_is_kept_for_some_seconds_and_then_made_anew_meanwhile(large, clock):
+    snapshots = progress.KeptSnapshot(large)
+    first = snapshots.get()
+    assert snapshots.get() is first
+    clock.pass_minutes(10 / 60)
+    assert snapshots.get() is first
+    for thread in [thread for thread in threading.enumerate() if thread.name == "snapshot"]:
+        thread.join()
+    second = snapshots.get()
+    assert second.at > first.at
+    clock.pass_minutes(5)
+    assert snapshots.get().at > second.at
+
+
+def test_the_button_to_pause_is_never_an_old_one(large, requester):
+    assert "Pause" in requester.get("/requester").text
+    large.pause(True, "requester:ada")
+    page = requester.get("/requester").text
+    assert "Go on" in page
+    assert "The study is paused" in page
 
 
 def test_days_without_work_keep_their_place():

@@ -29,6 +29,19 @@ def code(study, place=0):
     return quality.workers(study)[place].code
 
 
+def test_workers_and_balances_come_page_by_page(study, requester):
+    codes = [workers.join(study, "links").code for _ in range(51)]
+    for code in codes:
+        ledger.bonus(study, code, 5, "", "requester:ada")
+    for path in ("/requester/workers", "/requester/pay"):
+        first, second = requester.get(path).text, requester.get(f"{path}?page=2").text
+        assert f'{path}?page=2" rel="next"' in first
+        assert f">{codes[-1]}<" not in first.partition("The ledger")[0]
+        assert f">{codes[-1]}<" in second.partition("The ledger")[0]
+        assert requester.get(f"{path}?page=99").text.count("Page 2 of 2") == 1
+    assert "2.55" in requester.get("/requester/pay?page=2").text.partition("<table")[0]
+
+
 def test_strangers_and_workers_are_asked_to_log_in(stranger, worker):
     for somebody in (stranger, worker):
         for page in PAGES:

@@ -60,10 +60,11 @@ def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int]]:
     settled = func.coalesce(earned.filter(is_settled), 0)
     under_way = func.coalesce(earned.filter(~is_settled, Payment.job_id.is_not(None)), 0)
     cents = (earned.label("earned_cents"), settled.label("settled_cents"), under_way.label("under_way_cents"))
-    columns = (Worker.code, Worker.platform, *cents, (earned - settled - under_way).label("open_cents"))
-    query = select(*columns).join(Payment, Payment.worker_id == Worker.id)
+    open_ = (earned - settled - under_way).label("open_cents")
+    sums = select(Payment.worker_id, *cents, open_).group_by(Payment.worker_id).subquery()
+    query = select(Worker.code, Worker.platform, *list(sums.c)[1:]).join(sums, sums.c.worker_id == Worker.id)
     with study.store.read() as session:
-        return session.execute(query.group_by(Worker.id).order_by(Worker.id)).all()
+        return session.execute(query.order_by(Worker.id)).all()
 
 
 def entries(study: Study) -> Sequence[Payment]:

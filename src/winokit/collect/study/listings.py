@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, func, inspect, select
 from sqlalchemy.orm import selectinload
+from sqlalchemy.orm.interfaces import ORMOption
 
 from winokit.collect.study.refusals import found
 from winokit.collect.study.schema import WRITTEN, LogEntry, ProblemRow, Submission, Vote, Worker
@@ -63,8 +64,8 @@ def problems(
         (status == "open", ProblemRow.valid.is_(None)),
         (status in (UNANIMOUS_YES, UNANIMOUS_NO, SPLIT), ProblemRow.agreement == status),
     ]
-    query = select(ProblemRow).where(*(rule for is_asked, rule in rules if is_asked)).order_by(ProblemRow.id.desc())
-    return _page(study, query.options(*_WITH_VOTES), page, per_page)
+    which = [rule for is_asked, rule in rules if is_asked]
+    return page_of(study, ProblemRow, which, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
 
 
 def problem(study: Study, problem_id: int) -> tuple[ProblemRow, Sequence[ProblemRow]]:
@@ -87,11 +88,12 @@ def submissions(
     per_page: int = PER_PAGE,
 ) -> ListingPage[Submission]:
     """Submissions, each with its worker."""
-    wanted: list[ColumnElement[bool]] = [Submission.worker.has(code=worker)] if worker else []
+    whose = select(Worker.id).where(Worker.code == worker).scalar_subquery()
+    wanted: list[ColumnElement[bool]] = [Submission.worker_id == whose] if worker else []
     wanted += [Submission.kind == kind] if kind else []
-    wanted += [Submission.counted == counted] if counted is not None else []
-    query = select(Submission).where(*wanted).order_by(Submission.id.desc())
-    return _page(study, query.options(selectinload(Submission.worker)), page, per_page)
+    wanted += [] if counted is None else [Submission.counted.is_(True) if counted else ~Submission.counted]
+    newest = [Submission.submitted_at.desc(), Submission.id.desc()]
+    return page_of(study, Submission, wanted, newest, page, per_page, [selectinload(Submission.worker)])
 
 
 def log_entries(
@@ -104,10 +106,33 @@ def log_entries(
         return session.scalars(select(LogEntry).where(*wanted).order_by(LogEntry.id.desc()).limit(limit)).all()
 
 
-def _page(study: Study, query: Select[Any], page: int, per_page: int) -> ListingPage[Any]:
+def page_of(
+    study: Study,
+    table: type[T],
+    which: Sequence[ColumnElement[bool]],
+    order: Sequence[Any],
+    page: int,
+    per_page: int = PER_PAGE,
+    shown: Sequence[ORMOption] = (),
+) -> ListingPage[T]:
+    """A page of a table. Which rows it has is asked first, of indexes alone; only these are then read."""
+    key: Any = inspect(table).primary_key[0]
+    asked = select(key).where(*which).order_by(*order).limit(per_page)
     with study.store.read() as session:
-        total = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
-        pages = max(1, -(-total // per_page))
-        number = min(max(page, 1), pages)
-        rows = session.scalars(query.limit(per_page).offset((number - 1) * per_page)).all()
-        return ListingPage(rows, total, number, pages)
+        number, start = max(page, 1), (max(page, 1) - 1) * per_page
+        keys = session.scalars(asked.offset(start)).all()
+        total = start + len(keys)
+        if len(keys) == per_page or (start and not keys):  # there may be more, or less, than what was found here
+            total = session.scalar(select(func.count()).select_from(table).where(*which)) or 0
+        listing = page_from(range(total), page, per_page)
+        if listing.number != number:
+            keys = session.scalars(asked.offset((listing.number - 1) * per_page)).all()
+        rows = select(table).where(key.in_(keys)).order_by(*order).options(*shown)
+        return ListingPage(session.scalars(rows).all(), total, listing.number, listing.pages)
+
+
+def page_from(rows: Sequence[T], page: int, per_page: int = PER_PAGE) -> ListingPage[T]:
+    """A page of rows that are there."""
+    pages = max(1, -(-len(rows) // per_page))
+    number = min(max(page, 1), pages)
+    return ListingPage(rows[(number - 1) * per_page : number * per_page], len(rows), number, pages)

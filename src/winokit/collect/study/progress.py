@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from statistics import median
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, Text, cast, column, exists, func, select, values
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.quality import QuestionAgreement, WorkerQuality, agreement_by_question
+from winokit.collect.study.quality import QuestionAgreement, WorkerQuality, agreement_now
 from winokit.collect.study.schema import (
     JUDGEMENTS,
     UNCERTAIN,
+    VOTES,
     WRITE,
     WRITTEN,
+    Moment,
     Payment,
     PayoutJob,
     ProblemRow,
@@ -28,6 +32,12 @@ from winokit.collect.study.schema import (
 from winokit.collect.study.study import Study, is_paused
 from winokit.collect.study.tasks import expire
 from winokit.drawing.tables import Lines, table
+
+KINDS = (WRITE, *VOTES)
+LARGE = 5_000
+"""Submissions from which on counting them takes long enough to be noticed."""
+FRESH, OLD = timedelta(seconds=5), timedelta(seconds=30)
+"""How long a snapshot of a large study is shown, and how long still while the next one is made."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,12 @@ class StudySnapshot:
     def __init__(self, study: Study, session: Session) -> None:
         self.title, self.paused = study.config.title, is_paused(session)
         self.currency = study.config.pay.currency
-        self.kinds = _kinds(study, session)
+        self.days = _days(session)
+        settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
+        by_kind = [func.sum(Payment.cents).filter(Payment.reason == kind) for kind in KINDS]
+        cents = session.execute(select(func.sum(Payment.cents), settled, *by_kind)).one()
+        self.spent_cents, self.settled_cents, *spent = (int(total or 0) for total in cents)
+        self.kinds = _kinds(study, session, dict(zip(KINDS, spent, strict=True)), self.days)
         # By what became of them: written, valid, invalid, open, withdrawn, unanimous-yes, unanimous-no, split.
         self.problems = _problems(session)
         self.domains = _counted(session, Task.domain, Task.kind == WRITE, Task.accepted > 0)
@@ -69,15 +84,12 @@ class StudySnapshot:
         self.gold_seen, self.gold_right = session.execute(gold).one()
         # Pairs of twins that the adversary was asked about, and that it did not solve.
         self.asked_adversary, self.fooled = _fooled(session)
-        settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
-        cents = session.execute(select(func.sum(Payment.cents), settled)).one()
-        self.spent_cents, self.settled_cents = (int(total or 0) for total in cents)
         doubtful = select(func.sum(PayoutJob.cents)).where(PayoutJob.state == UNCERTAIN)
         self.uncertain_cents = int(session.scalar(doubtful) or 0)
         # What it will have cost when everything asked for is in.
         self.expected_cents = self.spent_cents + _still_to_come(study, self.kinds)
-        self.days = _days(session)
-        self.agreement = agreement_by_question(study)
+        self.agreement = agreement_now(study, session)
+        self.at = study.now()
 
     @property
     def done(self) -> float:
@@ -88,7 +100,7 @@ class StudySnapshot:
     def to_json(self) -> dict[str, Any]:
         """Everything, for scripts and charts."""
         rows = {name: [asdict(row) for row in getattr(self, name)] for name in ("kinds", "days", "agreement")}
-        return {**vars(self), **rows, "done": self.done}
+        return {name: value for name, value in vars(self).items() if name != "at"} | rows | {"done": self.done}
 
 
 def snapshot(study: Study) -> StudySnapshot:
@@ -98,45 +110,82 @@ def snapshot(study: Study) -> StudySnapshot:
         return StudySnapshot(study, session)
 
 
-def _kinds(study: Study, session: Session) -> list[KindProgress]:
-    sums = (func.sum(Task.asked), func.sum(Task.accepted), func.sum(Task.held))
-    tasks = _grouped(session, Task.kind, *sums, where=[Task.asked.is_not(None)])
-    workers = func.count(Submission.worker_id.distinct())
-    counts = (func.count(), func.count().filter(~Submission.counted), workers)
-    submissions = _grouped(session, Submission.kind, *counts)
-    paid = _grouped(session, Payment.reason, func.sum(Payment.cents))
+class KeptSnapshot:
+    """Snapshots for everybody who looks at a server's dashboard.
+
+    A small study is counted anew for each look. A large one, where that takes a while, is counted every few seconds:
+    who looks after that is shown the last snapshot once more, unless it is old, while the next one is made.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study, self._turn = study, threading.Lock()
+        self._kept: StudySnapshot | None = None
+
+    def get(self) -> StudySnapshot:
+        """Where the study stands, now or at the moment that it says."""
+        with self._study.store.read() as session:
+            if (session.scalar(select(func.max(Submission.id))) or 0) < LARGE:
+                return snapshot(self._study)
+        if self._age() >= OLD:
+            with self._turn:  # those who come together share one
+                if self._age() >= OLD:
+                    self._kept = snapshot(self._study)
+        elif self._age() >= FRESH and self._turn.acquire(blocking=False):
+            threading.Thread(target=self._renew, name="snapshot", daemon=True).start()
+        assert self._kept is not None
+        return self._kept
+
+    def _age(self) -> timedelta:
+        return OLD if self._kept is None else self._study.now() - self._kept.at
+
+    def _renew(self) -> None:
+        try:
+            self._kept = snapshot(self._study)
+        finally:
+            self._turn.release()
+
+
+def _kinds(study: Study, session: Session, spent: Mapping[str, int], days: Sequence[StudyDay]) -> list[KindProgress]:
+    kinds = study.config.tasks.kinds
+    # Filters, and no groups: SQLite would sort all rows first.
+    counters = (Task.asked, Task.accepted, Task.held)
+    places = [func.sum(counter).filter(Task.kind == kind) for kind in kinds for counter in counters]
+    sums = [int(total or 0) for total in session.execute(select(*places).where(Task.asked.is_not(None))).one()]
+    by_kind = [func.count().filter(Submission.kind == kind) for kind in kinds]
+    not_counted = session.execute(select(*by_kind).where(~Submission.counted)).one()
     rows = []
-    for kind in study.config.tasks.kinds:
-        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.id.desc()).limit(1000)
-        seconds = session.scalars(recent).all()
-        numbers: list[Any] = [*tasks.get(kind, (0, 0, 0)), *submissions.get(kind, (0, 0, 0))]
-        numbers += [median(seconds) if seconds else None, *paid.get(kind, (0,))]
+    for place, kind in enumerate(kinds):
+        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.submitted_at.desc())
+        seconds = session.scalars(recent.limit(1000)).all()
+        at_it = exists().where(Submission.worker_id == Worker.id, Submission.kind == kind)
+        people = session.scalar(select(func.count()).select_from(Worker).where(at_it))
+        numbers: list[Any] = [*sums[3 * place : 3 * place + 3], sum(day.submissions.get(kind, 0) for day in days)]
+        numbers += [not_counted[place], people, median(seconds) if seconds else None, spent[kind]]
         rows.append(KindProgress(kind, *numbers))
     return rows
 
 
-def _grouped(session: Session, by: Any, *sums: Any, where: Sequence[ColumnElement[bool]] = ()) -> dict[str, Any]:
-    """Tuples of sums over the rows of each value of a column, those without a value left out."""
-    rows = session.execute(select(by, *sums).where(*where).group_by(by).order_by(by))
-    return {str(key): tuple(values) for key, *values in rows if key is not None}
-
-
 def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
-    return {name: count for name, (count,) in _grouped(session, column, func.count(), where=where).items()}
+    """How many rows have each value of a column, those without a value left out."""
+    rows = session.execute(select(column, func.count()).where(*where).group_by(column).order_by(column))
+    return {str(key): count for key, count in rows if key is not None}
 
 
 def _problems(session: Session) -> dict[str, int]:
-    valid = ProblemRow.valid
-    states = ((ProblemRow.withdrawn, "withdrawn"), (valid.is_(None), "open"), (valid.is_(True), "valid"))
-    state, written = case(*states, else_="invalid").label("state"), ProblemRow.origin == WRITTEN
-    counts = dict.fromkeys(("valid", "invalid", "open", "withdrawn"), 0) | _counted(session, state, written)
-    agreement = _counted(session, ProblemRow.agreement, written, ~ProblemRow.withdrawn)
-    return {"written": sum(counts.values()), **counts, **agreement}
+    counts = dict.fromkeys(("written", "valid", "invalid", "open", "withdrawn"), 0)
+    agreements: Counter[str] = Counter()
+    columns = (ProblemRow.withdrawn, ProblemRow.valid, ProblemRow.agreement)
+    written = select(*columns, func.count()).where(ProblemRow.origin == WRITTEN).group_by(*columns)
+    for withdrawn, valid, agreement, count in session.execute(written):
+        counts["written"] += count
+        counts["withdrawn" if withdrawn else "open" if valid is None else "valid" if valid else "invalid"] += count
+        agreements[agreement or ""] += 0 if withdrawn else count
+    return counts | {name: count for name, count in sorted(agreements.items()) if name and count}
 
 
 def _fooled(session: Session) -> tuple[int, int]:
     asked = (Submission.kind == WRITE, Submission.counted, Submission.adversary.is_not(None))
-    verdicts = session.scalars(select(Submission.adversary).where(*asked))
+    verdicts = session.scalars(select(Submission.adversary).where(*asked, cast(Submission.adversary, Text) != "null"))
     answered = [verdict for verdict in verdicts if verdict and None not in verdict["right"]]
     return len(answered), sum(bool(verdict["fooled"]) for verdict in answered)
 
@@ -151,17 +200,27 @@ def _still_to_come(study: Study, kinds: Sequence[KindProgress]) -> int:
 
 
 def _days(session: Session) -> list[StudyDay]:
-    postgresql = session.get_bind().dialect.name == "postgresql"
+    """Every day with work or pay, each a range of an index: a database that groups by day sorts all rows first."""
+    ends = [bound(column) for column in (Submission.submitted_at, Payment.at) for bound in (func.min, func.max)]
+    moments = [at for at in session.execute(select(*(select(end).scalar_subquery() for end in ends))).one() if at]
+    if not moments:
+        return []
+    first, last = (bound(moments).replace(hour=0, minute=0, second=0, microsecond=0) for bound in (min, max))
+    starts = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    bounds = values(column("start", Moment), column("until", Moment), name="bounds")
+    day = bounds.data([(start, start + timedelta(days=1)) for start in starts]).cte("day")
 
-    def day(column: Any) -> Any:
-        return func.date(func.timezone("UTC", column) if postgresql else column)
+    def within(at: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        return at >= day.c.start, at < day.c.until
 
-    counts: dict[str, dict[str, int]] = defaultdict(dict)
-    at = day(Submission.submitted_at)
-    for date, kind, count in session.execute(select(at, Submission.kind, func.count()).group_by(at, Submission.kind)):
-        counts[str(date)][kind] = int(count)
-    paid = _grouped(session, day(Payment.at), func.sum(Payment.cents))
-    return [StudyDay(date, counts.get(date, {}), *paid.get(date, (0,))) for date in sorted({*counts, *paid})]
+    counts = [select(func.count()).where(Submission.kind == kind, *within(Submission.submitted_at)) for kind in KINDS]
+    cents = select(func.coalesce(func.sum(Payment.cents), 0)).where(*within(Payment.at))
+    query = select(day.c.start, *(each.correlate(day).scalar_subquery() for each in (*counts, cents)))
+    rows = []
+    for start, *numbers, paid in session.execute(query.order_by(day.c.start)):
+        submissions = {kind: number for kind, number in zip(KINDS, numbers, strict=True) if number}
+        rows += [StudyDay(str(start.date()), submissions, int(paid))] if submissions or paid else []
+    return rows
 
 
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Lines:

@@ -8,32 +8,33 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import selectinload
+import numpy as np
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
+from sqlalchemy.orm import Session, aliased
 
-from winokit.collect.study import schema
+from winokit.collect.study import listings, schema
 from winokit.collect.study.config import QualityConfig
-from winokit.collect.study.schema import ProblemRow, Task, Vote, Worker
+from winokit.collect.study.listings import ListingPage
+from winokit.collect.study.schema import Payment, ProblemRow, Submission, Vote, Worker
 from winokit.collect.study.study import Study
 from winokit.errors import BadInput, MissingExtra
-from winokit.methods.metrics.agreement import fleiss_kappa, rating_table
+from winokit.methods.metrics.agreement import fleiss_kappa
 
 FEW = 5
 """Fewer votes than this say nothing about a worker."""
 OFTEN = 0.2
 """A share of hasty submissions, or of pasted texts, from which on a worker is marked."""
-QUESTIONS: tuple[tuple[str, str, Callable[[Vote], Hashable]], ...] = (
-    (schema.VALIDATE, "answer", lambda vote: vote.choice),
-    (schema.VALIDATE, "equally plausible", lambda vote: vote.equally_plausible),
-    (schema.VALIDATE, "decided by the clause", lambda vote: vote.local_decides),
-    (schema.SWITCHABLE, "switchable", lambda vote: vote.choice),
-    (schema.ASSOCIATIVE, "associative", lambda vote: vote.choice),
-    (schema.EVALUATE, "answer", lambda vote: vote.choice),
+QUESTIONS = (
+    (schema.VALIDATE, "answer", "choice"),
+    (schema.VALIDATE, "equally plausible", "equally_plausible"),
+    (schema.VALIDATE, "decided by the clause", "local_decides"),
+    (schema.SWITCHABLE, "switchable", "choice"),
+    (schema.ASSOCIATIVE, "associative", "choice"),
+    (schema.EVALUATE, "answer", "choice"),
 )
 
 
@@ -43,54 +44,106 @@ class WorkerQuality:
     Of their votes, `compared` were on problems on which most others say the same, and `agreed` say so too.
     """
 
-    def __init__(self, worker: Worker, asked: QualityConfig, agreed: int, compared: int) -> None:
-        handed_in = worker.submissions
-        written = [submission for submission in handed_in if submission.kind == schema.WRITE]
+    def __init__(
+        self, worker: Worker, asked: QualityConfig, sums: Mapping[str, Any], agreed: int, compared: int
+    ) -> None:
         self.code, self.state = worker.code, worker.state
-        self.submissions, self.votes = len(handed_in), len(handed_in) - len(written)
+        self.submissions, written = int(sums["submissions"]), int(sums["written"])
+        self.votes = self.submissions - written
         self.agreement = agreed / compared if compared >= FEW else None
-        gold = [bool(vote.is_right) for vote in worker.votes if vote.gold]
-        self.gold_seen, self.gold_right = len(gold), sum(gold)
-        self.median_seconds = median(submission.seconds for submission in handed_in) if handed_in else None
-        self.hasty = sum(
-            submission.seconds
-            < (asked.fast_write_seconds if submission.kind == schema.WRITE else asked.fast_vote_seconds)
-            for submission in handed_in
-        )
-        self.pasted = sum(submission.pasted >= 40 for submission in handed_in)  # characters: more than a name or a word
-        self.earned_cents = sum(payment.cents for payment in worker.payments)
+        self.gold_seen, self.gold_right = int(sums["gold_seen"]), int(sums["gold_right"])
+        self.median_seconds: float | None = sums["median_seconds"]
+        self.hasty, self.pasted, self.earned_cents = (int(sums[name]) for name in ("hasty", "pasted", "earned_cents"))
         flags = {
-            "fails gold questions": len(gold) >= FEW and sum(gold) < asked.gold_least_accuracy * len(gold),
+            "fails gold questions": self.gold_seen >= FEW
+            and self.gold_right < asked.gold_least_accuracy * self.gold_seen,
             "disagrees with others": self.agreement is not None and self.agreement < 0.6,
-            "hasty": len(handed_in) >= FEW and self.hasty > OFTEN * len(handed_in),
-            "pastes texts": self.pasted > OFTEN * len(written),
+            "hasty": self.submissions >= FEW and self.hasty > OFTEN * self.submissions,
+            "pastes texts": self.pasted > OFTEN * written,
         }
         self.flags = tuple(flag for flag, holds in flags.items() if holds)
 
 
-def workers(study: Study) -> list[WorkerQuality]:
-    """Everybody who has joined, in that order, those who have withdrawn included."""
-    known = (selectinload(shown) for shown in (Worker.submissions, Worker.votes, Worker.payments))
-    with study.store.read() as session:
-        people = session.scalars(select(Worker).options(*known).order_by(Worker.id)).all()
-    agreement = agreement_with_others([vote for worker in people for vote in worker.votes])
-    return [WorkerQuality(worker, study.config.quality, *agreement[worker.id]) for worker in people]
+def workers(study: Study, *which: ColumnElement[bool]) -> list[WorkerQuality]:
+    """Everybody who has joined, in that order, those who have withdrawn included; or those whom conditions choose."""
+    return list(_workers(study, select(Worker).where(*which).order_by(Worker.id), only_some=bool(which)))
 
 
-def agreement_with_others(votes: Sequence[Vote]) -> dict[int, tuple[int, int]]:
-    """For each worker: how many votes are those of most others on the same problem, of how many with such a most."""
-    by_task: dict[int, list[Vote]] = defaultdict(list)
-    for vote in votes:
-        if vote.counted and not vote.gold:
-            by_task[vote.task_id].append(vote)
+def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
+    """The same, page by page."""
+    listing = listings.page_of(study, Worker, [], [Worker.id], page)
+    rows = workers(study, Worker.id.in_([worker.id for worker in listing.rows]))
+    return ListingPage(rows, listing.total, listing.number, listing.pages)
+
+
+def _workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:
+    asked, none = study.config.quality, {"median_seconds": None}
+    with study.store.read(steady=True) as session:
+        people = session.scalars(query).all()
+        ids = [worker.id for worker in people] if only_some else None
+        sums: dict[int, dict[str, Any]] = defaultdict(lambda: defaultdict(int, none))
+        for rows in (session.execute(about).mappings() for about in _sums_by_worker(asked, ids)):
+            for row in rows:
+                sums[row["worker_id"]].update(row)
+        agreement = _agreement_with_others(session, ids)
+    for worker in people:
+        yield WorkerQuality(worker, asked, sums[worker.id], *agreement[worker.id])
+
+
+def _sums_by_worker(asked: QualityConfig, ids: Sequence[int] | None) -> Iterator[Select[Any]]:
+    """Queries of sums for each worker, over what an index holds; all workers, where no ids are given."""
+    is_written = Submission.kind == schema.WRITE
+    fast = Submission.seconds < case((is_written, asked.fast_write_seconds), else_=asked.fast_vote_seconds)
+    pasted = Submission.pasted >= 40  # characters: more than a name or a word
+    counted = (func.count().filter(rule) for rule in (is_written, fast, pasted))
+    handed_in = [func.count(), *counted]
+    yield _by_worker(Submission.worker_id, ids, ("submissions", "written", "hasty", "pasted"), handed_in)
+    gold = [func.count(), func.count().filter(Vote.is_right.is_(True))]
+    yield _by_worker(Vote.worker_id, ids, ("gold_seen", "gold_right"), gold).where(Vote.gold)
+    yield _by_worker(Payment.worker_id, ids, ("earned_cents",), [func.sum(Payment.cents)])
+    whose = Submission.worker_id
+    place = func.row_number().over(partition_by=whose, order_by=Submission.seconds)
+    count = func.count().over(partition_by=whose)
+    columns = (whose, Submission.seconds, place.label("place"), count.label("count"))
+    times = select(*columns).where(*_of(whose, ids)).subquery()
+    is_middle = times.c.place.in_(((times.c.count + 1) // 2, (times.c.count + 2) // 2))
+    yield _by_worker(times.c.worker_id, None, ("median_seconds",), [func.avg(times.c.seconds)]).where(is_middle)
+
+
+def _by_worker(worker: Any, ids: Sequence[int] | None, names: Sequence[str], sums: Sequence[Any]) -> Select[Any]:
+    labelled = (value.label(name) for name, value in zip(names, sums, strict=True))
+    return select(worker.label("worker_id"), *labelled).where(*_of(worker, ids)).group_by(worker)
+
+
+def _of(worker: Any, ids: Sequence[int] | None) -> list[ColumnElement[bool]]:
+    return [] if ids is None else [worker.in_(ids)]
+
+
+def _agreement_with_others(session: Session, ids: Sequence[int] | None) -> dict[int, tuple[int, int]]:
+    """For each worker: how many votes are those of most others on the same problem, of how many with such a most.
+
+    The database tells how many votes of a worker met how many others for each choice, which are few cases.
+    """
+    own, other = aliased(Vote), aliased(Vote)
+    choices = [None, *_choices(session)]
+    same = (other.task_id == own.task_id, other.worker_id != own.worker_id, other.counted)
+    others = [func.count().filter(other.choice.is_not_distinct_from(choice)) for choice in choices]
+    columns = [counted.label(f"others_{place}") for place, counted in enumerate(others)]
+    votes = select(own.worker_id, own.choice, *columns).join(other, and_(*same)).where(own.counted, ~own.gold)
+    each = votes.where(*_of(own.worker_id, ids)).group_by(own.worker_id, own.task_id, own.choice).subquery()
     counts: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for together in by_task.values():
-        for vote in together:
-            others = Counter(other.choice for other in together if other is not vote).most_common(2)
-            if others and (len(others) == 1 or others[0][1] > others[1][1]):
-                agreed, compared = counts[vote.worker_id]
-                counts[vote.worker_id] = (agreed + (vote.choice == others[0][0]), compared + 1)
+    for worker_id, choice, *met, times in session.execute(select(*each.c, func.count()).group_by(*each.c)):
+        most, next_ = sorted(met)[-1], sorted(met)[-2]
+        if most > next_:
+            agreed, compared = counts[worker_id]
+            is_theirs = choices[met.index(most)] == choice
+            counts[worker_id] = (agreed + is_theirs * times, compared + times)
     return counts
+
+
+def _choices(session: Session) -> range:
+    """Every choice that somebody made."""
+    return range(1 + (session.scalar(select(func.max(Vote.choice))) or 1))
 
 
 @dataclass(frozen=True)
@@ -122,26 +175,40 @@ class DawidSkene:
 
 def agreement_by_question(study: Study) -> list[QuestionAgreement]:
     """Agreement on every question the study asks, over tasks with as many votes as it asks for."""
-    complete = select(Task).where(Task.accepted == study.config.tasks.votes, ~Task.gold).order_by(Task.id)
-    by_kind: dict[str, list[list[Vote]]] = defaultdict(list)
-    with study.store.read() as session:
-        for task in session.scalars(complete.options(selectinload(Task.votes))):
-            by_kind[task.kind].append([vote for vote in task.votes if vote.counted])
-    return [
-        _agreement(kind, question, [[answer(vote) for vote in votes] for votes in by_kind[kind]])
-        for kind, question, answer in QUESTIONS
-        if kind in study.config.tasks.kinds
-    ]
+    with study.store.read(steady=True) as session:
+        return agreement_now(study, session)
 
 
-def _agreement(kind: str, question: str, ratings: Sequence[Sequence[Hashable]]) -> QuestionAgreement:
-    asked = [votes for votes in ratings if None not in votes]
+def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
+    """The same, as a session sees it: the database counts how often votes fall in each of the few possible ways."""
+    values: dict[str, Sequence[Any]] = dict.fromkeys(("equally_plausible", "local_decides"), (True, False))
+    values["choice"] = _choices(session)
+    answers = [(name, value) for name in values for value in values[name]]
+    counted = [func.count().filter(getattr(Vote, name) == value) for name, value in answers]
+    labelled = [count.label(f"answer_{place}") for place, count in enumerate(counted)]
+    by_task = select(Vote.kind, *labelled).where(Vote.counted, ~Vote.gold).group_by(Vote.task_id, Vote.kind)
+    complete = by_task.having(func.count() == study.config.tasks.votes).subquery()
+    ways = session.execute(select(*complete.c, func.count()).group_by(*complete.c)).all()
+    rows = []
+    for kind, question, name in QUESTIONS:
+        places = [place for place, (asked, _) in enumerate(answers, 1) if asked == name]
+        tables = Counter[tuple[int, ...]]()
+        for way in ways:
+            tables[tuple(way[place] for place in places)] += way[-1] if way[0] == kind else 0
+        rows += [_agreement(kind, question, +tables, study.config.tasks.votes)] * (kind in study.config.tasks.kinds)
+    return rows
+
+
+def _agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes: int) -> QuestionAgreement:
+    """Agreement from how many problems have how many votes for each answer; those where one is missing are left out."""
+    asked = {table: count for table, count in sorted(tables.items()) if sum(table) == votes}
     kappa, why_not = None, None if asked else "no problem has all its votes yet"
     try:
-        kappa = fleiss_kappa(rating_table(asked)) if asked else None
+        kappa = fleiss_kappa(np.repeat(list(asked), list(asked.values()), axis=0)) if asked else None
     except BadInput as error:
         why_not = str(error)
-    return QuestionAgreement(kind, question, len(asked), sum(len(set(votes)) == 1 for votes in asked), kappa, why_not)
+    unanimous = sum(count for table, count in asked.items() if max(table) == votes)
+    return QuestionAgreement(kind, question, sum(asked.values()), unanimous, kappa, why_not)
 
 
 def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:

@@ -78,6 +78,12 @@ def _where(condition: str) -> dict[str, Any]:
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
+# Indexes that hold all that is counted are what keeps pages fast when a study has become large: nothing else is read.
+GOLD_ONLY: dict[str, Any] = {"sqlite_where": sa.text("gold = 1"), "postgresql_where": sa.text("gold")}
+NOT_COUNTED_ONLY: dict[str, Any] = {"sqlite_where": sa.text("counted = 0"), "postgresql_where": sa.text("NOT counted")}
+ANSWERS = ("choice", "equally_plausible", "local_decides")
+
+
 class Worker(Numbered):
     """Somebody who writes or judges, under a pseudonym."""
 
@@ -177,6 +183,7 @@ class ProblemRow(Numbered):
     """A problem as it is stored; `to_problem` makes the thing itself of it."""
 
     __tablename__ = "problems"
+    __table_args__ = (sa.Index("ix_problems_counts", "origin", "withdrawn", "valid", "agreement", "domain"),)
     public_id: Mapped[str] = mapped_column(sa.String(40), index=True)
     family: Mapped[str] = mapped_column(sa.String(40), index=True)
     """The public id of the original that a variant was made from; a problem's own otherwise."""
@@ -241,7 +248,7 @@ class Task(Numbered):
     __table_args__ = (
         sa.CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
         sa.Index("ix_tasks_free", "kind", "rank", **_where("free > 0")),
-        sa.Index("ix_tasks_gold", "kind", sqlite_where=sa.text("gold = 1"), postgresql_where=sa.text("gold")),
+        sa.Index("ix_tasks_gold", "kind", **GOLD_ONLY),
     )
     kind: Mapped[str] = mapped_column(sa.String(16))
     asked: Mapped[int | None]
@@ -293,9 +300,14 @@ class Submission(Numbered):
     """What a worker handed in, as it stands, whether it counts or not. One a lease, so a replay adds none."""
 
     __tablename__ = "submissions"
+    __table_args__ = (
+        sa.Index("ix_submissions_by_worker", "worker_id", "kind", "seconds", "pasted"),
+        sa.Index("ix_submissions_kind_submitted_at", "kind", "submitted_at"),
+        sa.Index("ix_submissions_not_counted", "submitted_at", **NOT_COUNTED_ONLY),
+    )
     lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), unique=True)
     task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"), index=True)
-    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
     kind: Mapped[str] = mapped_column(sa.String(16))
     fields: Mapped[dict[str, Any]]
     counted: Mapped[bool]
@@ -320,11 +332,15 @@ class Vote(Numbered):
     __table_args__ = (
         sa.UniqueConstraint("task_id", "worker_id"),
         sa.Index("ix_votes_problem_id_kind", "problem_id", "kind"),
+        sa.Index("ix_votes_by_worker", "worker_id", "gold", "counted", "task_id", "choice"),
+        sa.Index("ix_votes_by_task", "task_id", "kind", "counted", "gold", *ANSWERS),
+        sa.Index("ix_votes_choice", "choice"),
+        sa.Index("ix_votes_gold", "worker_id", "is_right", **GOLD_ONLY),
     )
     submission_id: Mapped[int] = mapped_column(sa.ForeignKey("submissions.id"), unique=True)
     task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"))
     problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"))
-    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
     kind: Mapped[str] = mapped_column(sa.String(16))
     choice: Mapped[int | None]
     """None where the worker cannot tell, if the study lets them say so."""
@@ -354,8 +370,12 @@ class Payment(Numbered):
     """A line of the ledger: what is owed, in hundredths of the study's currency, and when it was settled."""
 
     __tablename__ = "payments"
-    __table_args__ = (sa.UniqueConstraint("submission_id", "reason"),)
-    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    __table_args__ = (
+        sa.UniqueConstraint("submission_id", "reason"),
+        sa.Index("ix_payments_by_worker", "worker_id", "settled_at", "job_id", "reason", "cents"),
+        sa.Index("ix_payments_at", "at", "cents"),
+    )
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
     submission_id: Mapped[int | None] = mapped_column(sa.ForeignKey("submissions.id"))
     reason: Mapped[str] = mapped_column(sa.String(16))
     """A task's kind, or `bonus` or `correction`."""

@@ -25,6 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from winokit.collect.platforms.payout import PayoutRunner
+from winokit.collect.study.progress import KeptSnapshot
 from winokit.collect.study.refusals import Incomplete, NotFound, Refused, TooMany
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import BUILT_IN, say
@@ -236,7 +237,7 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
     )
     app.state.study = study
     app.state.cookies = Cookies(study.signer, secure=secure)
-    app.state.payouts = PayoutRunner(study)
+    app.state.payouts, app.state.snapshots = PayoutRunner(study), KeptSnapshot(study)
     app.state.refusals = RateLimit(study, 60)  # that go to the audit log: a flood must not fill the disk
     app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)

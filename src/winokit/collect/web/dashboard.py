@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from winokit.collect.study import export, listings, progress, quality
+from winokit.collect.study import export, listings, quality
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import VOTES
@@ -57,11 +57,11 @@ def reliability(visit: ARequester, kind: str) -> Response:
 
 
 def _now(visit: RequesterVisit) -> dict[str, Any]:
-    now = progress.snapshot(visit.study)
+    now = visit.request.app.state.snapshots.get()
     days = drawn_days(now.days)
     most = max([1, *(sum(day.submissions.values()) for day in days)])
     totals = [*accumulate((day.cents for day in days), initial=0)]
-    return {"snapshot": now, "days": days, "most": most, "totals": totals}
+    return {"snapshot": now, "paused": visit.study.paused, "days": days, "most": most, "totals": totals}
 
 
 def drawn_days(days: Sequence[StudyDay]) -> list[StudyDay]:

@@ -7,10 +7,11 @@ from fastapi import Response
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import platform_of
 from winokit.collect.study import ledger
+from winokit.collect.study.listings import page_from
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.voting import YES_NO
 from winokit.collect.web.forms import REQUESTER, Fields, Pages, whole
-from winokit.collect.web.problems import Number
+from winokit.collect.web.problems import Number, PageNumber
 from winokit.collect.web.visit import ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
@@ -19,11 +20,13 @@ LINES, ENDED, MOST_LINES = 200, 20, 999_999_999
 
 
 @router.get(PAY)
-def pay(visit: ARequester) -> Response:
+def pay(visit: ARequester, page: PageNumber = 1) -> Response:
     """Balances, payouts, and the newest lines of the ledger."""
     lines, total = ledger.newest_entries(visit.study, LINES)
     balances, payouts = ledger.balances(visit.study), ledger.payouts(visit.study, ENDED)
-    return visit.page("requester_pay", balances=balances, payouts=payouts, lines=lines, total=total)
+    open_cents = sum(max(0, balance.open_cents) for balance in balances if not balance.under_way_cents)
+    listing = page_from(balances, page)
+    return visit.page("requester_pay", listing=listing, open=open_cents, payouts=payouts, lines=lines, total=total)
 
 
 @router.get(f"{PAY}/live")

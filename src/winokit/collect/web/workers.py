@@ -8,7 +8,9 @@ from fastapi import Path, Response
 
 from winokit.collect.study import invites, ledger, listings, moderation, quality, workers
 from winokit.collect.study.refusals import Incomplete
+from winokit.collect.study.schema import Worker
 from winokit.collect.web.forms import REQUESTER, Fields, Pages, cents, reason, whole
+from winokit.collect.web.problems import PageNumber
 from winokit.collect.web.visit import ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
@@ -17,9 +19,9 @@ INVITES = "/requester/invites"
 
 
 @router.get("/requester/workers")
-def everybody(visit: ARequester) -> Response:
+def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
     """What is known about everybody's work."""
-    return visit.page("requester_workers", people=quality.workers(visit.study))
+    return visit.page("requester_workers", listing=quality.workers_page(visit.study, page))
 
 
 @router.get("/requester/workers/{code}")
@@ -110,6 +112,6 @@ def _own_address(visit: RequesterVisit) -> str:
 
 def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
     info = workers.get(visit.study, code)  # refuses a code that nobody has
-    worker = next(person for person in quality.workers(visit.study) if person.code == code)
+    (worker,) = quality.workers(visit.study, Worker.code == code)
     listing = listings.submissions(visit.study, worker=code, per_page=50)
     return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link)
