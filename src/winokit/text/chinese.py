@@ -14,7 +14,3 @@ class Chinese(Language):
     knows = frozenset({"candidates"})
     spaced = False
     script = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-
-    def tokens(self, text: str) -> list[str]:
-        """Characters."""
-        return [letter for letter in text if not letter.isspace()]

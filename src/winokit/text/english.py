@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, verbatim, word_lists
@@ -57,10 +56,6 @@ class English(Language):
     def tokens(self, text: str) -> list[str]:
         """Penn-Treebank-like tokens."""
         return ptb(text)
-
-    def core(self, candidate: str) -> str:
-        """A candidate without its article, white space folded, in its own case."""
-        return _core(candidate)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Where some words stand as whole words, whatever their case; a capital, where they have one, is preferred."""
@@ -219,11 +214,6 @@ class English(Language):
 
 
 ENGLISH = English("en")
-
-
-@lru_cache(1 << 16)
-def _core(candidate: str) -> str:
-    return ARTICLE.sub("", " ".join(candidate.split()))
 
 
 def _stem(word: str) -> str:

@@ -34,15 +34,13 @@ class French(Language):
     )
     abbreviations = r"M|MM|Mme|Mlle|Dr|St|Ste|[A-Z]"
 
-    def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are singular and plural of one; a name has no plural.
+    def singular(self, word: str) -> str:
+        """A word, in lower case, without what makes it a plural.
 
         >>> [French("fr").same_word("manteau", other) for other in ("manteau", "manteaux", "menteur")]
         [True, True, False]
         """
-        if word[:1].isupper():
-            return word.casefold() == other.casefold()
-        return _singular(word.casefold()) == _singular(other.casefold())
+        return re.sub(r"(?<=\w{3})[sx]$", "", re.sub(r"(?<!e)aux$", "al", word))
 
     def fill(
         self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
@@ -69,7 +67,3 @@ class French(Language):
         if preposition and joined and rest:
             return before[: preposition.start()], f"{joined} {rest}", after
         return before, candidate, after
-
-
-def _singular(word: str) -> str:
-    return re.sub(r"(?<=\w{3})[sx]$", "", re.sub(r"(?<!e)aux$", "al", word))

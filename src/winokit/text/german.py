@@ -153,10 +153,6 @@ class German(Language):
         """Whether what comes next is the first word of a sentence; “ and « close a quotation here."""
         return super().opens_sentence(before.translate(QUOTES))
 
-    def core(self, candidate: str) -> str:
-        """A candidate without its article, white space folded, in its own case."""
-        return _core(candidate)
-
     def same_word(self, word: str, other: str) -> bool:
         """Whether two words are forms of one, in any case and number.
 
@@ -627,11 +623,6 @@ def _forms(noun: str) -> frozenset[str]:
     plurals |= {f"{plural}n" for plural in plurals if plural.endswith(("e", "er", "el"))}
     own = {_noun(word, kind, gender, case) for kind in ADJECTIVES for gender in "mfn" for case in CASES}
     return frozenset(form.casefold() for form in own | plurals | {f"{word}n", f"{word}es"})
-
-
-@lru_cache(1 << 16)
-def _core(candidate: str) -> str:
-    return German.article.sub("", " ".join(candidate.split()))
 
 
 @cache

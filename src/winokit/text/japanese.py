@@ -28,10 +28,6 @@ class Japanese(Language):
         """Characters, and runs of katakana and of Latin letters."""
         return Language.piece.findall(text)
 
-    def tokens(self, text: str) -> list[str]:
-        """Characters."""
-        return [letter for letter in text if not letter.isspace()]
-
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Where some words stand, a short name not as a part of a longer one: アン is not in アンディ."""
         places = verbatim(text, words, whole=False)

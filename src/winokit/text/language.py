@@ -114,8 +114,8 @@ class Language:
         return text.split() if self.spaced and not _unspaced_letters(text) else self.piece.findall(text)
 
     def tokens(self, text: str) -> list[str]:
-        """A text as the words and marks that are counted."""
-        return self.piece.findall(text)
+        """A text as the words and marks that are counted; as characters where words have no spaces between them."""
+        return self.piece.findall(text) if self.spaced else [letter for letter in text if not letter.isspace()]
 
     def unit(self, text: str) -> str:
         """What `tokens` counts in a text: words, or characters where there are no spaces between words."""
@@ -124,15 +124,21 @@ class Language:
 
     def core(self, candidate: str) -> str:
         """A candidate without its article, white space folded, in its own case."""
-        return self.article.sub("", " ".join(candidate.split()))
+        return _core(self, candidate)
 
     def bare(self, name: str) -> str:
         """A candidate without its article, lower-cased, white space folded: what counts when two are compared."""
         return self.core(name).casefold()
 
     def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are forms of one."""
-        return word.casefold() == other.casefold()
+        """Whether two words are forms of one, by `singular`; a name has but one form."""
+        if word[:1].isupper():
+            return word.casefold() == other.casefold()
+        return self.singular(word.casefold()) == self.singular(other.casefold())
+
+    def singular(self, word: str) -> str:
+        """A word, in lower case, without what makes it a plural."""
+        return word
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Where some words stand, in a form of theirs: as they are, or else each as a form of the same word."""
@@ -239,6 +245,11 @@ class Language:
 
 SENTENCE_END = re.compile(r"(?:^|[.!?…][\"'”’)»]*|[。！？]|:\s*[\"“„«])\s*[\"'“‘(„«「]*$")
 OPENING_QUOTE = re.compile(r"(?:^|\s)[\"“„«「]$")
+
+
+@lru_cache(1 << 16)
+def _core(language: Language, candidate: str) -> str:
+    return language.article.sub("", " ".join(candidate.split()))
 
 
 @cache

@@ -31,15 +31,16 @@ class Portuguese(Language):
     )
     abbreviations = r"Sr|Sra|Dr|Dra|Prof|[A-Z]"
 
-    def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are singular and plural of one; a name has no plural.
+    def singular(self, word: str) -> str:
+        """A word, in lower case, without what makes it a plural.
 
         >>> [Portuguese("pt").same_word("limão", other) for other in ("limões", "limão", "limoeiro")]
         [True, True, False]
         """
-        if word[:1].isupper():
-            return word.casefold() == other.casefold()
-        return _singular(word.casefold()) == _singular(other.casefold())
+        for ending, singular in PLURALS:
+            if re.search(ending, word):
+                return re.sub(ending, singular, word)
+        return re.sub(r"(?<=\w{3})(?:(?<=[rz])es|s)$", "", word)
 
     def fill(
         self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
@@ -60,10 +61,3 @@ class Portuguese(Language):
             joined = TO[first] if word == "a" else CONTRACTED[word] + first
             return before[: preposition.start()], f"{joined} {rest}", after
         return before, candidate, after
-
-
-def _singular(word: str) -> str:
-    for ending, singular in PLURALS:
-        if re.search(ending, word):
-            return re.sub(ending, singular, word)
-    return re.sub(r"(?<=\w{3})(?:(?<=[rz])es|s)$", "", word)
