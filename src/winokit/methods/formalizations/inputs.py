@@ -38,6 +38,7 @@ SENTENCE_SWITCHES = {
 }
 """Switches of formalizations that read whole sentences."""
 CHUNK = 4096
+UNREADABLE = f"{NO_BLANK}; mc-sent reads them"
 """Texts tokenised at a time."""
 
 Span: TypeAlias = tuple[int, int]
@@ -177,13 +178,13 @@ def _masked(marked: Marked, reading: TextReading, reader: InputReader, switches:
 
 
 def _masked_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
-    return NO_BLANK if case.problem.is_whole else _filled_texts(case, switches)
+    return UNREADABLE if case.problem.is_whole else _filled_texts(case, switches)
 
 
 def _named_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
     problem = case.problem
     if problem.is_whole:
-        return NO_BLANK
+        return UNREADABLE
     blank = len(problem.before), len(problem.sentence) - len(problem.after)
     marked = []
     for index, option in enumerate(case.options):
