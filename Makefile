@@ -35,9 +35,10 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Write docs/cli.md anew from --help
+# Write docs/cli.md anew from --help, and the table of docs/languages.md from the packs
 docs: .venv/.dev
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/make_languages.py
 
 # Timings, as ratios of two things measured in one run
 bench: .venv/.dev

@@ -1,6 +1,6 @@
 """How well candidates are found in each of XWinograd's languages, by English rules and by the language's own.
 
-python benchmarks/languages.py FILE [--misses]
+python benchmarks/languages.py [FILE] [--misses]
 
 FILE is XWinograd's dataset.tsv. Each text is searched for its own two candidates and for two of another problem that
 it does not name. Candidates are sought as they would stand in a dictionary, not as they were cut out of the text: with
@@ -14,6 +14,7 @@ A possessive that a candidate merely replaces ("sua taça") does not.
 German, which XWinograd does not have, is measured on the twins that were written for its tests.
 """
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -172,9 +173,13 @@ def german() -> list[Problem]:
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
-        sys.exit(str(__doc__))
-    everything = read(sys.argv[1], "xwinograd")
+    folder = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    named = [Path(argument) for argument in sys.argv[1:] if argument != "--misses"]
+    path = named[0] if named else folder / "xwinograd" / "dataset.tsv"
+    if not path.exists():
+        print(f"languages: skipped, {path.name} is not there; set WINOKIT_DATA or name the file")
+        return
+    everything = read(path, "xwinograd")
     english = language_of("en")
     print("| language | problems | recall, English rules | precision | recall, own | precision | joins, plain | own |")
     print("|---|---|---|---|---|---|---|---|")

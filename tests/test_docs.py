@@ -9,10 +9,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_cli_page_is_what_help_says():
-    spec = importlib.util.spec_from_file_location("make_cli", ROOT / "docs" / "make_cli.py")
+def maker(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_on_languages_has_what_the_packs_know():
+    module = maker("make_languages")
+    assert module.abilities_table() in module.PAGE.read_text("utf-8"), "run `make docs`"
+
+
+def test_the_cli_page_is_what_help_says():
+    module = maker("make_cli")
     assert module.PAGE.read_text("utf-8") == module.cli_page(), "run `make docs`"
 
 

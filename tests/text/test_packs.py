@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+import winokit
 from winokit.data.checks.statistics import Structure, statistics
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
+from winokit.methods.transforms.special_word import special_word_problem
 from winokit.methods.transforms.substitute import substitute
 from winokit.problem import Dataset, Problem
 from winokit.text.language import LANGUAGES, detect, language_of, left_out
@@ -127,3 +129,40 @@ def test_structure_is_not_told_by_the_words_of_another_language():
     seen = Structure(Dataset(twins))
     assert (seen.groups, seen.judged, dict(seen.connective)) == (0, 0, {})
     assert seen.blank_position == {"last third": 2}
+
+
+def japanese_twins():
+    before, candidates = "少年は教師を待った。", ("少年", "教師たち")
+    return Dataset(
+        [
+            Problem(before, after, candidates, answer, "彼", group="a", language="ja")
+            for answer, after in enumerate(("が約束したからだ。", "が遅れたからだ。"))
+        ]
+    )
+
+
+def test_an_audit_counts_letters_and_characters_where_there_are_no_words():
+    run = winokit.audit(japanese_twins(), "random")
+    rows = {(row.protocol, row.subset) for row in run.metrics}
+    assert ("length", "unequal") in rows
+    assert not {subset for protocol, subset in rows if protocol == "structure"}
+    (note,) = [note for note in run.settings["notes"] if "Japanese" in note]
+    assert "switched, no-cands, part-sent, local-context" in note
+
+
+def test_a_report_says_the_language_of_what_it_shows(tmp_path):
+    winokit.audit(japanese_twins(), "random", out=tmp_path)
+    assert '"ja"]' in (tmp_path / "report" / "problems" / "0.js").read_text("utf-8").replace(" ", "")
+    winokit.audit(winokit.load("open")[:2], "random", out=tmp_path / "english")
+    assert '"en"]' not in (tmp_path / "english" / "report" / "problems" / "0.js").read_text("utf-8").replace(" ", "")
+
+
+def test_a_language_without_spaces_and_without_a_pack_has_no_local_context():
+    thai = Problem("ถ้วยรางวัลใส่ในกระเป๋าไม่ได้เพราะ", "ใหญ่เกินไป", ("ถ้วยรางวัล", "กระเป๋า"), 0, "มัน", language="th")
+    assert local_context(thai) == "not for this language: there are no spaces between its words"
+
+
+def test_special_words_of_japanese_are_not_cut_within_a_run_of_letters():
+    made = special_word_problem(*japanese_twins())
+    assert (made.candidates, made.language) == (("約束したからだ", "遅れたからだ"), "ja")
+    assert made.text == "少年は教師を待った。少年が_。"

@@ -30,8 +30,11 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
     check_known("style of local context", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be cut"
-    if refusal := language_of(problem.language).refusal("local-context"):
+    language = language_of(problem.language)
+    if refusal := language.refusal("local-context"):
         return refusal
+    if language.unit(problem.before) != "words":
+        return "not for this language: there are no spaces between its words"
     near = TWO_WORDS.search(problem.before)
     kept = near.group() if near else problem.before
     if style == "default" and kept == problem.before.lstrip():

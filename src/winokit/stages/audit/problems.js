@@ -3,7 +3,7 @@
   "use strict";
   var PAGE = 25;
   var NAMES = { r: "right", w: "wrong", a: "no answer", u: "no label", "-": "not scored" };
-  var BEFORE = 0, PRONOUN = 1, AFTER = 2, CANDIDATES = 3, ANSWER = 4, GROUP = 5, ORIGIN = 6, MADE = 7, TRAIL = 8;
+  var BEFORE = 0, PRONOUN = 1, AFTER = 2, CANDIDATES = 3, ANSWER = 4, GROUP = 5, ORIGIN = 6, MADE = 7, TRAIL = 8, LANGUAGE = 9;
   var files = JSON.parse(document.getElementById("scripts").textContent);
   var loaded = {}, said = {};
   var state = { variant: 0, scorer: 0, outcome: "", search: "", sort: "given", only: null, page: 0 };
@@ -160,6 +160,10 @@
     var cell = element("td", "text");
     if (row[BEFORE] || row[AFTER]) cell.append(textOf(row));  // whole texts to choose from are all there is
     cell.append(candidatesOf(row, choice));
+    if (row[LANGUAGE]) cell.querySelectorAll(".sentence, .name").forEach(function (words) {
+      words.lang = row[LANGUAGE];  // which letters a browser draws for 直 depends on it
+      words.dir = "auto";
+    });
     if (choice[3]) cell.append(element("p", "why", "No answer: " + choice[3]));
     if (row[TRAIL].length) cell.append(trailOf(content, row));
     if (content.said[state.scorer] && choice[0] !== "-") cell.append(talkOf(row));

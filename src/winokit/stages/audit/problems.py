@@ -148,7 +148,7 @@ def _row(problem: Problem, by_scorer: Sequence[Mapping[str, Prediction]], trail:
     origin = original_id(problem)
     choices = tuple(_choice(predictions.get(origin)) for predictions in by_scorer)
     shown = problem.before, problem.pronoun, problem.after, problem.candidates, problem.answer, problem.group
-    return (*shown, origin, choices, trail)
+    return (*shown, origin, choices, trail, *(() if problem.language == "en" else (problem.language,)))
 
 
 def _choice(prediction: Prediction | None) -> tuple[Any, ...]:
