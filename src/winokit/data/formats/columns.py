@@ -20,7 +20,7 @@ from typing import Any
 from winokit.data.formats import copa, fields, minimal_pairs
 from winokit.data.formats.base import FORMATS, MOST_TWINS, Format
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import Table, parse_columns, read_table
+from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns, read_table
 from winokit.data.formats.wsc import around_the_pronoun
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
@@ -121,15 +121,7 @@ def _rest(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(cells: Mapping[str, Any], role: str) -> str:
-    """A cell as text: a number as it is counted with, empty where there is none."""
-    value = cells.get(role)
-    if value is None or value != value:  # pandas writes NaN for an empty cell
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (str, int, float)):
-        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    raise Malformed(f"a text or a number expected, found {fields.shown(value)}", field=role)
+    return cell_text(cells.get(role), role)
 
 
 def _candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ...]:
@@ -142,8 +134,7 @@ def _candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ..
                 raise Malformed(f'["a", "b"] or a|b expected, found {fields.shown(value)}', field="options") from None
             value = [each.strip() if isinstance(each, str) else each for each in value]
         return fields.strings({"options": value}, "options")
-    numbers = sorted(int(role.removeprefix(kind)) for role in cells if role.startswith(kind))
-    options = [_text(cells, f"{kind}{number}") for number in numbers]
+    options = [_text(cells, role) for role in numbered(cells, kind)]
     while options and not options[-1].strip():
         options.pop()  # a table has as many columns as its longest problem
     return tuple(options)
@@ -254,8 +245,7 @@ def _reader(
         return _flagged
     if "answer" not in places:
         return lambda cells, candidates: None
-    numbered = [role for role in places if role[-1].isdecimal() and role.startswith(("option", "text"))]
-    names = [places[role] for role in sorted(numbered, key=lambda role: (len(role), role))]
+    names = [places[role] for role in numbered(places, "option" if "text" in places else "text")]
     ways = {name: _option_name(names) if name == "column" else way for name, (_, way) in NOTATIONS.items()}
     cells = [(_answer_cell(row), draft.candidates) for _, row, draft in drafts]
     cells = [(cell, candidates) for cell, candidates in cells if cell not in HIDDEN]

@@ -11,8 +11,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import digits
 from typing import Any
 
+from winokit.data.formats.fields import shown
 from winokit.data.formats.source import Source, decode_head, read_bytes
 from winokit.errors import BadInput, Malformed, MissingExtra, UnknownName
 
@@ -73,6 +75,24 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str]) -> dic
 def said_columns(columns: Mapping[str, str]) -> str:
     """Columns as `--columns` takes them."""
     return ",".join(f"{role}={column}" for role, column in columns.items())
+
+
+def numbered(roles: Iterable[str], kind: str) -> list[str]:
+    """The roles of one kind by their number: option1, option2, …"""
+    return sorted((role for role in roles if role.rstrip(digits) == kind), key=lambda role: (len(role), role))
+
+
+def cell_text(value: Any, field: str | None = None) -> str:
+    """A cell as text: a number as it is counted with, empty where there is none; a list is refused for a field."""
+    if isinstance(value, str):
+        return value
+    if value is None or value != value:  # pandas writes NaN for an empty cell
+        return ""
+    if field is not None and isinstance(value, (list, dict)):
+        raise Malformed(f"a text or a number expected, found {shown(value)}", field=field)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def read_table(source: Source) -> Table:

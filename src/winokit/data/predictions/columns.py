@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from winokit.data.formats.tables import Table, parse_columns, said_columns
+from winokit.data.formats.tables import Table, numbered, parse_columns, said_columns
 from winokit.errors import BadInput
 from winokit.problem import Dataset
 
@@ -87,18 +87,16 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     wanted = {**given, "prediction": column} if is_told else dict(given)
     order = wanted.pop("order", None)
     places = table.places({**wanted, "order": order} if order not in (None, LINE) else wanted)
-
-    def numbered(role: str) -> tuple[str, ...]:
-        found = {int(name.removeprefix(role) or 0): place for name, place in places.items() if name.startswith(role)}
-        return tuple(place for _, place in sorted(found.items()))
-
+    texts, ids, options, scores = (
+        tuple(places[role] for role in numbered(places, kind)) for kind in ("text", "id", "option", "scores")
+    )
     return PredictionColumns(
-        (places["text"],) if "text" in places else (),
-        (places["id"],) if "id" in places else (),
+        texts,
+        ids,
         order if order == LINE else places.get("order"),
-        numbered("option"),
+        options,
         places.get("prediction"),
-        numbered("scores"),
+        scores,
         places.get("answer"),
         places.get("model"),
         int(base) if is_told else None,

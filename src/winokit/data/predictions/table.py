@@ -15,7 +15,7 @@ from typing import Any
 
 from winokit.data.formats import fields, tables
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import Table
+from winokit.data.formats.tables import Table, cell_text
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, named_in
 from winokit.data.predictions.columns import FLOAT, LINE, PROMPTS, PredictionColumns, check_columns, columns_of
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown
@@ -133,7 +133,7 @@ class TableReading:
         if self.columns.order is not None:
             return (number if self.columns.order == LINE else self.positions[number],)
         for column in () if self.columns.is_given else self.columns.texts:
-            if column.casefold() not in PROMPTS and (text := said(cells.get(column), strip=False)):
+            if column.casefold() not in PROMPTS and (text := cell_text(cells.get(column))):
                 return matcher.find(text, candidates)
         for name in filter(None, (said(cells.get(column)) for column in self.columns.ids)):
             if name in matcher.by_id:
@@ -143,7 +143,7 @@ class TableReading:
                 return (hits[0],)
             refused = refused or f"{len(hits) or 'no'} problem{'s' * (len(hits) > 1)} with the id {name!r}"
         for column in self.columns.texts:
-            if text := said(cells.get(column), strip=False):
+            if text := cell_text(cells.get(column)):
                 try:
                     return matcher.find(text, candidates)
                 except Unmatched as reason:
@@ -156,9 +156,7 @@ class TableReading:
         """A prediction as text; one that stands in a list by itself is meant."""
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
-        if isinstance(value, (list, dict)):
-            raise Malformed(f"a text or a number expected, found {fields.shown(value)}", field=self.columns.prediction)
-        return said(value)
+        return cell_text(value, self.columns.prediction).strip()
 
     def _choice(self, text: str, names: tuple[str, ...], place: str, language: str) -> tuple[int | None, str | None]:
         """The chosen candidate; or None and why nothing was chosen."""
@@ -209,12 +207,6 @@ class TableReading:
                 self.source.note(f"in {len(places):,} rows {what}; the first: {places[0]}")
 
 
-def said(value: Any, *, strip: bool = True) -> str:
-    """A cell as text; empty where there is none."""
-    if isinstance(value, str):
-        return value.strip() if strip else value
-    if value is None or value != value:  # pandas writes NaN for an empty cell
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+def said(value: Any) -> str:
+    """A cell as text, stripped."""
+    return cell_text(value).strip()
