@@ -49,7 +49,7 @@ class Malformed(BadInput):
 class Message(str):
     """A line in English that can be said in other words, too: `key` names it, `values` are what it speaks of.
 
-    >>> line = Message("30 words at most, found 31", "length_broken", most=30, count=31)
+    >>> line = Message.of("{most} words at most, found {count}", "length_broken", most=30, count=31)
     >>> line, line.key, line.values["count"]
     ('30 words at most, found 31', 'length_broken', 31)
     """
@@ -62,6 +62,11 @@ class Message(str):
         line = super().__new__(cls, text)
         line.key, line.values = key, values
         return line
+
+    @classmethod
+    def of(cls, template: str, key: str, **values: object) -> Message:
+        """The line that a template makes of its values."""
+        return cls(template.format(**values), key, **values)
 
 
 class CannotWrite(BadInput):

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -39,23 +39,16 @@ class HttpReply:
     content: bytes
 
 
-class HttpClient(Protocol):
-    """Sends to one address; redirects are replies like others."""
-
-    async def send(self, body: bytes | None) -> HttpReply:
-        """The reply to a POST of JSON, or to a GET where there is no body."""
-
-
 @asynccontextmanager
 async def open_client(url: str, key: str | None, connections: int) -> AsyncIterator[HttpClient]:
-    """A client for an address, with a key in every request; its connections are closed in the end."""
+    """A client for an address, with a key in every request; its connections are closed in the end.
+
+    It sends a POST of JSON, or a GET where there is no body; redirects are replies like others.
+    """
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     if _is_near(url):
-        client = _NearClient(url, headers)
-        try:
-            yield client
-        finally:
-            await client.close()
+        async with aclosing(_NearClient(url, headers)) as near:
+            yield near
         return
     import httpx
 
@@ -138,11 +131,14 @@ class _NearClient:
         self._open.add(writer)
         return reader, writer
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         for writer in self._open:
             writer.transport.abort()
             with suppress(OSError):
                 await writer.wait_closed()
+
+
+HttpClient: TypeAlias = _NearClient | _FarClient
 
 
 async def _read_reply(reader: asyncio.StreamReader) -> tuple[HttpReply, bool]:

@@ -244,10 +244,10 @@ class German(Language):
         if not spoken or len(fitting) == len(candidates):
             return None
         if not fitting:
-            why = f"the pronoun {pronoun!r} does not fit {names}"
-            return Message(why, "rules.pronoun_fits_broken", pronoun=pronoun, names=names)
-        why = f"the pronoun {pronoun!r} has the gender of {names} alone"
-        return Message(why, "rules.pronoun_gender_broken", pronoun=pronoun, names=names)
+            why, key = "the pronoun {pronoun!r} does not fit {names}", "rules.pronoun_fits_broken"
+        else:
+            why, key = "the pronoun {pronoun!r} has the gender of {names} alone", "rules.pronoun_gender_broken"
+        return Message.of(why, key, pronoun=pronoun, names=names)
 
     def fill(
         self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool

@@ -51,7 +51,7 @@ class StudyTexts:
 
 def say(key: str, **values: object) -> Message:
     """A line of the built-in texts that a page can say in the study's own words."""
-    return Message(BUILT_IN.lines[key].format(**values), key, **values)
+    return Message.of(BUILT_IN.lines[key], key, **values)
 
 
 def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:

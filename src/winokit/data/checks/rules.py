@@ -48,18 +48,18 @@ class Violation:
 def one_blank(text: str) -> str | None:
     """Exactly one blank."""
     count = text.count(BLANK)
-    text = f"exactly one blank '{BLANK}' expected, found {count}"
-    return None if count == 1 else Message(text, "rules.one_blank_broken", count=count)
+    why = f"exactly one blank '{BLANK}' expected, found {{count}}"
+    return None if count == 1 else Message.of(why, "rules.one_blank_broken", count=count)
 
 
 def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
     """15 to 30 words, counted between spaces (where there are none, by characters), the blank among them."""
     words = len(language_of(language).split(text))
-    if limits.fewest_words <= words <= limits.most_words:
-        return None
     fewest, most = limits.fewest_words, limits.most_words
-    text = f"{fewest} to {most} words expected, found {words}"
-    return Message(text, "rules.length_broken", fewest=fewest, most=most, count=words)
+    if fewest <= words <= most:
+        return None
+    why = "{fewest} to {most} words expected, found {count}"
+    return Message.of(why, "rules.length_broken", fewest=fewest, most=most, count=words)
 
 
 def candidates_present(
@@ -68,9 +68,8 @@ def candidates_present(
     """Every candidate is mentioned in the text, whatever its article and inflection; partly: by one of its words."""
     pack = language_of(language)
     missing = [candidate for candidate in candidates if not pack.is_mentioned(text, candidate, partly=partly)]
-    names = ", ".join(missing)
-    why = f"not mentioned in the text: {names}"
-    return Message(why, "rules.candidates_present_broken", missing=names) if missing else None
+    why, names = "not mentioned in the text: {missing}", ", ".join(missing)
+    return Message.of(why, "rules.candidates_present_broken", missing=names) if missing else None
 
 
 def same_kind(
@@ -95,14 +94,13 @@ def same_kind(
         why = f"the pronoun {pronoun!r} does not fit {' and '.join(known)}"
         return Message(why, "rules.pronoun_fits_broken", pronoun=pronoun, names=names)
     if known and domain == "physical":
-        why = f"a physical problem is about things, and {names} is a person's name"
-        return Message(why, "rules.people_in_physical_broken", names=names)
+        why = "a physical problem is about things, and {names} is a person's name"
+        return Message.of(why, "rules.people_in_physical_broken", names=names)
     if known and len(known) < len(candidates):
         others = [candidate for candidate in candidates if candidate not in known and candidate[:1].islower()]
         if (pronoun or "").casefold() in pack.thing_pronouns and others:
-            things = ", ".join(others)
-            why = f"a person ({names}) and a thing ({things})"
-            return Message(why, "rules.person_and_thing_broken", names=names, things=things)
+            why = "a person ({names}) and a thing ({things})"
+            return Message.of(why, "rules.person_and_thing_broken", names=names, things=", ".join(others))
     return None
 
 
@@ -110,8 +108,8 @@ def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
     """The anchor word stands in every text."""
     pattern = re.compile(rf"(?<!\w){re.escape(anchor.casefold())}(?!\w)")
     without = sum(not pattern.search(text.casefold()) for text in texts)
-    why = f"the anchor word {anchor!r} is missing in {without} of the texts"
-    return Message(why, "rules.anchor_present_broken", anchor=anchor, count=without) if without else None
+    why = "the anchor word {anchor!r} is missing in {count} of the texts"
+    return Message.of(why, "rules.anchor_present_broken", anchor=anchor, count=without) if without else None
 
 
 def word_overlap(one: str, other: str, language: str = "en") -> float:
@@ -130,9 +128,8 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
     share = word_overlap(one, other, language)
     if share >= limits.least_overlap:
         return None
-    least, found = f"{limits.least_overlap:.0%}", f"{share:.0%}"
-    why = f"at least {least} of the words in common expected, found {found}"
-    return Message(why, "rules.overlap_broken", least=least, share=found)
+    why = "at least {least} of the words in common expected, found {share}"
+    return Message.of(why, "rules.overlap_broken", least=f"{limits.least_overlap:.0%}", share=f"{share:.0%}")
 
 
 def texts_differ(one: str, other: str) -> str | None:
@@ -146,8 +143,8 @@ def opposite_answers(right: Sequence[str | None], language: str = "en") -> str |
     known = [answer for answer in right if answer is not None]
     if len(known) < 2 or len({language_of(language).bare(answer) for answer in known}) > 1:
         return None
-    why = f"all have the answer {known[0]!r}; twins need opposite answers"
-    return Message(why, "rules.opposite_answers_broken", answer=known[0])
+    why = "all have the answer {answer!r}; twins need opposite answers"
+    return Message.of(why, "rules.opposite_answers_broken", answer=known[0])
 
 
 def broken_rules(

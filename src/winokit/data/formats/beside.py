@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from winokit.data.formats.columns import checked_columns
@@ -25,19 +24,11 @@ from winokit.text.language import check_code
 FILE = "winokit.toml"
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """What a folder's winokit.toml says of the data in it."""
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    language: str | None = None
-
-
-def remembered(folder: Path) -> Remembered:
-    """What winokit.toml in a folder says; nothing where there is none, an error where it cannot be understood."""
+def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
+    """Columns and language by a folder's winokit.toml; none where there is none, an error where it makes no sense."""
     path = folder / FILE
     if not path.is_file():
-        return Remembered()
+        return {}, None
     try:
         said = tomllib.loads(read_text(path).removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -47,20 +38,20 @@ def remembered(folder: Path) -> Remembered:
         found = f", found {', '.join(said)}" if said else ""
         raise BadInput(f'{path}: language = "…" and a table [columns] expected{found}')
     try:
-        return Remembered(checked_columns(columns) if columns else {}, language and check_code(language))
+        return checked_columns(columns) if columns else {}, language and check_code(language)
     except (BadInput, LookupError) as error:
         raise BadInput(f"{path}: {str(error).removeprefix('--columns: ')}") from None
 
 
 def remember(folder: Path, columns: Mapping[str, str], language: str | None = None) -> Path:
     """Write columns, and a language, into winokit.toml of a folder; what it says already stays and must not differ."""
-    path, known = folder / FILE, remembered(folder)
-    if (known.columns or columns) != columns or (known.language or language) != language:
+    path, (known_columns, known_language) = folder / FILE, remembered(folder)
+    if (known_columns or columns) != columns or (known_language or language) != language:
         raise BadInput(f"{path}: says something else; edit or remove it to remember this")
     text = read_text(path) if path.exists() else ""
-    if language and not known.language:
+    if language and not known_language:
         text = f"language = {json.dumps(language)}\n" + text
-    if not known.columns:
+    if not known_columns:
         lines = [f"{role} = {json.dumps(column, ensure_ascii=False)}" for role, column in columns.items()]
         text = "\n".join([*([text.rstrip(), ""] if text else []), "[columns]", *lines]) + "\n"
     write_whole(path, text.encode())

@@ -41,7 +41,7 @@ def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Form
 
     Else it is told from the content.
     """
-    columns = columns or remembered(path.parent).columns if columns or has_columns(path) else None
+    columns = columns or remembered(path.parent)[0] if columns or has_columns(path) else None
     if columns:
         return base.Format(TABLE, said_columns(columns), "", lambda _: True, partial(read_columns, columns=columns))
     head = base.FileHead(path)
@@ -60,7 +60,7 @@ def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Form
 
 def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
     """Whether a file is a table with the column of the text, as given or as in a winokit.toml beside it."""
-    columns = columns or remembered(path.parent).columns
+    columns = columns or remembered(path.parent)[0]
     if not columns:
         return False
     try:
@@ -87,7 +87,7 @@ def read(
     path = Path(path)
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
-    source, language = Source(path, lenient=lenient), remembered(path.parent).language
+    source, (_, language) = Source(path, lenient=lenient), remembered(path.parent)
     chosen = base.FORMATS[format] if format else recognise(path, columns)
     if chosen.name == TABLE and columns is None:
         source.note(f"columns as in {path.parent / FILE}: {chosen.about}")
@@ -160,7 +160,8 @@ def write(
     for problem in dataset:
         try:
             if problem.is_whole and not chosen.holds_whole:
-                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {_holding()} do not")
+                holding = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
+                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {holding} do not")
             rows.append(chosen.render(problem, options))
             kept.append(problem)
         except (CannotWrite, Malformed) as error:
@@ -176,11 +177,6 @@ def write(
         files.append(winogrande.labels_path(path))
         write_bytes(files[-1], labels.encode())
     return WrittenFile(files, len(rows), skipped)
-
-
-def _holding() -> str:
-    """The formats that whole texts can be written in."""
-    return ", ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
 
 
 def write_bytes(path: Path, data: bytes) -> None:

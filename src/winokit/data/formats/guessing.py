@@ -13,35 +13,20 @@ from winokit.data.formats.columns import BLANKS, MARKED
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, read_table, refuse_workbook, said_columns
 from winokit.errors import BadInput, MissingExtra
+from winokit.text.language import word_lists
 
 SUREST = 0.8
 """The share of its cells that must have a blank for a column to be taken for the text."""
 LOOKED_AT = 1 << 20
 """Bytes of a file that are looked at."""
-SYNONYMS = {
-    "text": "text sentence satz phrase texte frase oración oracion oração testo предложение текст 句子 文 cloze prompt "
-    "context contexte premise swapped_sentence sentence_with_pronoun input",
-    "options": "options choices candidates kandidaten optionen candidats alternatives answers 选项",
-    "answer": "answer label gold correct right solution loesung lösung antwort réponse reponse respuesta resposta "
-    "correct_answer correct_candidate correctanswer right_answer target ответ 答案 正解",
-    "group": "group group_id pair pair_id pairid qid paar gruppe groupe grupo paire par пара",
-    "pronoun": "pronoun pronomen pronom pronome pronombre местоимение 代词",
-    "start": "start pronoun_offset pronoun_start pronoun_loc",
-    "question": "question asks_for",
-}
-"""What columns are called, by their role; case, spaces and hyphens do not count."""
+SYNONYMS = word_lists("columns.toml")
 OPTION = re.compile(r"(.*?)_?([0-9]|[a-e])")
-OPTIONS = (
-    "option choice candidate cand kandidat answer antwort wahl ending alternative entity opción opcion opção opcao "
-    "opzione candidat вариант 选项 選択肢"
-).split()
-"""What options are called, before their number or letter; a letter alone will do."""
 
 
 def guess_columns(table: Table) -> dict[str, str]:
     """Columns by the roles that they may have; "?" for what a problem needs and nothing points to."""
     names = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
-    named = {role: [names[word] for word in words.split() if word in names] for role, words in SYNONYMS.items()}
+    named = {role: [names[word] for word in words if word in names] for role, words in SYNONYMS.items()}
     cells = {
         column: [cell if isinstance(cell := row.get(column), str) else "" for _, row in table.rows[:100]]
         for column in table.columns
@@ -58,7 +43,7 @@ def guess_columns(table: Table) -> dict[str, str]:
         if column != found["text"] and (option := OPTION.fullmatch(name)):
             stems.setdefault(option[1], []).append(column)
     several = [stem for stem in stems if len(stems[stem]) > 1]
-    known = sorted(several, key=lambda stem: (["", *OPTIONS, stem].index(stem), -len(stems[stem])))
+    known = sorted(several, key=lambda stem: (["", *SYNONYMS["numbered_option"], stem].index(stem), -len(stems[stem])))
     if known:
         found |= {f"option{number}": column for number, column in enumerate(stems[known[0]], 1)}
     else:

@@ -160,20 +160,13 @@ class Source:
 
         What stands between cells (comma, semicolon, tab, bar) is told from the content.
         """
-        reader = csv_reader(self.text())
-        header = reader.line_num + 1
-        while True:
-            line = reader.line_num + 1
-            try:
-                cells = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                self.reject(Malformed(f"a well-formed row expected ({error})"), line)
-                if line == header:  # without a header nobody knows what the cells are
-                    return
-            else:
+        for place, (line, cells) in enumerate(_rows(csv_reader(self.text()))):
+            if not isinstance(cells, csv.Error):
                 yield line, cells
+                continue
+            self.reject(Malformed(f"a well-formed row expected ({cells})"), line)
+            if not place:  # without a header nobody knows what the cells are
+                return
 
     def json_array(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Line number and object of each element of one JSON array."""
@@ -300,18 +293,22 @@ def _cells(text: str, delimiter: str, quotes: bool = True) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)
 
 
+def _rows(reader: Any) -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """Line and cells of each row, or what is wrong with it."""
+    while True:
+        line = reader.line_num + 1
+        try:
+            row: list[str] | csv.Error = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row = error
+        yield line, row
+
+
 def _widths(reader: Any) -> list[int]:
     """How many cells each row has that is not empty; 0 for one that is broken."""
-    widths: list[int] = []
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return widths
-        except csv.Error:
-            widths.append(0)
-        else:
-            widths += [len(cells)] * bool(cells)
+    return [0 if isinstance(row, csv.Error) else len(row) for _, row in _rows(reader) if row]
 
 
 def csv_reader(text: str) -> Any:
