@@ -1,7 +1,7 @@
 """A crowd at work on one server: errors, lost or doubled submissions, places given twice, and how long it takes.
 
 python benchmarks/collect.py [--db sqlite|postgres] [--workers 200] [--seconds 60] [--think 1 5] [--seed 0]
-                             [--steps 8] [--step-seconds 20] [--kill]
+                             [--steps 8] [--step-seconds 20] [--kill] [--prefill 50000] [--requesters 8]
 
 The server is `winokit collect serve` in a process of its own; the crowd is another process, on loopback. Everybody
 takes a task, reads it, thinks for a while, hands it in and gets the next; one in seven tasks is writing, with feedback
@@ -9,12 +9,16 @@ and a draft on the way, and one in fifty is handed in twice at once, as by a dou
 what the crowd got an answer for; what is there is looked up in the database at the end. Then thinking gets shorter,
 step by step, until one in twenty waits longer than 250 ms. `--kill` ends the server with SIGKILL in the middle of the
 first part and starts it again; whoever got no answer sends the same again, as people do.
+
+`--prefill PAIRS` plays the first part twice, with an empty study and with one that so many pairs and three votes on
+each twin have come into, while requesters look at every page of theirs; and says how long each page took in both.
 """
 
 import argparse
 import asyncio
 import contextlib
 import multiprocessing
+import os
 import random
 import re
 import signal
@@ -23,9 +27,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import urlencode
@@ -33,7 +39,7 @@ from urllib.parse import urlencode
 import numpy as np
 from sqlalchemy import func, insert, select, text, update
 
-from winokit.collect.study import invites, submissions, tasks, workers
+from winokit.collect.study import invites, requesters, submissions, tasks, workers
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.schema import IS_LIVE, Group, Lease, Payment, ProblemRow, Submission, Task, Vote, Worker
 from winokit.collect.study.study import Study
@@ -48,8 +54,29 @@ WRITING, TWICE = 1 / 7, 1 / 50
 WORDS = "before yesterday someone quietly repaired everything".split()
 TOKEN = re.compile(r'name="csrf" value="(\w+)"')
 BALLOT = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
+PASSWORD = "eight terriers near the gate"
+LOOKED_AT = (
+    "",
+    "/live",
+    "/workers",
+    "/workers?page=2",
+    "/workers/{code}",
+    "/pay",
+    "/problems",
+    "/problems?status=split",
+    "/problems?text=spaniel",
+    "/problems/{problem}",
+    "/submissions",
+    "/submissions?kind=write",
+    "/submissions?worker={code}",
+    "/log",
+    "/invites",
+    "/export",
+)
+"""What requesters look at, under /requester."""
+FREE_TWINS = 20_000
 CONFIG = {
-    "tasks": {"twins": 20_000, "social_share": 0},
+    "tasks": {"twins": FREE_TWINS, "social_share": 0},
     # Nobody in this crowd knows an answer, and those who fail gold questions would be sent home.
     "quality": {"quiz_pass_mark": 0, "block_by_gold": False},
 }
@@ -122,6 +149,8 @@ class Tally:
     pages: int = 0
     answered: set[str] = field(default_factory=set)
     """Tasks whose handing in was acknowledged."""
+    by_page: defaultdict[str, list[float]] = field(default_factory=partial(defaultdict, list))
+    """Milliseconds of every request."""
     retried: int = 0
     errors: Counter[str] = field(default_factory=Counter)
 
@@ -197,7 +226,7 @@ class Person:
 
     def __init__(self, number: int, seed: int, browser: Browser) -> None:
         self.browser, self.random = browser, random.Random(f"{seed} {number}")
-        self.numbers = iter(range(1_000_000 * (number + 1), 1_000_000 * (number + 2)))
+        self.numbers = count(1_000_000 * (1 + number + 1000 * seed))
         self.csrf = ""
         self.tally, self.until = Tally(), 0.0
 
@@ -266,6 +295,8 @@ class Person:
 
     async def ask(self, method: str, place: str, fields: dict[str, str] | None = None, expected: int = 200) -> Answer:
         """One request, sent again where the server was gone."""
+        page = f"{method} {re.sub('/task/[^/]+', '/task', place)}"
+        start = time.perf_counter()
         while True:
             try:
                 answer = await self.browser.request(method, place, fields)
@@ -274,21 +305,48 @@ class Person:
                 self.tally.retried += 1
                 await asyncio.sleep(0.2)
         self.tally.pages += 1
+        self.tally.by_page[page].append(1000 * (time.perf_counter() - start))
         if answer.status != expected:
-            self.tally.errors[f"{method} {re.sub('/task/[^/]+', '/task', place)}: {answer.status}"] += 1
+            self.tally.errors[f"{page}: {answer.status}"] += 1
         return answer
 
     async def pause(self, think: tuple[float, float]) -> None:
         await asyncio.sleep(self.random.uniform(*think))
 
 
-async def crowd(port: int, paths: list[str], seed: int, line: Connection) -> None:
+class Looker(Person):
+    """A requester, who looks at one page after the other."""
+
+    async def join(self, path: str) -> None:
+        page = await self.browser.request("GET", path)
+        account = {"name": "ada", "password": PASSWORD, "csrf": TOKEN.findall(page.text)[0]}
+        answer = await self.browser.request("POST", path, account)
+        assert answer.status == 303, answer.text
+        listed = await self.browser.request("GET", "/requester/workers")
+        self.codes = re.findall(r'"/requester/workers/([^"/]+)"', listed.text)
+
+    async def work(self, until: float, think: tuple[float, float]) -> Tally:
+        self.tally, pages = Tally(), []
+        while time.monotonic() < until:
+            pages = pages or self.random.sample(LOOKED_AT, len(LOOKED_AT))
+            code, problem = self.random.choice(self.codes), self.random.randint(100, 199)
+            page = pages.pop()
+            await self.pause(think)
+            start = time.perf_counter()
+            answer = await self.browser.request("GET", f"/requester{page}".format(code=code, problem=problem))
+            self.tally.by_page[f"GET /requester{page}"].append(1000 * (time.perf_counter() - start))
+            if answer.status != 200:
+                self.tally.errors[f"{page}: {answer.status}"] += 1
+        return self.tally
+
+
+async def crowd(port: int, paths: list[str], requesters: int, seed: int, line: Connection) -> None:
     """Let everybody in, then work as often as the other side of the line asks for it."""
     people = [Person(number, seed, Browser(port)) for number in range(len(paths))]
+    people += [Looker(len(paths) + number, seed, Browser(port)) for number in range(requesters)]
+    doors = list(zip(people, [*paths, *["/login"] * requesters], strict=True))
     for start in range(0, len(people), 20):
-        await asyncio.gather(
-            *(one.join(path) for one, path in list(zip(people, paths, strict=True))[start : start + 20])
-        )
+        await asyncio.gather(*(one.join(path) for one, path in doors[start : start + 20]))
     line.send("ready")
     while (asked := await asyncio.to_thread(line.recv)) is not None:
         seconds, think = asked
@@ -302,6 +360,8 @@ async def crowd(port: int, paths: list[str], seed: int, line: Connection) -> Non
             whole.answered |= one.answered
             whole.retried += one.retried
             whole.errors += one.errors
+            for page, waited in one.by_page.items():
+                whole.by_page[page] += waited
         line.send(whole)
 
 
@@ -316,7 +376,7 @@ def to_judge(study: Study, pairs: int) -> set[str]:
     workers.screen(study, author.id, native_speaker=True, has_seen_wsc=False)
     for number in range(pairs):
         task = tasks.lease(study, author.id, "write")
-        submissions.submit(study, author.id, task.token, twins(10**9 + number))
+        submissions.submit(study, author.id, task.token, twins(10**15 + number))
         tokens.add(task.token)
     return tokens
 
@@ -457,26 +517,53 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=300, help="twins that are there before the crowd comes")
     parser.add_argument("--kill", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--prefill", type=int, default=0, help="pairs in a study beside the empty one")
+    parser.add_argument("--past-workers", type=int, default=1000, help="who have written and judged these")
+    parser.add_argument("--requesters", type=int, default=8, help="who look at their pages, with --prefill")
     told = parser.parse_args()
+    if not told.prefill:
+        play(told)
+        return
+    told.steps = 0
+    by_size = [play(told, pairs).by_page for pairs in (0, told.prefill)]
+    print(
+        f"\n| page | empty: p50 | p95 | {told.prefill:,} pairs: p50 | p95 | ratio of p50 | requests |\n"
+        + "|---" * 7
+        + "|"
+    )
+    for page in sorted(by_size[1]):
+        empty, full = (np.percentile(pages[page] or [np.nan], [50, 95]) for pages in by_size)
+        times = f"{empty[0]:.0f} | {empty[1]:.0f} | {full[0]:.0f} | **{full[1]:.0f}** | {full[0] / empty[0]:.1f}"
+        print(f"| `{page}` | {times} | {len(by_size[1][page])} |")
+    print(f"load of the machine in the last 5 minutes: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores")
+
+
+def play(told: argparse.Namespace, pairs: int = 0) -> Tally:
+    """A study with so many pairs in its past, and everybody at work on it; what the crowd knows of the first part."""
+    tasks_ = CONFIG["tasks"] | {"twins": pairs + FREE_TWINS}
     with tempfile.TemporaryDirectory() as place, database(told.db, Path(place)) as db:
-        folder = Path(place) / "study"
-        study = Study.create(folder, parse_config(CONFIG), db)
-        before = prefill(study, told.pairs)
-        paths = [invites.create(study).path for _ in range(told.workers)]
-        run(told, study, Server(folder, db), paths, before)
-        study.close()
+        study = Study.create(Path(place) / "study", parse_config(CONFIG | {"tasks": tasks_}), db)
+        past = prefill(study, pairs, told.past_workers, told.seed) if pairs else set()
+        try:
+            return run(told, study, db, past)
+        finally:
+            study.close()
 
 
-def run(told: argparse.Namespace, study: Study, server: Server, paths: list[str], before: set[str]) -> None:
+def run(told: argparse.Namespace, study: Study, db: str | None, past: set[str]) -> Tally:
+    before = past | to_judge(study, told.pairs)
+    paths = [invites.create(study).path for _ in range(told.workers)]
+    requesters.add(study, "ada", PASSWORD, "system")
+    lookers, server = told.requesters if told.prefill else 0, Server(study.folder, db)
     spawn = multiprocessing.get_context("spawn")
     line, theirs = spawn.Pipe()
-    process = spawn.Process(target=run_crowd, args=(server.port, paths, told.seed, theirs))
+    process = spawn.Process(target=run_crowd, args=(server.port, paths, lookers, told.seed, theirs))
     process.start()
     theirs.close()  # so that a crowd that has died is noticed
     try:
         assert line.recv() == "ready"
         print(f"{told.db}, {told.workers} people, thinking {told.think[0]:g} to {told.think[1]:g} s")
-        answered = work(told, server, line)
+        whole, answered = work(told, server, line)
         print(", ".join(f"{name}: {count:,}" for name, count in look_up(study, answered, before).items()))
         line.send(None)
         process.join()
@@ -485,10 +572,11 @@ def run(told: argparse.Namespace, study: Study, server: Server, paths: list[str]
         server.kill()
     accidents = server.said.read_text().count("Traceback")
     print(f"accidents in the server's log: {accidents}")
+    return whole
 
 
-def work(told: argparse.Namespace, server: Server, line: Connection) -> set[str]:
-    """Both parts of the work; every task that was acknowledged."""
+def work(told: argparse.Namespace, server: Server, line: Connection) -> tuple[Tally, set[str]]:
+    """Both parts of the work: what the crowd knows of the first, and every task that was acknowledged."""
     computed = server.cpu_seconds()
     line.send((told.seconds, tuple(told.think)))
     if told.kill:
@@ -515,9 +603,9 @@ def work(told: argparse.Namespace, server: Server, line: Connection) -> set[str]
         best = max(best, part.rate)
     if told.steps:
         print(f"highest rate with p95 under {LIMIT_MS} ms: {best:.1f} submissions/s")
-    for error, count in errors.most_common(10):
-        print(f"error: {count} x {error}")
-    return answered
+    for error, times in errors.most_common(10):
+        print(f"error: {times} x {error}")
+    return whole, answered
 
 
 if __name__ == "__main__":

@@ -1,5 +1,10 @@
 """Texts that were handed in before: found however the numbers of their rows were given out."""
 
+import random
+
+import pytest
+from rapidfuzz.distance import Levenshtein
+
 from winokit.collect.study.schema import to_row
 from winokit.collect.study.writing import MOST_MISSING, PATIENCE, EarlierText
 from winokit.problem import Problem
@@ -24,6 +29,25 @@ def test_a_row_with_a_lower_number_that_is_committed_later_is_found(study):
     assert earlier.nearest(study, [RIGHT]) < 0.6
     stored(study, 11, RIGHT)
     assert earlier.nearest(study, [RIGHT]) == 1
+
+
+def test_no_text_that_is_too_similar_is_missed_by_looking_only_at_those_with_its_rarest_words(make_study):
+    dice, words = random.Random(3), [f"word{number}" for number in range(60)]
+    study, earlier = make_study(rules={"most_similar": 0.7}), EarlierText()
+    texts = [" ".join(dice.choices(words, k=dice.randint(6, 14))) + " _ x" for _ in range(40)]
+    for number, text in enumerate(texts, 1):
+        stored(study, number, text)
+    found = 0
+    for text in texts * 5:
+        changed = text.split()
+        for _ in range(dice.randint(1, 6)):
+            place = dice.randrange(len(changed))
+            changed[place : place + dice.randint(0, 1)] = dice.choices([*words, "new"], k=dice.randint(0, 1))
+        nearest = max(Levenshtein.normalized_similarity(changed, other.split()) for other in texts)
+        answer = earlier.nearest(study, [" ".join(changed)])
+        assert (answer == pytest.approx(nearest)) if nearest >= 0.7 else (answer < 0.7)
+        found += nearest >= 0.7
+    assert 20 < found < 180
 
 
 def test_numbers_that_never_come_are_not_looked_for_for_ever(study, clock):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -234,21 +235,31 @@ class EarlierText:
     def __init__(self) -> None:
         self._codes: dict[str, str] = {}
         self._texts: list[str] = []
+        self._with_word: dict[str, list[str]] = defaultdict(list)
         self._last = 0
         self._missing: dict[int, datetime] = {}
         self._lock = threading.Lock()
 
     def nearest(self, study: Study, texts: Iterable[str], own: Collection[str] = ()) -> float:
-        """The similarity, 0 to 1, of the nearest two of some texts and others than `own` that were handed in before."""
+        """The similarity, 0 to 1, of the nearest two of some texts and others than `own` that were handed in before.
+
+        Exact where it is too much for the study (`most_similar`); below, a nearer text may not have been looked at.
+        """
         with self._lock:
             self._look(study)
             nearest, measure = 0.0, Levenshtein.normalized_similarity
             left_out = {self._coded(text, known_only=True) for text in own}
-            others = [text for text in self._texts if text not in left_out] if own else self._texts
             for coded in (self._coded(text, known_only=True) for text in texts):
+                others = self._possible(coded, study.config.rules.most_similar) - left_out
                 match = process.extractOne(coded, others, scorer=measure, score_cutoff=0.5)
                 nearest = max(nearest, match[1] if match else 0.0)
             return nearest
+
+    def _possible(self, coded: str, least: float) -> set[str]:
+        """The texts that can be so similar: they lack so few words that of one more, the rarest, they have one."""
+        lacking = int(len(coded) * (1 - least) / least + 1e-9) if least else len(coded)
+        rarest = sorted((self._with_word.get(word, []) for word in coded), key=len)[: lacking + 1]
+        return set(self._texts) if lacking >= len(coded) else set().union(*rarest)
 
     def _look(self, study: Study) -> None:
         """Read what is new; and what was passed over, since a row with a lower number may be committed later."""
@@ -263,7 +274,10 @@ class EarlierText:
             self._missing |= dict.fromkeys(range(max(self._last + 1, row.id - MOST_MISSING), row.id), now)
             self._last = row.id
         written = [row for row in (*late, *new) if row.origin == WRITTEN]
-        self._texts += [self._coded(f"{row.before}_{row.after}") for row in written]
+        for coded in (self._coded(f"{row.before}_{row.after}") for row in written):
+            self._texts.append(coded)
+            for word in coded:
+                self._with_word[word].append(coded)
 
     def _coded(self, text: str, *, known_only: bool = False) -> str:
         """One character a word, the fastest thing to compare; words that no text has share one where asked.
