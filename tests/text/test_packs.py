@@ -90,10 +90,28 @@ def test_what_xwinograd_says_of_each_language_is_found(real_file):
         "Il trofeo non entra nella valigia marrone perché è troppo grande. I consiglieri negarono il permesso ai "
         "manifestanti perché temevano la violenza. Anna ringraziò Susanna per l'aiuto che le aveva dato ieri sera.",
         "ถ้วยรางวัลใส่ในกระเป๋าเดินทางสีน้ำตาลไม่ได้เพราะมันใหญ่เกินไป",
+        "De beker past niet in de koffer omdat hij te groot is.",
+        "Die beker pas nie in die tas nie omdat dit te groot is.",
+        "De Pokal passt net an de Koffer, well hien ze grouss ass.",
+        "A copa non colle na maleta porque é moi grande. O can perseguiu o gato, pero el era máis rápido.",
+        "Pohár se nevejde do kufru, protože je příliš velký.",
+        "Кучето гонеше котката, но тя беше много бърза.",
+        "La pokalo ne eniras la valizon, ĉar ĝi estas tro granda.",
+        "Kopa ez da maletan sartzen handiegia delako.",
+        "Puchar nie mieści się w walizce, ponieważ jest za duży.",
+        "El perro persiguió al gato, pero era muy rápido.",
+        "The trophy is too big for the case. Der Pokal ist zu groß für den Koffer, und er passt nicht in die Tasche. "
+        "It was not the case that he had in the shop, but that was all.",
+        "The trophy is too big for the case, and it was her fault. 奖杯太大了，放不进手提箱，因为他把它忘了。",
     ],
 )
 def test_a_neighbour_of_a_known_language_is_not_taken_for_it(text):
     assert detect([text]) == "und"
+
+
+@pytest.mark.parametrize("word", ["con", "ale", "zen", "car", "muy"])
+def test_a_foreign_word_in_a_sentence_of_english_changes_nothing(word):
+    assert detect([f"The {word} was not bad, but she had to leave it."]) == "en"
 
 
 @pytest.mark.parametrize("code", NEW)

@@ -30,6 +30,7 @@ class English(Language):
     name = "English"
     knows = frozenset(ABILITIES)
     common = WORDS["common"]
+    letters = re.compile(r"[a-z]*")
     piece = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
     article = ARTICLE
     article_before_place = re.compile(r"(?<![\w'’-])(the|an?)\s+$", re.IGNORECASE)

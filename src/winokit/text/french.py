@@ -21,6 +21,7 @@ class French(Language):
     common = frozenset(
         "le les des une est elle qui dans pas pour et ne à car parce avait était du au aux ils sur".split()
     )
+    letters = re.compile(r"[a-zàâäçéèêëîïôöùûüÿœæ]*")
     piece = re.compile(
         r"(?:aujourd|quelqu|presqu)['’]\w+|(?:(?:lors|puis|jus|quoi)?qu|[cdjlmnst])['’](?=\w)"
         r"|\w+(?:['’-]\w+)*|_|[^\w\s]",

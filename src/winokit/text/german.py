@@ -135,6 +135,7 @@ class German(Language):
     name = "German"
     knows = Language.knows | frozenset("candidates kinds structure switched no-cands part-sent".split())
     common = frozenset(WORDS["common"])
+    letters = re.compile(r"[a-zäöüß]*")
     piece = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
     article = re.compile(r"^(?:d(?:er|ie|as|en|em|es)|ein(?:e[nmrs]?)?)\s+", re.IGNORECASE)
     article_before_place = re.compile(r"(?<![\w'’-])(d(?:er|ie|as|en|em|es)|ein(?:e[nmrs]?)?)\s+$", re.IGNORECASE)

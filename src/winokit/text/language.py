@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,8 @@ class Language:
     """A letter that only texts of this language have, among those with packs."""
     piece: ClassVar[re.Pattern[str]] = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})\w)+(?:['’-]\w+)*|_|[^\w\s]")
     """A word, the blank or a mark."""
+    letters: ClassVar[re.Pattern[str]] = re.compile(r"\w*")
+    """A lower-case word in letters that the language has: a text with many others is in another."""
     article: ClassVar[re.Pattern[str]] = NOTHING
     """An article at the head of a candidate, with its space."""
     article_before_place: ClassVar[re.Pattern[str]] = NOTHING
@@ -342,28 +345,49 @@ def check_code(code: str) -> str:
 
 
 LOOKED_AT, ENOUGH = 200, 30
-"""Texts that are looked at, and words below which nothing is said against English."""
+"""Texts that are looked at, and words below which nothing is said against English unless something speaks for it."""
+SPOKEN, STRANGE = 0.05, 0.03
+"""Of a text's words: how many of the commonest show a language, and how many of a neighbour's or with foreign letters
+that it is another."""
 
 
 def detect(texts: Sequence[str]) -> str:
     """The language of some texts, by their letters and commonest words; `und` where it is none with a pack.
 
-    Too little text to tell is taken for English.
+    A neighbour of a language with a pack (Dutch, Galician, Ukrainian) is told by words of its own, and texts in two
+    languages are in neither. Too little text to tell, with nothing foreign in it, is taken for English.
     """
-    looked = texts[:: max(1, len(texts) // LOOKED_AT)]
-    sample = " ".join(looked)
+    sample = " ".join(texts[:: max(1, len(texts) // LOOKED_AT)])
     packs = {code: LANGUAGES[code] for code in LANGUAGES}
     letters = len(_LETTERS.findall(sample))
-    for code, pack in packs.items():
-        if letters and len(pack.script.findall(sample)) > 0.1 * letters:
-            return code
-    words = Counter(re.findall(r"[^\W\d_]+", sample.casefold()))
-    share = {code: sum(words[word] for word in pack.common) / max(words.total(), 1) for code, pack in packs.items()}
-    best = max(share, key=lambda code: share[code])
-    if share[best] >= 0.05 and (best == "en" or share[best] > 1.5 * share["en"]):
-        return best
-    foreign = words.total() >= ENOUGH and share["en"] < 0.05
-    return UNDETERMINED if foreign or (letters and not re.search(r"[A-Za-z]", sample)) else "en"
+    words = Counter(re.findall(r"[^\W\d_]+", unicodedata.normalize("NFC", sample).casefold()))
+    total = max(words.total(), 1)
+    share = {code: sum(words[word] for word in pack.common) / total for code, pack in packs.items()}
+    written = [code for code, pack in packs.items() if len(pack.script.findall(sample)) > 0.1 * max(letters, 1)]
+    if written:
+        return UNDETERMINED if max(share.values()) >= SPOKEN else written[0]
+    best, second, *_ = sorted(share, key=lambda code: -share[code])
+    pack, short = packs[best], words.total() < ENOUGH
+    near = max(_neighbours(tuple(packs)), key=lambda own: sum(words[word] for word in own - pack.common)) - pack.common
+    beside = sum(words[word] for word in near) > STRANGE * total
+    if (
+        best == "en" and share[best] >= SPOKEN and short
+    ):  # "con", "ale", "car": in a sentence of English a word alone shows nothing
+        beside &= len(near & words.keys()) > 1
+    foreign = sum(count for word, count in words.items() if not pack.letters.fullmatch(word))
+    if beside or share[best] < SPOKEN:
+        unlike = beside or foreign > 1 or not short or (letters and not re.search(r"[A-Za-z]", sample))
+        return UNDETERMINED if unlike else "en"
+    mixed = share[second] >= SPOKEN and share[second] > share[best] / 2 and not (best == "en" and short)
+    return UNDETERMINED if mixed or (foreign > 1 and foreign > 2 * STRANGE * total) else best
+
+
+@cache
+def _neighbours(known: tuple[str, ...]) -> list[frozenset[str]]:
+    """The own words of each language without a pack."""
+    lines = (files("winokit") / "assets" / "neighbours.txt").read_text("utf-8").splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return [frozenset(words) for code, *words in rows if code not in known]
 
 
 def languages_of(codes: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ class Portuguese(Language):
     common = frozenset(
         "o os um não ela ele eles do da dos das em com é estava muito uma à ao mas seu sua foi você até então".split()
     )
+    letters = re.compile(r"[a-záàâãçéêíóôõúü]*")
     article = re.compile(rf"^{ARTICLES}\s+", re.IGNORECASE)
     article_before_place = re.compile(rf"(?<![\w'’-]){ARTICLES}\s+$", re.IGNORECASE)
     determiners = frozenset(

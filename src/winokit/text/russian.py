@@ -26,6 +26,7 @@ class Russian(Language):
     common = frozenset(
         "и что он она они потому был была были его ее её как чтобы когда ему было из к но он это ей".split()
     )
+    letters = re.compile(r"[а-яёa-z]*")
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Where some words stand, in whatever case: a text may name one in two cases."""
