@@ -10,28 +10,15 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from winokit.text.language import word_lists
+
 TOKEN = re.compile(r"cannot|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|re|ve|ll)\b|\w+(?:-\w+)*|[^\w\s]", re.IGNORECASE)
 
-BE = frozenset("am is are was were be been being 'm 're get gets got getting gotten".split())
-AUXILIARIES = BE | frozenset(
-    "'s 'd 've 'll do does did have has had having will would shall should can could may might must ought ca wo sha "
-    "cannot".split()
-)
-NEGATIONS = frozenset("not n't never cannot no nobody nothing neither nor hardly barely scarcely without".split())
-ADVERBS = frozenset(
-    "so too very quite rather really always often sometimes already still just also even only soon now then again "
-    "almost much more most less far ever once finally suddenly simply actually probably certainly clearly "
-    "easily quickly slowly all both such lot enough ago away first here there".split()
-)
-PREPOSITIONS = frozenset(
-    "of to in on at by for with from off out up upon down over under into onto about above below behind beside "
-    "between after before through during against toward towards among inside outside around across along near past "
-    "than like as without within beyond beneath".split()
-)
-DETERMINERS = frozenset(
-    "the a an my our your his her its their this that these those some any each every no another one two three "
-    "four five several many few".split()
-)
+WORDS = {name: frozenset(words) for name, words in word_lists("words_grammar.toml").items()}
+BE = WORDS["be"]
+AUXILIARIES = BE | WORDS["other_auxiliaries"]
+NEGATIONS, ADVERBS, PREPOSITIONS = WORDS["negations"], WORDS["adverbs"], WORDS["prepositions"]
+DETERMINERS, POSSESSIVES, RELATIVES = WORDS["determiners"], WORDS["possessives"], WORDS["relatives"]
 PRONOUNS = {
     word: kind
     for kind, words in {
@@ -45,35 +32,14 @@ PRONOUNS = {
     }.items()
     for word in words.split()
 }
-POSSESSIVES = frozenset("my our your his her its their whose".split())
-RELATIVES = frozenset("who which that".split())
-CONTRASTS = frozenset("but although though yet however whereas despite unless".split())
-CONNECTIVES = CONTRASTS | frozenset(
-    "because since so as therefore thus hence consequently when while until till after before once whenever if and or "
-    "then that who which".split()
-)
+CONTRASTS = WORDS["contrasts"]
+CONNECTIVES = CONTRASTS | WORDS["other_connectives"]
 MARKS = frozenset('.,;:!?…—–()[]"“”')
 FUNCTION = AUXILIARIES | NEGATIONS | ADVERBS | PREPOSITIONS | DETERMINERS | frozenset(PRONOUNS) | CONNECTIVES
 """Words that say nothing by themselves: never a head, never a special word."""
 EMPTY = FUNCTION | MARKS
 
-# One verb a line would fill pages: each is base, past, participle where it differs; -s and -ing are regular.
-_IRREGULAR = """
-become became become/begin began begun/bite bit bitten/blow blew blown/break broke broken/bring brought/build built/
-burst burst/buy bought/catch caught/choose chose chosen/come came come/cost cost/cut cut/deal dealt/dig dug/draw drew
-drawn/drink drank drunk/drive drove driven/eat ate eaten/fall fell fallen/feed fed/feel felt/fight fought/find found/
-fit fit fitted/flee fled/fly flew flown/forget forgot forgotten/forgive forgave forgiven/freeze froze frozen/
-give gave given/
-go went gone/grow grew grown/hang hung/hear heard/hide hid hidden/hit hit/hold held/hurt hurt/keep kept/kneel knelt/
-know knew known/lay laid/lead led/leave left/lend lent/let let/lie lay lain/light lit/lose lost/make made/mean meant/
-meet met/pay paid/put put/quit quit/read read/ride rode ridden/ring rang rung/rise rose risen/run ran run/say said/
-see saw seen/seek sought/sell sold/send sent/set set/shake shook shaken/shine shone/shoot shot/show showed shown/
-shrink shrank shrunk/shut shut/sing sang sung/sink sank sunk/sit sat/sleep slept/slide slid/speak spoke spoken/
-spend spent/spread spread/stand stood/steal stole stolen/stick stuck/sting stung/strike struck/swear swore sworn/
-sweep swept/swim swam swum/swing swung/take took taken/teach taught/tear tore torn/tell told/think thought/
-throw threw thrown/understand understood/wake woke woken/wear wore worn/win won/write wrote written
-"""
-_VERBS = [verb.split() for verb in _IRREGULAR.split("/")]
+_VERBS = [verb.split("/") for verb in word_lists("words_grammar.toml")["irregular_verbs"]]
 PARTICIPLES = frozenset(verb[-1] for verb in _VERBS)
 _PAST = {verb[0]: verb[1:] for verb in _VERBS}
 VOWELS = frozenset("aeiou")

@@ -263,6 +263,7 @@ def first_names(file: str) -> dict[str, str]:
     return {name: genders[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
 
 
+@cache
 def word_lists(file: str) -> dict[str, tuple[str, ...]]:
     """An asset's lists of words, by their names."""
     lists = tomllib.loads((files("winokit") / "assets" / file).read_text("utf-8"))
