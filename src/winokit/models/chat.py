@@ -36,12 +36,18 @@ AROUND = " \t\n.,:;!?()[]\"'“”‘’"
 PROSE = {"yes", "no", "true", "false"}
 """Options that a sentence may hold without meaning them."""
 NEGATED = re.compile(
-    r"(?:\bnot|n['’]t|\bneither|\bnor|\brather than|\binstead of)\s+(?:the\s+|an?\s+)?\Z", re.IGNORECASE
+    r"(?:(?:\bnot|n['’]t|\bneither|\bnor|\brather than|\binstead of)\s+(?:the\s+|an?\s+)?"
+    r"|\b(?:nicht|kein(?:e[nmrs]?)?|weder|noch|(?:an)?statt|pas|não|nem|не|ни)\s+(?:[^\W\d_]{1,5}\s+|l['’])?"
+    r"|(?:不是|并非|並非|而非))\Z",
+    re.IGNORECASE,
 )
+"""Before a name: in English, German, French, Portuguese, Russian (with an article or preposition) and Chinese."""
 UNSURE = re.compile(
     r"\b(?:sorry|unclear|ambiguous|impossible|neither|either|both|unable to|as an AI|not (?:sure|clear|enough|possible)"
     r"|(?:cannot|can['’]t|could not|couldn['’]t|do not|don['’]t) (?:be )?(?:tell|say|know|determined?|decided?|answer"
-    r"|choose|help|assist|provide|comply))\b",
+    r"|choose|help|assist|provide|comply)|unklar|mehrdeutig|beides?|weder|nicht (?:sicher|klar|eindeutig|möglich|sagen)"
+    r"|weiß (?:es )?nicht|incertain|ambigu|ambíguo|não sei|je ne sais pas|не знаю|неясно)\b"
+    r"|不确定|不知道|わかりません|不明",
     re.IGNORECASE,
 )
 

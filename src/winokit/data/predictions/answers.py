@@ -13,7 +13,6 @@ from winokit.data.predictions.match import option_behind, which
 from winokit.errors import Malformed
 from winokit.methods.scoring.ask import LETTERS
 from winokit.models.chat import choice_in
-from winokit.text.english import ENGLISH
 from winokit.text.language import language_of
 
 UNREAD = "no answer could be read"
@@ -27,8 +26,8 @@ ANSWER = re.compile(r"^[^\w\n]*answer[^\w\n]*:[^\w\n]*(\w[^\n]*?)[^\w\n]*$", re.
 class AnswerReading:
     """How an answer becomes the place of one of the candidates."""
 
-    def __init__(self, candidates: Sequence[str], lettered: bool, prompt: str) -> None:
-        self.candidates, self.lettered, self.prompt = candidates, lettered, prompt
+    def __init__(self, candidates: Sequence[str], lettered: bool, prompt: str, language: str) -> None:
+        self.candidates, self.lettered, self.prompt, self.language = candidates, lettered, prompt, language
 
     def chosen(self, score: Mapping[str, Any], completion: str, gold: int | None, verdict: bool | None) -> int | None:
         """The choice of a scored sample: what the scorer read, else what its verdict and the completion say."""
@@ -53,8 +52,8 @@ class AnswerReading:
             if self.lettered:
                 return place if place < len(self.candidates) else None
             listed = option_behind(answer, self.prompt)
-            return which(listed, self.candidates) if listed is not None else None
-        return which(answer, self.candidates)
+            return which(listed, self.candidates, self.language) if listed is not None else None
+        return which(answer, self.candidates, self.language)
 
     def stated(self, text: str) -> int | None:
         """An answer by itself, or after the last "ANSWER:"."""
@@ -63,14 +62,17 @@ class AnswerReading:
 
     def mentioned(self, text: str) -> int | None:
         """The one candidate that a text mentions at all."""
-        places = [place for place, name in enumerate(self.candidates) if ENGLISH.mention_places(text, name)]
+        pack = language_of(self.language)
+        places = [place for place, name in enumerate(self.candidates) if pack.mention_places(text, name)]
         return places[0] if len(places) == 1 else None
 
 
 @lru_cache(1 << 15)
-def choose(text: str, column: str, names: tuple[str, ...], base: int) -> tuple[int | None, str | None]:
+def choose(
+    text: str, column: str, names: tuple[str, ...], base: int, language: str = "en"
+) -> tuple[int | None, str | None]:
     """A candidate's place, from its name, number or letter; or None and why nothing is chosen."""
-    named = which(text, names) if text else None
+    named = which(text, names, language) if text else None
     if named is not None:
         return named, None
     if text.casefold() in SILENT:
@@ -91,6 +93,13 @@ def choose(text: str, column: str, names: tuple[str, ...], base: int) -> tuple[i
 @lru_cache(1 << 14)
 def named_in(text: str, names: tuple[str, ...], language: str) -> int | None:
     """The candidate that a text in words chooses, as replies of chat models are read."""
-    bare = [language_of(language).bare(name) for name in names]
-    ways = [(names[at], bare[at], f"option{at + 1}", f"option {at + 1}", str(at + 1)) for at in range(len(names))]
+    pack = language_of(language)
+    # Names as they are inflected in the text are ways to say them; English ones are read as they always were.
+    forms = [
+        () if pack.name == "English" else {text[a:z] for a, z in pack.mention_places(text, name)} for name in names
+    ]
+    ways = [
+        (name, pack.bare(name), f"option{at + 1}", f"option {at + 1}", str(at + 1), *sorted(forms[at]))
+        for at, name in enumerate(names)
+    ]
     return choice_in(text, LETTERS[: len(names)], ways)

@@ -29,6 +29,7 @@ from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
 from winokit.errors import BadInput, Malformed
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Problem
+from winokit.text.language import detect
 
 DATED = re.compile(r"\d{4}-\d\d-\d\dT[\d+-]+_(?P<task>.+)_[0-9A-Za-z]+\.(?:eval|json)")
 ZSTD = 93
@@ -76,7 +77,7 @@ def _blanked(sample: Mapping[str, Any]) -> LoggedDocument | None:
     if choices is None or len(found) != 1:
         return None
     target = sample.get("target")
-    answer = AnswerReading(choices, True, "").exactly(target) if isinstance(target, str) else None
+    answer = AnswerReading(choices, True, "", detect(found)).exactly(target) if isinstance(target, str) else None
     return LoggedDocument(ORIGINAL, "", Problem.from_text(found[0].strip(), choices, answer=answer))
 
 
@@ -189,7 +190,8 @@ def _row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, named: tuple[
     try:
         hits = matcher.own(document) if document else matcher.find_inside(text, choices)
         candidates = choices or ((document and document.problem) or matcher.dataset[hits[0]]).candidates
-        return _answered(sample, scorer, candidates, PredictionRow(*named, variant=variant, hits=hits))
+        about = PredictionRow(*named, variant=variant, hits=hits, language=matcher.dataset[hits[0]].language)
+        return _answered(sample, scorer, candidates, about)
     except Unmatched as reason:
         return PredictionRow(*named, variant=variant, reason=str(reason))
 
@@ -205,7 +207,7 @@ def _answered(
         if scorer != UNSCORED:
             raise Unmatched(f"no score by {scorer}")
         score = {}
-    reading = AnswerReading(candidates, _choices(sample) is not None, _input(sample))
+    reading = AnswerReading(candidates, _choices(sample) is not None, _input(sample), about.language)
     target = sample.get("target")
     only = target[0] if isinstance(target, list) and len(target) == 1 else target
     gold = reading.exactly(only) if isinstance(only, str) else None

@@ -183,7 +183,7 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scorin
             stated = LoggedChoice(variant, matcher.own(own), problem.candidates, problem.answer, own.contexts)
         else:
             stated = _stated(doc, matcher)
-        found = replace(about(stated.variant), hits=stated.hits)
+        found = replace(about(stated.variant), hits=stated.hits, language=matcher.dataset[stated.hits[0]].language)
         if requests[0][1] is None if requests else any(isinstance(response, str) for response in responses):
             return _answered(row, doc, requests, responses, stated, found), own is not None
         return _scored(row, requests, responses, stated, found), own is not None
@@ -210,7 +210,7 @@ def _scored(
     if len(responses) != len(candidates):
         raise Unmatched(f"{len(responses)} responses where the problem has {len(candidates)} candidates")
     scores = tuple(_log_probability(response) for response in responses)
-    order = _order(requests, stated)
+    order = _order(requests, stated, found.language)
     prediction, why = decide(scores)
     accuracy = row.get("acc")
     return replace(
@@ -238,7 +238,10 @@ def _answered(
         raise Unmatched(f"{len(texts)} different answers; a filter of the task must choose one (take_first)")
     text, prompt = str(texts[0]), requests[0][0] if requests else ""
     judged = next((row[name] for name in ("exact_match", "acc") if row.get(name) in (0, 1)), None)
-    verdict, reading = None if judged is None else bool(judged), AnswerReading(stated.candidates, False, prompt)
+    verdict, reading = (
+        None if judged is None else bool(judged),
+        AnswerReading(stated.candidates, False, prompt, found.language),
+    )
     place = int(text) - 1 if f"option{text.strip()}" in doc and match.option_behind(text, prompt) is None else None
     prediction = reading.chosen({"answer": text}, text, stated.answer, verdict) if place is None else place
     return replace(
@@ -327,7 +330,7 @@ def _requests(row: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     return texts
 
 
-def _order(requests: Sequence[tuple[str, str | None]], stated: LoggedChoice) -> tuple[int, ...]:
+def _order(requests: Sequence[tuple[str, str | None]], stated: LoggedChoice, language: str) -> tuple[int, ...]:
     """For each request the place of its candidate; without requests, the order of the document."""
     places, texts = tuple(range(len(stated.candidates))), [(context, rest or "") for context, rest in requests]
     if not texts:
@@ -337,10 +340,11 @@ def _order(requests: Sequence[tuple[str, str | None]], stated: LoggedChoice) -> 
         if len(asked) != len(places) or not all(map(str.__contains__, asked, stated.contexts)):
             raise Unmatched("its requests are not those of its document")
         return places
-    order = match.align_difference([context + continuation for context, continuation in texts], stated.candidates)
+    whole = [context + continuation for context, continuation in texts]
+    order = match.align_difference(whole, stated.candidates, language)
     if order is None:
         options = [match.option_behind(continuation, context) or "" for context, continuation in texts]
-        order = match.align(options, stated.candidates)
+        order = match.align(options, stated.candidates, language)
     if order is None:
         offered = " / ".join(match.shown(continuation) for _, continuation in texts[:4])
         raise Unmatched(f"its choices {offered} are not the candidates {match.listed(stated.candidates)}")

@@ -19,7 +19,7 @@ from winokit.data.predictions.documents import LoggedDocument
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
 from winokit.problem import Dataset, Problem
-from winokit.text.english import ENGLISH
+from winokit.text.language import language_of
 
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
 TOKEN = re.compile(r"_|[^\W_]+")
@@ -43,6 +43,8 @@ class PredictionRow:
     none where it matches none."""
     reason: str = ""
     """Why it matches none, or why nothing can be taken from it."""
+    language: str = "en"
+    """Of its problem: by whose rules its answer is read."""
     candidates: tuple[str, ...] | None = None
     """The candidates in the row's order; None where the file knows only the dataset's."""
     scores: tuple[float, ...] | None = None
@@ -70,7 +72,7 @@ def tokens(text: str) -> list[str]:
     return TOKEN.findall(BLANKS.sub(" _ ", unicodedata.normalize("NFKC", text)).casefold())
 
 
-def align(offered: Sequence[str], candidates: Sequence[str]) -> tuple[int, ...] | None:
+def align(offered: Sequence[str], candidates: Sequence[str], language: str = "en") -> tuple[int, ...] | None:
     """For each name offered the place of its candidate, or None unless they are the same candidates in some order.
 
     >>> align(["The cup", "jug"], ["the jug", "the cup"]), align(["the cup", "Nora"], ["the jug", "the cup"])
@@ -80,40 +82,49 @@ def align(offered: Sequence[str], candidates: Sequence[str]) -> tuple[int, ...] 
         return None
     if tuple(offered) == tuple(candidates):
         return tuple(range(len(candidates)))
-    places = [which(name, candidates) for name in offered]
+    places = [which(name, candidates, language) for name in offered]
     found = tuple(place for place in places if place is not None)
     return found if len(set(found)) == len(candidates) else None
 
 
-def which(name: str, candidates: Sequence[str]) -> int | None:
-    """The place of the one candidate that a name means, whatever its case, article, punctuation or possessive."""
-    return _which(name, tuple(candidates))
+def which(name: str, candidates: Sequence[str], language: str = "en") -> int | None:
+    """The place of the one candidate that a name means, whatever its case, article, punctuation or possessive.
+
+    >>> which("des Koffers", ["der Pokal", "der Koffer"], "de")
+    1
+    """
+    return _which(name, tuple(candidates), language)
 
 
 @lru_cache(1 << 16)  # the same few names in every file about a dataset
-def _which(name: str, candidates: tuple[str, ...]) -> int | None:
+def _which(name: str, candidates: tuple[str, ...], language: str) -> int | None:
     for key in (_folded, _worded, _owner):
-        wanted = key(name)
-        places = [place for place, candidate in enumerate(candidates) if key(candidate) == wanted]
+        wanted = key(name, language)
+        places = [place for place, candidate in enumerate(candidates) if key(candidate, language) == wanted]
         if places:
             return places[0] if len(places) == 1 and wanted else None
-    return None
+    pack = language_of(language)
+    if pack.name == "English" or pack.refusal("candidates"):
+        return None
+    said = pack.core(name.strip(" .,;:!?\"'“”„«»"))  # in another case: it is a form of the candidate, from end to end
+    places = [at for at, candidate in enumerate(candidates) if (0, len(said)) in pack.mention_places(said, candidate)]
+    return places[0] if len(places) == 1 else None
 
 
-def _folded(name: str) -> str:
+def _folded(name: str, language: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _worded(name: str) -> str:
-    return " ".join(tokens(ENGLISH.bare(name)))
+def _worded(name: str, language: str) -> str:
+    return " ".join(tokens(language_of(language).bare(name)))
 
 
-def _owner(name: str) -> str:
+def _owner(name: str, language: str) -> str:
     """The name without the possessive that lm-evaluation-harness gives it where "his" stood."""
-    return _worded(POSSESSIVE.sub("", name.strip()))
+    return _worded(POSSESSIVE.sub("", name.strip()), language)
 
 
-def align_difference(texts: Sequence[str], candidates: Sequence[str]) -> tuple[int, ...] | None:
+def align_difference(texts: Sequence[str], candidates: Sequence[str], language: str = "en") -> tuple[int, ...] | None:
     """For each of several long texts the place of the candidate that it has and the others have not.
 
     What is left of the texts without their common start and end must be what is left of the candidates.
@@ -124,11 +135,12 @@ def align_difference(texts: Sequence[str], candidates: Sequence[str]) -> tuple[i
     if len(texts) != len(candidates):
         return None
     differing = _without_common([tokens(text) for text in texts])
-    for names in ([tokens(name) for name in candidates], [tokens(ENGLISH.bare(name)) for name in candidates]):
+    bare = language_of(language).bare
+    for names in ([tokens(name) for name in candidates], [tokens(bare(name)) for name in candidates]):
         kept = _without_common(names)
         if len(set(kept)) == len(kept) and sorted(kept) == sorted(differing):
             return tuple(kept.index(part) for part in differing)
-    return align([" ".join(part) for part in differing], candidates)
+    return align([" ".join(part) for part in differing], candidates, language)
 
 
 def _without_common(lists: list[list[str]]) -> list[tuple[str, ...]]:
@@ -321,11 +333,12 @@ def _text_id(problem: Problem) -> str:
 
 def _difference(problem: Problem, candidates: Sequence[str] | None, like: Problem | None) -> str:
     """What speaks against a problem, in words; empty where nothing does."""
-    if candidates is not None and align(candidates, problem.candidates) is None:
+    if candidates is not None and align(candidates, problem.candidates, problem.language) is None:
         return f"the candidates {listed(problem.candidates)}, not {listed(candidates)}"
+    bare = language_of(problem.language).bare
     for name in ("query", "pronoun"):
         mine, its = getattr(like, name, None), getattr(problem, name)
-        if mine is not None and its is not None and ENGLISH.bare(mine) != ENGLISH.bare(its):
+        if mine is not None and its is not None and bare(mine) != bare(its):
             return f"the {name} {its!r}, not {mine!r}"
     return ""
 

@@ -191,7 +191,7 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
         if not known and row.candidates is not None:  # else the row is in terms of a variant that it alone knows
             at, known = matcher.of(row.variant), True
             problem = at.dataset[at.by_origin[matcher.ids[place]]]
-        order = None if row.candidates is None else align(row.candidates, problem.candidates)
+        order = None if row.candidates is None else align(row.candidates, problem.candidates, problem.language)
         prediction, gold = (
             index if index is None or order is None else order[index] for index in (row.prediction, row.gold)
         )

@@ -104,8 +104,8 @@ class TableReading:
         named = place, model or self.stem, self.scoring
         try:
             hits = self._hits(cells, candidates, number)
-            own = self.matcher.dataset[hits[0]].candidates
-            if candidates is not None and align(candidates, own) is None:
+            own, language = self.matcher.dataset[hits[0]].candidates, self.matcher.dataset[hits[0]].language
+            if candidates is not None and align(candidates, own, language) is None:
                 raise Unmatched(f"its problem has the candidates {listed(own)}, not {listed(candidates)}")
         except Unmatched as reason:
             return PredictionRow(*named, reason=str(reason))
@@ -113,7 +113,6 @@ class TableReading:
         scores = self._scores(cells, len(names))
         prediction, why = (None, "a score is missing") if scores is None else decide(scores)
         if columns.prediction is not None:
-            language = self.matcher.dataset[hits[0]].language
             chosen, silent = self._choice(self._said(cells.get(columns.prediction)), names, place, language)
             if scores is not None and chosen is not None and prediction not in (None, chosen):
                 self.other_choice.append(place)
@@ -121,7 +120,7 @@ class TableReading:
         gold = None
         if columns.answer is not None:
             with suppress(Malformed):
-                gold, _ = choose(said(cells.get(columns.answer)), columns.answer, names, self.bases[1])
+                gold, _ = choose(said(cells.get(columns.answer)), columns.answer, names, self.bases[1], language)
         kept = scores if scores is not None and all(abs(score) < float("inf") for score in scores) else None
         return PredictionRow(
             *named, hits=hits, candidates=candidates, scores=kept, prediction=prediction, why=why, gold=gold
@@ -162,7 +161,7 @@ class TableReading:
         """The chosen candidate; or None and why nothing was chosen."""
         column = str(self.columns.prediction)
         try:
-            chosen, why = choose(text, column, names, self.bases[0])
+            chosen, why = choose(text, column, names, self.bases[0], language)
         except Malformed:
             if NUMBER.match(text):
                 raise
