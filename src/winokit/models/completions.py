@@ -15,26 +15,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from operator import eq
 from typing import Any
-from urllib.parse import urlsplit
 
 from winokit.errors import BadInput
 from winokit.models.alignment import PlacedToken, ServedToken, align
-from winokit.models.base import (
-    Answer,
-    Ask,
-    Continuation,
-    NothingToScore,
-    Piece,
-    Pieces,
-    Refusal,
-    Request,
-    Usage,
-)
+from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Refusal, Request, Usage
 from winokit.models.boundary import ALONE, joined, moved, parts_of
 from winokit.models.reading import bare
 from winokit.models.registry import Spec
@@ -59,13 +48,19 @@ class Dialect:
     """One way to ask a server for the log-probabilities of a text, and to read what it says."""
 
     name: str
-    path: Callable[[str], str]
-    """From the server's URL to the path of a request, or to a whole address."""
-    body: Callable[[str], dict[str, Any]]
+    asks: Mapping[str, Any]
+    """What a request has beside the text."""
     read: Callable[[Any], list[ServedToken]]
     """From the JSON of an answer; one of many errors where it is no such answer."""
+    path: str = "/completions"
+    text: str = "prompt"
+    """What a request calls the text."""
     lists: bool = True
     """Whether a prompt may be a list of texts, each with a choice of its own in the answer."""
+
+    def body(self, text: str) -> Body:
+        """The request about a text."""
+        return {self.text: text, **self.asks}
 
 
 def _echoed(payload: Any) -> list[ServedToken]:
@@ -95,29 +90,19 @@ def _generated(payload: Any) -> list[ServedToken]:
 ONE_TOKEN = {"max_tokens": 1, "temperature": 0}
 """Of servers that take no zero; what is generated is not read."""
 DIALECTS = (
-    Dialect(
-        "echo",
-        lambda url: "/completions",
-        lambda text: {"prompt": text, "echo": True, "logprobs": 1, **ONE_TOKEN},
-        _echoed,
-    ),
-    Dialect(
-        "prompt_logprobs",
-        lambda url: "/completions",
-        lambda text: {"prompt": text, "prompt_logprobs": 0, **ONE_TOKEN},
-        _prompted,
-    ),
+    Dialect("echo", {"echo": True, "logprobs": 1, **ONE_TOKEN}, _echoed),
+    Dialect("prompt_logprobs", {"prompt_logprobs": 0, **ONE_TOKEN}, _prompted),
     Dialect(
         "/generate",
-        lambda url: "{0.scheme}://{0.netloc}/generate".format(urlsplit(url)),
-        lambda text: {
-            "text": text,
+        {
             "sampling_params": {"max_new_tokens": 1, "temperature": 0},
             "return_logprob": True,
             "logprob_start_len": 0,
             "return_text_in_logprobs": True,
         },
         _generated,
+        "//generate",
+        "text",
         lists=False,
     ),
 )
@@ -183,8 +168,7 @@ class CompletionsModel:
         bodies = [dialect.body(self._bos + text) for text in unread]
         read: Callable[[Any], list[ServedToken] | Refusal] = dialect.read
         bundle = self._bundle if len(unread) > 1 and self._takes_lists(dialect) else None
-        path = dialect.path(self._server.url)
-        for place, tokens in self._server.stream(path, bodies, read, _too_long, bundle=bundle):
+        for place, tokens in self._server.stream(dialect.path, bodies, read, _too_long, bundle=bundle):
             text = unread[place]
             self._read[text] = tokens if isinstance(tokens, Refusal) else self._placed(dialect, text, tokens)
             yield from ((number, self._cut(parts[number], self._read[text])) for number in asking[text])
@@ -194,7 +178,7 @@ class CompletionsModel:
         failures = []
         for dialect in DIALECTS:
             try:
-                payload = self._server.post(dialect.path(self._server.url), dialect.body(self._bos + PROBE))
+                payload = self._server.post(dialect.path, dialect.body(self._bos + PROBE))
                 tokens = dialect.read(payload)
                 shifted = _shifted(payload)
             except Complaint as complaint:
@@ -211,7 +195,7 @@ class CompletionsModel:
                 fact = (
                     "its log-probabilities are those of the tokens one place before, as llama-cpp-python's without BOS"
                 )
-                raise self._server.error(dialect.path(self._server.url), fact, BOS_WAY_OUT)
+                raise self._server.error(dialect.path, fact, BOS_WAY_OUT)
             why = _unfit(tokens)
             if why is None:
                 self._dialect = dialect
@@ -229,7 +213,7 @@ class CompletionsModel:
             try:
                 if self._lists:
                     body = _joined([dialect.body(self._bos + text) for text in texts])
-                    payload = self._server.post(dialect.path(self._server.url), body, retries=0)
+                    payload = self._server.post(dialect.path, body, retries=0)
                     read = map(dialect.read, _parted(payload, len(texts)))
                     self._lists = all(align(text, tokens) for text, tokens in zip(texts, read, strict=True))
             except (BadInput, ValueError, TypeError, LookupError, AttributeError):
@@ -248,16 +232,15 @@ class CompletionsModel:
     def _placed(self, dialect: Dialect, text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken]:
         """The tokens of a text in their places, after a check that they are its own and all have numbers."""
         placed = align(text, tokens)
-        path = dialect.path(self._server.url)
         if placed is None:
             spelt = "".join(token.text or "…" for token in tokens[:12])
-            raise self._server.error(path, f"log-probabilities of another text than {text[:40]!r}: {spelt!r}")
+            raise self._server.error(dialect.path, f"log-probabilities of another text than {text[:40]!r}: {spelt!r}")
         begun = next((number for number, token in enumerate(placed) if token.end > 0), 0)
         begun += placed[begun].start == 0 and placed[begun].logprob is None
         if not _are_logprobs([token.logprob for token in placed[begun:]]):
             wrong = next(token for token in placed[begun:] if not _are_logprobs([token.logprob]))
             fact = f"{wrong.logprob!r} is no log-probability, of {text[wrong.start : wrong.end]!r} in {text[:40]!r}"
-            raise self._server.error(path, fact)
+            raise self._server.error(dialect.path, fact)
         return placed
 
     def _cut(self, part: Continuation, read: list[PlacedToken] | Refusal) -> Pieces | Refusal:

@@ -208,8 +208,9 @@ class ModelServer:
             thread.join()
 
     def address(self, path: str) -> str:
-        """Where a request goes: a path below the URL, or an address of its own."""
-        return path if "://" in path else f"{self.url}{path}"
+        """Where a request goes: a path below the URL, or, with two slashes before it, below the host."""
+        host = "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
+        return f"{host}{path[1:]}" if path.startswith("//") else f"{self.url}{path}"
 
     def error(self, path: str, fact: str, way_out: str = "") -> BadInput:
         """An error in one line, without the key, which some servers repeat in what they say."""

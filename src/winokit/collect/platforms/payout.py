@@ -139,8 +139,8 @@ def step(study: Study) -> bool:
             _approve(study, platform, visitor, worker, job)
         elif job.cents <= 0:
             _paid(study, job, WITH_VISIT, platform.title)
-        elif _is_ours_to_send(study, job, **_prepared(study, platform, visitor, worker, job)):
-            _send(study, platform, visitor, job)
+        else:
+            _send(study, platform, visitor, job, **_prepared(study, platform, visitor, worker, job))
     except Exception as error:
         _set_aside(study, job, REFUSED if job.sent_at is None else UNCERTAIN, error)
     return True
@@ -191,20 +191,15 @@ def _prepared(
     return {"key": key, "shown_before": None if shown is None else max(shown, own)}
 
 
-def _is_ours_to_send(study: Study, job: PayoutJob, **known: Any) -> bool:
-    """Note that a payout is sent; whether it is for us to do so, since nobody else has touched it meanwhile."""
+def _send(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob, **known: Any) -> None:
+    """Note that a payout is sent, and have it paid then; unless others have touched it meanwhile."""
     known |= {"state": SENT, "sent_at": study.now(), "due_at": study.now() + LEASE}
     ours = (PayoutJob.id == job.id, PayoutJob.state == PLANNED, PayoutJob.due_at == job.due_at)
     with study.store.write() as session:
         if not session.execute(update(PayoutJob).where(*ours).values(known).returning(PayoutJob.id)).all():
-            return False
+            return
     for name, value in known.items():
         setattr(job, name, value)
-    return True
-
-
-def _send(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob) -> None:
-    """Have a payout paid, now that the database says so."""
     try:
         receipt = platform.bonus(visitor, job.cents, study.config.title, job.key or "")
     except Exception as error:
@@ -223,7 +218,7 @@ def _ask(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob) -> 
     elif job.state != PLANNED:
         why = f"{platform.title} {'does not tell' if more is None else 'does not show it'}"
         _set_aside(study, job, UNCERTAIN, PlatformError(why))
-    elif _is_ours_to_send(study, job):
+    else:
         _send(study, platform, visitor, job)
 
 

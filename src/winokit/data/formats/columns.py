@@ -192,12 +192,9 @@ def _in_text(cell: str, candidates: Sequence[str]) -> int | None:
     return same[0] if len(same) == 1 else None
 
 
-def _number_from(base: int) -> AnswerReader:
-    def read(cell: str, candidates: Sequence[str]) -> int | None:
-        number = re.fullmatch(r"(\d{1,3})(?:\.0*)?", cell, re.ASCII)
-        return int(number[1]) - base if number and 0 <= int(number[1]) - base < len(candidates) else None
-
-    return read
+def _number_from(base: int, cell: str, candidates: Sequence[str]) -> int | None:
+    number = re.fullmatch(r"(\d{1,3})(?:\.0*)?", cell, re.ASCII)
+    return int(number[1]) - base if number and 0 <= int(number[1]) - base < len(candidates) else None
 
 
 def _letter(cell: str, candidates: Sequence[str]) -> int | None:
@@ -206,33 +203,25 @@ def _letter(cell: str, candidates: Sequence[str]) -> int | None:
     return place if place < len(candidates) else None
 
 
-def _true_is(place: int) -> AnswerReader:
-    def read(cell: str, candidates: Sequence[str]) -> int | None:
-        flag = {"true": True, "false": False}.get(cell.lower())
-        return None if flag is None or len(candidates) != 2 else place if flag else 1 - place
-
-    return read
+def _true_is(place: int, cell: str, candidates: Sequence[str]) -> int | None:
+    flag = {"true": True, "false": False}.get(cell.lower())
+    return None if flag is None or len(candidates) != 2 else place if flag else 1 - place
 
 
-def _option_name(names: Sequence[str]) -> AnswerReader:
-    plain = [re.sub(r"\W|_", "", name).casefold() for name in names]
-
-    def read(cell: str, candidates: Sequence[str]) -> int | None:
-        name = re.sub(r"\W|_", "", cell).casefold()
-        return plain.index(name) if name in plain[: len(candidates)] else None
-
-    return read
+def _option_name(names: Sequence[str], cell: str, candidates: Sequence[str]) -> int | None:
+    cell, *plain = (re.sub(r"\W|_", "", name).casefold() for name in (cell, *names[: len(candidates)]))
+    return plain.index(cell) if cell in plain else None
 
 
 NEITHER = -1
 NOTATIONS: Mapping[str, tuple[str, AnswerReader]] = {
     "text": ("the candidate itself", _in_text),
-    "1": ("its number, from 1", _number_from(1)),
-    "0": ("its number, from 0", _number_from(0)),
+    "1": ("its number, from 1", partial(_number_from, 1)),
+    "0": ("its number, from 0", partial(_number_from, 0)),
     "letter": ("its letter, from A", _letter),
-    "column": ("the name of its column", _option_name(())),
-    "true1": ("whether the first is right", _true_is(0)),
-    "true2": ("whether the second is right", _true_is(1)),
+    "column": ("the name of its column", partial(_option_name, ())),
+    "true1": ("whether the first is right", partial(_true_is, 0)),
+    "true2": ("whether the second is right", partial(_true_is, 1)),
 }
 """How an answer may be written; `answer=COLUMN:NAME` says which."""
 
@@ -246,7 +235,7 @@ def _reader(
     if "answer" not in places:
         return lambda cells, candidates: None
     names = [places[role] for role in numbered(places, "option" if "text" in places else "text")]
-    ways = {name: _option_name(names) if name == "column" else way for name, (_, way) in NOTATIONS.items()}
+    ways = {name: partial(_option_name, names) if name == "column" else way for name, (_, way) in NOTATIONS.items()}
     cells = [(_answer_cell(row), draft.candidates) for _, row, draft in drafts]
     cells = [(cell, candidates) for cell, candidates in cells if cell not in HIDDEN]
     read = {name: tuple(way(*cell) for cell in cells) for name, way in ways.items()}

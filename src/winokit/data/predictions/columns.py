@@ -159,7 +159,8 @@ def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) ->
             f"it is: {_option({**hint, 'prediction': left})}"
         )
     if columns.order is None and not columns.texts and not columns.ids:
-        chosen = {"prediction": columns.prediction} if columns.prediction else _numbered("scores", columns.scores)
+        chosen = {f"scores{number}": name for number, name in enumerate(columns.scores, 1)}
+        chosen = {"prediction": columns.prediction} if columns.prediction else chosen
         raise BadInput(
             f"{table.path}: a column with the problem's id or text expected, found {found}; where its rows are in the "
             f"order of {dataset.card.name}: {_option({**chosen, 'order': LINE})}"
@@ -169,7 +170,3 @@ def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) ->
             f"{table.path}: {len(table.rows):,} rows for the {len(dataset):,} problems of "
             f"{dataset.card.name}: rows are matched by order, so the counts must agree"
         )
-
-
-def _numbered(role: str, columns: Sequence[str]) -> dict[str, str]:
-    return {f"{role}{number}": name for number, name in enumerate(columns, 1)}

@@ -11,18 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import (
-    DATA_HELP,
-    As,
-    Labels,
-    Lenient,
-    Limit,
-    Perturbed,
-    Reading,
-    load,
-    load_one,
-    load_shots,
-)
+from winokit.data.loading import DATA_HELP, As, Labels, Lenient, Limit, Perturbed, Reading, load, load_one, load_shots
 from winokit.data.predictions.columns import are_of_predictions, checked_columns
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
 from winokit.data.predictions.read import read_files
