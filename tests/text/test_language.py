@@ -12,6 +12,7 @@ from winokit.methods.transforms.variants import make_variants
 from winokit.problem import Card, Dataset, Problem
 from winokit.text.english import ENGLISH
 from winokit.text.language import ABILITIES, LANGUAGES, Language, detect, language_of, left_out
+from winokit.text.words import letters, same_words
 
 # Swahili, which has no pack; written for these tests.
 SWAHILI = [
@@ -135,3 +136,15 @@ def test_places_in_a_text_count_its_own_letters():
 def test_text_without_spaces_is_compared_by_character():
     assert Language("zh").split("它太小了。") == list("它太小了。")
     assert Language("th").split("มัน ใหญ่") == list("มันใหญ่")
+
+
+def test_vowel_signs_belong_to_their_words():
+    hindi = language_of("hi")
+    assert hindi.tokens("ट्रॉफी सूटकेस में _ है।") == ["ट्रॉफी", "सूटकेस", "में", "_", "है", "।"]
+    assert not hindi.is_mentioned("कुत्ताओं ने", "कुत्त")
+    assert not same_words("बड़ी", "बड़ा")
+    assert letters("बड़ी") != letters("बड़ा")
+
+
+def test_a_dotted_capital_is_an_i():
+    assert language_of("tr").mention_places("İNCİ geldi, İnci gitti.", "İnci") == [(0, 4), (12, 16)]

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from winokit.errors import BadInput, Message
 from winokit.registry import Registry
+from winokit.text.words import MARKS
 
 ABILITIES = {
     "candidates": "candidates however they are inflected",
@@ -44,6 +45,8 @@ UNSPACED = (
     r"[\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]"
 )
+LETTER = rf"[\w\u0300-\u036f{MARKS}]"
+MARK = re.compile(f"[{MARKS}]")
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
@@ -75,7 +78,9 @@ class Language:
     """Words that nearly every text of the language has and others have not: it is recognised by them."""
     script: ClassVar[re.Pattern[str]] = NOTHING
     """A letter that only texts of this language have, among those with packs."""
-    piece: ClassVar[re.Pattern[str]] = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})\w)+(?:['’-]\w+)*|_|[^\w\s]")
+    piece: ClassVar[re.Pattern[str]] = re.compile(
+        rf"{UNSPACED}|(?:(?!{UNSPACED}){LETTER})+(?:['’-]{LETTER}+)*|_|[^\w\s]"
+    )
     """A word, the blank or a mark."""
     letters: ClassVar[re.Pattern[str]] = re.compile(r"\w*")
     """A lower-case word in letters that the language has: a text with many others is in another."""
@@ -290,11 +295,11 @@ def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, in
 
 @lru_cache(64)  # the same text is searched for several words in a row
 def _lowered(text: str) -> str:
-    """The text in lower case, every letter in its old place: a few letters change their length with their case."""
+    """The text in lower case, every letter in its old place: one letter is two in lower case."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
-    return "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+    return "".join(letter.lower()[0] for letter in text)  # İ alone is i and a dot
 
 
 def _continues(text: str, at: int, step: int) -> bool:
@@ -303,7 +308,7 @@ def _continues(text: str, at: int, step: int) -> bool:
         return False
     if text[at] == "-":
         return 0 <= at + step < len(text) and text[at + step].isalnum()
-    return text[at].isalnum() or text[at] == "_"
+    return text[at].isalnum() or text[at] == "_" or (not text.isascii() and MARK.match(text, at) is not None)
 
 
 def _unspaced_letters(text: str) -> bool:

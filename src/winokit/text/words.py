@@ -12,7 +12,10 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-WORD = re.compile(r"\w+(?:['’]\w+)*")
+MARKS = "\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0980-\u0dff\u200c\u200d"
+"""Of Hebrew, Arabic and the scripts of India: what belongs to a letter and is none to Python, vowels among it."""
+WORD = re.compile(rf"[\w{MARKS}]+(?:['’][\w{MARKS}]+)*")
+_MARK = re.compile(f"[{MARKS}]")
 
 # Penn-Treebank-like: contractions and possessives split off, punctuation by itself, a period only at the end of the
 # text or of a sentence. Abbreviations keep theirs.
@@ -44,7 +47,7 @@ def letters(text: str) -> str:
     """
     if text.isascii():  # nearly always, and ten times faster
         return text.translate(_NO_LETTERS).lower()
-    return "".join(filter(str.isalnum, text.casefold()))
+    return "".join(letter for letter in text.casefold() if letter.isalnum() or _MARK.match(letter))
 
 
 def ptb(text: str) -> list[str]:
