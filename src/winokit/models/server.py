@@ -268,7 +268,7 @@ class _Exchange:
         self.server, self.path, self.read, self.refused, self.bundle = server, path, read, refused, bundle
         self._manners, self._free = manners, free
         self._busy = self._cuts = 0
-        self._turns = asyncio.Condition()
+        self._turn_ended = asyncio.Event()
         self._last_answer = monotonic()
         self._answered = False
 
@@ -366,15 +366,15 @@ class _Exchange:
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
         """Wait until one more request may be under way."""
-        async with self._turns:
-            await self._turns.wait_for(lambda: self._busy < int(self.server._limit))
-            self._busy += 1
+        while self._busy >= int(self.server._limit):
+            self._turn_ended.clear()
+            await self._turn_ended.wait()
+        self._busy += 1
         try:
             yield
         finally:
             self._busy -= 1
-            async with self._turns:
-                self._turns.notify_all()
+            self._turn_ended.set()
 
     def _slow_down(self, cuts: int) -> None:
         """Half as many at once; requests that were under way together count as one sign."""
