@@ -123,9 +123,8 @@ class KeptSnapshot:
 
     def get(self) -> StudySnapshot:
         """Where the study stands, now or at the moment that it says."""
-        with self._study.store.read() as session:
-            if (session.scalar(select(func.max(Submission.id))) or 0) < LARGE:
-                return snapshot(self._study)
+        if not self.keeps:
+            return snapshot(self._study)
         if self._age() >= OLD:
             with self._turn:  # those who come together share one
                 if self._age() >= OLD:
@@ -134,6 +133,12 @@ class KeptSnapshot:
             threading.Thread(target=self._renew, name="snapshot", daemon=True).start()
         assert self._kept is not None
         return self._kept
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the study is so large that its snapshots are kept."""
+        with self._study.store.read() as session:
+            return (session.scalar(select(func.max(Submission.id))) or 0) >= LARGE
 
     def _age(self) -> timedelta:
         return OLD if self._kept is None else self._study.now() - self._kept.at

@@ -240,6 +240,11 @@ class EarlierText:
         self._missing: dict[int, datetime] = {}
         self._lock = threading.Lock()
 
+    def load(self, study: Study) -> None:
+        """Read what there is, which takes a second or two in a large study: before anybody waits for it."""
+        with self._lock:
+            self._look(study)
+
     def nearest(self, study: Study, texts: Iterable[str], own: Collection[str] = ()) -> float:
         """The similarity, 0 to 1, of the nearest two of some texts and others than `own` that were handed in before.
 

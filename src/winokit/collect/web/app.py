@@ -209,10 +209,18 @@ def _actor(request: Request) -> str:
     return f"worker:{worker.code}" if worker is not None else "stranger"
 
 
+def _prepare(app: FastAPI) -> None:
+    """Do what takes long in a large study before anybody waits for it: everybody would, with whoever comes first."""
+    app.state.study.earlier.load(app.state.study)
+    if app.state.snapshots.keeps:
+        app.state.snapshots.get()
+
+
 @asynccontextmanager
 async def running(app: FastAPI) -> AsyncIterator[None]:
     """Keep the number of threads down, and payouts going, as long as the app runs."""
     current_default_thread_limiter().total_tokens = THREADS
+    await run_in_threadpool(_prepare, app)
     with app.state.payouts:
         yield
 
