@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from winokit.text.language import Language
+from winokit.text.language import Language, contracted
 
 VOWEL = re.compile(r"[aeiouyàâäéèêëîïôöûüœæh]", re.IGNORECASE)
 ELIDED = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|[djlmnst])['’]$", re.IGNORECASE)
 ELIDES = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|d)e\s+$", re.IGNORECASE)
 CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
-PREPOSITION = re.compile(r"\b(de|à)\s+$", re.IGNORECASE)
 
 
 class French(Language):
@@ -63,8 +62,4 @@ class French(Language):
             before = f"{before[: elided.end(1)]}e "
         elif elides and vowel:
             before = f"{before[: elides.end(1)]}'"
-        preposition, (first, _, rest) = PREPOSITION.search(before), candidate.partition(" ")
-        joined = CONTRACTED.get((preposition[1].casefold(), first)) if preposition else None
-        if preposition and joined and rest:
-            return before[: preposition.start()], f"{joined} {rest}", after
-        return before, candidate, after
+        return *contracted(before, candidate, CONTRACTED), after

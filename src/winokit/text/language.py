@@ -12,7 +12,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -273,6 +273,13 @@ def word_lists(file: str) -> dict[str, tuple[str, ...]]:
     """An asset's lists of words, by their names."""
     lists = tomllib.loads((files("winokit") / "assets" / file).read_text("utf-8"))
     return {name: tuple(words.split()) for name, words in lists.items()}
+
+
+def contracted(before: str, candidate: str, joined: Mapping[tuple[str, str], str]) -> tuple[str, str]:
+    """A text and the candidate after it, a preposition there and the candidate's article joined where they are one."""
+    preposition, (article, _, rest) = re.search(r"\b(\w+)\s+$", before), candidate.partition(" ")
+    both = joined.get((preposition[1].casefold(), article)) if preposition and rest else None
+    return (before[: preposition.start()], f"{both} {rest}") if preposition and both else (before, candidate)
 
 
 def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, int]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from winokit.text.language import Language
+from winokit.text.language import Language, contracted
 
 # "de" and "o" are "do", "em" and "a" are "na": with each preposition, what stands before an article's o, a, os or as.
-CONTRACTED = {"de": "d", "em": "n", "por": "pel"}
-TO = {"o": "ao", "a": "à", "os": "aos", "as": "às"}
-PREPOSITION = re.compile(r"\b(de|em|por|a)\s+$", re.IGNORECASE)
+WRITTEN = {"de": "d", "em": "n", "por": "pel"}
+CONTRACTED = {(word, article): start + article for word, start in WRITTEN.items() for article in ("o", "a", "os", "as")}
+CONTRACTED |= {("a", "o"): "ao", ("a", "a"): "à", ("a", "os"): "aos", ("a", "as"): "às"}
 OF_PRONOUN = re.compile(r"([dn])el[ae]s?", re.IGNORECASE)
 PLURALS = ((r"(?:õe|ãe|ão)s$", "ão"), (r"([aeo])is$", r"\1l"), (r"éis$", "el"), (r"óis$", "ol"), (r"ns$", "m"))
 ARTICLES = r"(?:[oa]s?|uma?s?|uns|[dn](?:[oa]s?|uma?s?|uns)|aos?|às?|pel[oa]s?)"
@@ -56,9 +56,4 @@ class Portuguese(Language):
         if held:
             before += "de " if held[1].casefold() == "d" else "em "
         before, candidate, after = super().fill(before, pronoun, after, candidate, clause=clause)
-        preposition, (first, _, rest) = PREPOSITION.search(before), candidate.partition(" ")
-        if preposition and first in TO and rest:
-            word = preposition[1].casefold()
-            joined = TO[first] if word == "a" else CONTRACTED[word] + first
-            return before[: preposition.start()], f"{joined} {rest}", after
-        return before, candidate, after
+        return *contracted(before, candidate, CONTRACTED), after

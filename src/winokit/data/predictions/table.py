@@ -23,7 +23,7 @@ from winokit.errors import BadInput, Malformed
 from winokit.results import decide
 
 COMMA = re.compile(r"(-?\d+),(\d+)$")
-POSITION = re.compile(r"(\d{1,9})(?:\.0*)?", re.ASCII)
+POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
 JSON = frozenset((".json", ".jsonl", ".parquet"))
 REPLY = 3
 """So many words are a reply; fewer, among numbers, are a slip."""
@@ -63,7 +63,7 @@ class TableReading:
         path = self.source.path
         self.stem, self.scoring = path.stem, "csv" if JSON.isdisjoint(path.suffixes) else "table"
         most = max((len(problem.candidates) for problem in self.matcher.dataset), default=2)
-        chosen, gold = (self._numbers(column) for column in (self.columns.prediction, self.columns.answer))
+        chosen, gold = ({*self._numbers(column)} for column in (self.columns.prediction, self.columns.answer))
         # SuperGLUE's label counts from 0, whatever a model chose; a 0 beside the predictions tells how they count.
         zero = 0 in chosen | gold or str(self.columns.prediction).casefold() == "label"
         from_0 = bool(chosen) and zero and max(chosen) < most
@@ -77,16 +77,15 @@ class TableReading:
         if self.columns.order not in (None, LINE):
             self.positions = self._positions()
 
-    def _numbers(self, column: str | None) -> set[int]:
+    def _numbers(self, column: str | None, pattern: re.Pattern[str] = NUMBER) -> list[int]:
         """The numbers in a column."""
-        found = (NUMBER.match(said(cells.get(column))) for _, cells in self.table.rows) if column else ()
-        return {int(number[1]) for number in found if number}
+        found = (pattern.match(said(cells.get(column))) for _, cells in self.table.rows) if column else ()
+        return [int(number[1]) for number in found if number]
 
     def _positions(self) -> list[int]:
         """The place in the dataset of each row, by a column that counts."""
         column = str(self.columns.order)
-        found = [POSITION.fullmatch(said(cells.get(column))) for _, cells in self.table.rows]
-        numbers = [int(number[1]) for number in found if number]
+        numbers = self._numbers(column, POSITION)
         start = min(numbers, default=0)
         if sorted(numbers) != [*range(start, start + len(self.matcher.dataset))] or start > 1:
             raise BadInput(
