@@ -22,7 +22,7 @@ from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
 from winokit.settings import Help, Settings, verb
-from winokit.text.language import UNDETERMINED, check_code, detect, language_of, languages_of
+from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
 Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA", typed=str)]
@@ -132,7 +132,7 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
     Of problems in several languages those in the one given are taken.
     """
     card, spoken = dataset.card, dataset.languages
-    if language is not None and (len(spoken) > 1 or spoken[0] != "en"):
+    if language is not None and spoken not in ((), ("en",)):
         taken = [problem for problem in dataset if problem.language.partition("-")[0] == language.partition("-")[0]]
         if not taken:
             raise BadInput(f"{card.name}: no problem in {language!r}; there are {', '.join(spoken)}")
@@ -143,6 +143,10 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
         code = languages_of(spoken)
     elif language or card.language:
         code = language or card.language
+        texts = [problem.texts[0] for problem in dataset]
+        looks = detect(texts) if sum(len(text.split()) for text in texts[:ENOUGH]) >= ENOUGH else UNDETERMINED
+        if looks not in (UNDETERMINED, code.partition("-")[0]):
+            notes.append(f"{card.name}: reads like {language_of(looks)}, and is taken for {language_of(code)} as said")
     else:
         code = detect([problem.texts[0] for problem in dataset])
         if code == UNDETERMINED:

@@ -36,6 +36,7 @@ def parse(row: Mapping[str, str]) -> Problem:
         domain=fields.optional(row, "domain"),
         labels=_labels(row),
         provenance={"qID": qid} if qid else {},
+        language=fields.language(row),
     )
 
 
@@ -65,13 +66,14 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, str]:
     row["answer"] = "" if problem.answer is None else str(problem.answer + 1)
     row |= {"group": problem.group or "", "domain": problem.domain or ""}
     row["labels"] = json.dumps(dict(problem.labels), ensure_ascii=False) if problem.labels else ""
-    return row
+    return row if problem.language == "en" else row | {"language": problem.language}
 
 
 def assemble(rows: Sequence[dict[str, str]]) -> str:
     """The table, with as many option columns as the longest problem needs."""
     most = max((sum(key.startswith("option") for key in row) for row in rows), default=2)
     columns = ["sentence", "pronoun", *(f"option{i + 1}" for i in range(most)), "answer", "group", "domain", "labels"]
+    columns += ["language"] * any("language" in row for row in rows)
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
     writer.writeheader()

@@ -8,6 +8,7 @@ from typing import Any
 
 from winokit.errors import Malformed
 from winokit.problem import BLANK, NO_TEXT
+from winokit.text.language import CODE, check_code
 
 MISSING = object()
 GROUPS = ("group", "pair_id", "pairID")
@@ -41,6 +42,12 @@ def optional(row: Mapping[str, Any], key: str) -> str | None:
     """A string, or None where the field is missing, null or empty."""
     value = row.get(key)
     return None if value is None or value == "" else string(row, key)
+
+
+def language(row: Mapping[str, Any]) -> str:
+    """The code of a row's language; English where it has none, or a name that is no code, until it is recognised."""
+    said = row.get("language") or row.get("lang")
+    return check_code(said) if isinstance(said, str) and CODE.fullmatch(said) else "en"
 
 
 def group(row: Mapping[str, Any]) -> str | None:

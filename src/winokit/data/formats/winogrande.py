@@ -38,6 +38,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         domain=fields.optional(row, "domain"),
         group=fields.group(row) or (qid.rpartition("-")[0] or None if qid else None),
         provenance={"qID": qid} if qid else {},
+        language=fields.language(row),
     )
 
 
@@ -57,7 +58,7 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     }
     if problem.answer is not None and not options.labels_apart:
         row["answer"] = str(problem.answer + 1)
-    return row
+    return row if problem.language == "en" else row | {"language": problem.language}
 
 
 def labels_path(path: Path) -> Path:
