@@ -201,14 +201,6 @@ class Language:
         """The word that says what kind of thing is meant."""
         return words.split()[-1].casefold()
 
-    def is_plural(self, words: str) -> bool:
-        """Whether a candidate's words look like more than one."""
-        return False
-
-    def how_it_stands(self, text: str, start: int) -> str:
-        """What a noun has before it: `article`, `determined` (his cup, the brown cup), `bare`, or `unsure`."""
-        return "article" if self.article_before(text, start) else "unsure"
-
     def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
         """Whether the text may mean a candidate in other words too, outside the mentions found."""
         return False
