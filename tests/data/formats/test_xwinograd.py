@@ -97,6 +97,14 @@ def test_marks_glued_to_a_pronoun_stay_in_the_text_and_quotes_are_read_as_penn_w
     assert problem.provenance["places"] == [(0, 3), (21, 24)]
 
 
+def test_a_pronoun_of_marks_alone_is_kept_and_a_code_is_written_in_small_letters(tmp_path):
+    (tmp_path / "a.tsv").write_text(
+        row(tokens=["Tom", "rief", "Jan", ",", "weil er fror."], pronoun=(",", [3, 4]), language="DE")
+    )
+    (problem,) = read(tmp_path / "a.tsv")
+    assert (problem.pronoun, problem.language) == (",", "de")
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

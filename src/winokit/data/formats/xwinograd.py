@@ -18,7 +18,7 @@ from winokit.data.formats.base import FileHead, native_format
 from winokit.data.formats.source import Source
 from winokit.errors import Malformed
 from winokit.problem import Problem
-from winokit.text.language import CODE
+from winokit.text.language import CODE, check_code
 
 CELLS = ("language", "source", "original", "text", "tokens", "pronoun", "candidates")
 OTHER_CODES = {"jp": "ja"}
@@ -37,7 +37,7 @@ def parse(line: str) -> Problem:
         raise Malformed(f"a BCP 47 code expected, found {language[:40]!r}", field="language")
     starts = _laid(text, tokens)
     start, end = _place(text, starts, pronoun, "pronoun")
-    end = start + len(text[start:end].rstrip(MARKS)) or end
+    end = start + len(text[start:end].rstrip(MARKS) or text[start:end])
     places = [_place(text, starts, candidate, "candidates") for candidate in candidates]
     right = [index for index, candidate in enumerate(candidates) if candidate[3:] == [True]]
     if len(right) != 1:
@@ -51,7 +51,7 @@ def parse(line: str) -> Problem:
         pronoun=text[start:end],
         labels={"source": source},
         provenance={"places": places, **translated},
-        language=OTHER_CODES.get(language, language),
+        language=check_code(OTHER_CODES.get(language, language)),
     )
 
 
