@@ -8,6 +8,8 @@ import winokit
 from winokit.data.checks.checkup import check
 from winokit.errors import BadInput
 from winokit.methods.hunting.association import associate
+from winokit.methods.scoring.base import unread_languages
+from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.variants import make_variants
 from winokit.problem import Card, Dataset, Problem
 from winokit.text.english import ENGLISH
@@ -144,6 +146,19 @@ def test_vowel_signs_belong_to_their_words():
     assert not hindi.is_mentioned("कुत्ताओं ने", "कुत्त")
     assert not same_words("बड़ी", "बड़ा")
     assert letters("बड़ी") != letters("बड़ा")
+
+
+def test_the_published_no_cands_is_for_english_alone():
+    problem = Problem(
+        "Der Pokal passt in den Koffer, da ", " klein ist.", ("der Pokal", "der Koffer"), 0, language="de"
+    )
+    assert no_cands(problem, style="code").startswith("not for this language")
+
+
+def test_vectors_of_a_language_that_the_model_does_not_read_are_noted():
+    said = unread_languages(["builtin"], Dataset([Problem("a ", " b", ("x", "y"), language="sw")]))
+    assert said == ["builtin: reads English only, and was asked in 'sw'; --model hf:NAME takes another"]
+    assert not unread_languages(["hf:x"], Dataset([Problem("a ", " b", ("x", "y"), language="sw")]))
 
 
 def test_a_dotted_capital_is_an_i():

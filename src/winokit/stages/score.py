@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one, load_shots
 from winokit.drawing.tables import Lines, plan_lines
 from winokit.methods.scoring import scorer
-from winokit.methods.scoring.base import default_scoring
+from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
@@ -62,7 +62,7 @@ def score(
         scorer.check_replaceable(file)
     dataset, loaded = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit), load_model(model)
     early, said = notes_of(loaded), list[Transcript]()
-    tell(early)
+    tell((*early, *unread_languages([loaded.spec], dataset)))
     plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded, dataset)
     with open_cache(cache, spending) as known, known.ledger.under(loaded.spec, asked, ORIGINAL):
         predictions = scorer.score_variants(

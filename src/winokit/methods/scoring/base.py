@@ -7,7 +7,7 @@ abstention.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
@@ -15,8 +15,9 @@ from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.scoring.prompts import PromptTemplate
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Model, Piece, Refusal, Request
-from winokit.problem import Problem
+from winokit.problem import Dataset, Problem
 from winokit.registry import Registry
+from winokit.text.language import language_of
 
 
 class Abstain(Exception):
@@ -171,3 +172,11 @@ def length_by(setting: Setting) -> Callable[[str, Sized], int]:
     per = setting.options.get("per", "text")
     check_known("unit for ?per=", per, PER)
     return PER[per]
+
+
+def unread_languages(models: Iterable[object], dataset: Dataset) -> list[str]:
+    """That the built-in model has been asked about a language it does not read."""
+    others = [str(language) for language in map(language_of, dataset.languages) if language.name != "English"]
+    if "builtin" not in models or not others:
+        return []
+    return [f"builtin: reads English only, and was asked in {', '.join(others)}; --model hf:NAME takes another"]

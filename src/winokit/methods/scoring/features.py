@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from winokit.errors import BadInput, UnknownName
 from winokit.files import write_whole
+from winokit.methods.scoring.base import unread_languages
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Embed, Model, Refusal, Request
 from winokit.problem import Dataset, Problem
-from winokit.progress import Progress
+from winokit.progress import Progress, tell
 
 FeatureKind = Literal["concat", "difference", "single"]
 Pooling = Literal["first", "mean", "span"]
@@ -45,6 +46,7 @@ def embed(
         raise UnknownName("pooling", pooling, get_args(Pooling))
     if Embed not in model.can:
         raise BadInput(f"{model.spec!r}, a {model.kind} model, gives no embeddings")
+    tell(unread_languages([model.spec], dataset))
     asked = [_requests(problem, features, pooling) for problem in dataset]
     answers = answer_all(model, (request for requests in asked for request in requests), cache or Cache(), progress)
     for problem, requests in zip(dataset, asked, strict=True):

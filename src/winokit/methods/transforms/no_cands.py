@@ -39,6 +39,8 @@ def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
         return "a yes/no judgement asks about what would be removed"
     if refusal := language_of(problem.language).refusal("no-cands"):
         return refusal
+    if style != "default" and language_of(problem.language).name != "English":
+        return "not for this language: the published script takes out English names"
     parts = _all_mentions_removed(problem) if style == "default" else _substrings_removed(problem)
     if isinstance(parts, str):
         return parts

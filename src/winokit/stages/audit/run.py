@@ -17,7 +17,7 @@ from winokit.data.predictions.logs import check_no_log, logged_data, prediction_
 from winokit.data.predictions.read import read_files
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.scoring.base import default_scoring
+from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
@@ -41,7 +41,7 @@ from winokit.settings import Help, Without, verb
 from winokit.stages.audit.page import write_report
 from winokit.stages.audit.protocols import PROTOCOLS, Protocol
 from winokit.stages.audit.sheet import AuditSheet
-from winokit.text.language import ABILITIES, language_of, left_out
+from winokit.text.language import ABILITIES, left_out
 
 URL = re.compile(r"https?://[^\s\"']+")
 """Where a server is: part of what answers are kept under, and of no concern to whoever reads a run."""
@@ -210,7 +210,7 @@ def audit(
         *dataset.notes,
         # Candidates' lengths are in letters where words cannot be told.
         *left_out(dataset.languages, [name for name in ABILITIES if name in {*needed, *chosen} - {"length"}]),
-        *_foreign(models, dataset),
+        *unread_languages(models, dataset),
         *passed_over,
         *_together(
             (f"{one.model}: {path}: ", note.removeprefix(f"{path}: "))
@@ -328,14 +328,6 @@ def _check_apart(sources: Mapping[str, Iterable[Prediction]]) -> None:
                     f"{owner} and {source} both have predictions by {row.model!r} ({row.scoring}), as for {row.id}; "
                     "rename one of the files, or the model in it, or leave one out"
                 )
-
-
-def _foreign(models: Sequence[object], dataset: Dataset) -> list[str]:
-    """That the built-in model has been asked about a language it does not read."""
-    others = [str(language_of(code)) for code in dataset.languages if language_of(code).code.partition("-")[0] != "en"]
-    if "builtin" not in models or not others:
-        return []
-    return [f"builtin: reads English only, and was asked in {', '.join(others)}; --model hf:NAME takes another"]
 
 
 def _unanswered(rows: Iterable[Prediction], ids: Collection[str]) -> list[str]:
