@@ -1,7 +1,5 @@
 """Reading files with one line on what is wrong with them; writing them whole or not at all."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -4,8 +4,6 @@ Both go to whoever listens. In Python that is the `progress` argument and the re
 bar and writes notes to standard error as they come, so that a job that fails later has told them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -16,8 +16,6 @@ Another package adds to a registry by an entry point of the registry's group, na
     mine = "my_package.scoring:mine"
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points

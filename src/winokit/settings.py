@@ -20,8 +20,6 @@ A verb is a function whose settings can be given field by field, from Python or 
 ['cake', 'heat', 'mode', 'minutes']
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

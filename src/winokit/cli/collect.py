@@ -1,7 +1,5 @@
 """`winokit collect`: a study in which people write and judge problems."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any

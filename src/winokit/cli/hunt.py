@@ -1,7 +1,5 @@
 """`winokit hunt`: three calls of the library under one verb."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import typer

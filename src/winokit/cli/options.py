@@ -4,8 +4,6 @@ A parameter by position becomes an argument, one by keyword an option; help, bou
 the parameter (`winokit.settings.Help`). Every verb gets `--json`.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import sys

@@ -1,7 +1,5 @@
 """DATA, as users write it: a bundled name, a path, `format:path`, `hub:org/name`, or a folder of any of these."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

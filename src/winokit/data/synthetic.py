@@ -4,8 +4,6 @@ The twins are made of parts and read so; they are not a benchmark. What they hav
 share `bias` of the pairs gives its answers away through one word each, and `labels["planted"]` says which.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from winokit.problem import Card, Dataset, Problem

@@ -5,8 +5,6 @@ of its stage's table, so that it has looked at every fact it speaks of; a findin
 enumerate the tables: every combination has a case, and no sentence claims what its facts deny.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

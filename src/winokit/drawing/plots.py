@@ -5,8 +5,6 @@ same model for protocols that need them (the special word, the pronoun). Those a
 stand with the model's, under the name of the scoring.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

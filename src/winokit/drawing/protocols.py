@@ -3,8 +3,6 @@
 The words lie in `assets/captions.toml`; a protocol, subset or metric that has none there speaks for itself.
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files

@@ -3,8 +3,6 @@
 The page shows the rounded form and carries the exact value of `results.json` beside it.
 """
 
-from __future__ import annotations
-
 from math import isfinite
 
 from winokit.results import Metric

@@ -1,7 +1,5 @@
 """Sequences as arrays: choices with -1 for an abstention, flags, values, and groups as numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from itertools import count
 from typing import Any, TypeAlias

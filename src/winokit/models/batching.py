@@ -6,8 +6,6 @@ as large ones until it does. What was found is remembered in the user's cache fo
 devices. When memory runs out all the same, since somebody else took it, the budget is halved, once, and a note says so.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 from collections.abc import Callable, Iterator, Sequence

@@ -11,8 +11,6 @@ whole is that of its parts added up. Where it does not, a text without context h
 nothing: it is read and not scored. (The harness puts BOS, or EOS, before such a text whatever the model's files say.)
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

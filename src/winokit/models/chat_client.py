@@ -4,8 +4,6 @@ What the server does not accept (log-probabilities, a temperature, the name of a
 request and done without, and told in `notes`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

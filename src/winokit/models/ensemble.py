@@ -6,8 +6,6 @@ product of its tokens'. `combine=logprob` takes the mean of log-probabilities. `
 by itself and counts votes; that is done where predictions are made (scoring/scorer.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -20,8 +20,6 @@ What changes answers is part of the fingerprint: `load_in` and the template, not
 Here is what the three kinds share: settings, loading, and what identifies a model.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence

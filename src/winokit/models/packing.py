@@ -7,8 +7,6 @@ seeing its ancestors and itself alone, a causal model reads the tree as it would
 attention of speculative decoding: Miao et al., 2023, https://arxiv.org/abs/2305.09781).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Servers either keep the thought apart (`reasoning_content`, `reasoning`), or lea
 which the first is often part of the prompt and missing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """`winokit check`: leaks, broken twins, duplicates across splits, rule violations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`winokit convert`: any format to any other that can express it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

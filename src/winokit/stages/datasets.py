@@ -1,7 +1,5 @@
 """`winokit datasets`: what is known, where to get it, its licence; or the file formats."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any

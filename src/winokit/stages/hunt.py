@@ -1,7 +1,5 @@
 """`winokit hunt`: an index of any text, why the hunter decides a problem as it does, and association."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence

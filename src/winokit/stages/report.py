@@ -1,7 +1,5 @@
 """`winokit report`: the page of a run, written anew from its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated

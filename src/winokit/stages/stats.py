@@ -1,7 +1,5 @@
 """`winokit stats`: the papers' Table 2 for any list of datasets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any

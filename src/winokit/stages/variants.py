@@ -5,8 +5,6 @@ A problem of a variant has the id of its original as a label, as perturbed versi
 rows, for formats that have no labels.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Chat models of known nature: as told, thinking aloud, tossing coins."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence

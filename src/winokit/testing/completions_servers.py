@@ -1,7 +1,5 @@
 """Servers that tell how likely a text is, each in the words of one that exists; what they know of texts is given."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Sequence

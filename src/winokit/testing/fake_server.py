@@ -1,7 +1,5 @@
 """A small HTTP server that answers JSON as it is told, and one that fails now and then."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys

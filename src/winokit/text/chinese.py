@@ -1,7 +1,5 @@
 """Chinese: no spaces; characters are what is counted and compared."""
 
-from __future__ import annotations
-
 import re
 
 from winokit.text.language import Language

@@ -4,8 +4,6 @@ A connective cuts where something that can open a clause follows: "so he left" i
 police arrived" is, "after the police" is not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """English: articles and determiners, first names, plurals, stems, and a candidate in the place of a pronoun."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

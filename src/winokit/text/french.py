@@ -1,7 +1,5 @@
 """French: articles and what they contract to, elision, plurals."""
 
-from __future__ import annotations
-
 import re
 
 from winokit.text.language import Language, contracted

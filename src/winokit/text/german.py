@@ -6,8 +6,6 @@ gender and case follow all its forms: it is found in "in den Koffer" and "des Ko
 may be a suitcase, and whether a pronoun fits a candidate is asked of the candidate's article.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ No tagger, no parser: a hunter of a few hundred lines that anyone can follow, an
 Forms are over-generated ("larged"), which costs nothing: what nobody writes is not found.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -3,8 +3,6 @@
 Where the pronoun of a problem has particles with it, they stay where they are.
 """
 
-from __future__ import annotations
-
 import re
 
 from winokit.text.language import Language, verbatim

@@ -6,8 +6,6 @@ any language: words between spaces, candidates found to the letter. What a pack 
 (`refusal`), so that nothing is judged by the rules of another language.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

@@ -1,7 +1,5 @@
 """Portuguese: articles, what they contract to with prepositions, plurals."""
 
-from __future__ import annotations
-
 import re
 
 from winokit.text.language import Language, contracted

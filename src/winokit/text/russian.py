@@ -1,7 +1,5 @@
 """Russian: words are found in any case and number, by stems."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

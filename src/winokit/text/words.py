@@ -6,8 +6,6 @@ space before each mark, a mark ends a sentence whatever follows. What is longer 
 where it must be: tables and code are not sentences, and should not become documents of a thousand words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Literal

@@ -1,7 +1,5 @@
 """All checks of one or more datasets: what was found, worth a warning or only worth knowing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -8,8 +8,6 @@ with the whole. Three kinds are told apart:
 - `part`: a run of ten words or more, of any of its sentences, stands there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher

@@ -12,8 +12,6 @@ and cannot say when it is unsure. Here:
 What could be a twin and is not asserted is listed as ambiguous: a wrong group is worse than a missing one.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -9,8 +9,6 @@ answers that it has, or those with every right candidate exchanged for the next:
 problem. p-values are corrected for the number of tests (Holm).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

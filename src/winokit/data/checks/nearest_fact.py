@@ -9,8 +9,6 @@ in the same words, not in others.
 The stricter, countable notion is a pair of special word and candidate, (steel, ball): `--split knowledge` shares none.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

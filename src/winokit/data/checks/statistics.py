@@ -6,8 +6,6 @@ And predictable structure, Trichelair et al. (2018)'s third limit of WSC: where 
 The special word is the last word in 62 of WSC273's 136 groups; a model that reads only the end of a sentence profits.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a format is: a way to recognise, read and write problems, under a name."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -9,8 +9,6 @@ option2 = "b"
 answer = "loesung"
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ Whole texts to choose from, without a blank, are `text1`, `text2`, …, or `good
 notation answers are in is told from all of them together, and asked for where they leave it open.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ The problem's text is the premise, "because" (cause) or "so" (effect), and the b
 substitution engine lowers their first letter.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Reads WinoGrande's columns too, as in published prediction files. A row without 
 end, as some of those files have) is no problem and is passed over with a note.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

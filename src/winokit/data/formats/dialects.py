@@ -7,8 +7,6 @@ Sample logs of lm-evaluation-harness (`--log_samples`) are read, from each row's
 `target` is the text to continue, not the answer; the answer is taken from the doc.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

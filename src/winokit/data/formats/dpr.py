@@ -7,8 +7,6 @@ after the connective that follows both candidates: in "The workers were told the
 they could cut costs" it is the second. Files are latin-1; UTF-8 is read too.
 """
 
-from __future__ import annotations
-
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Typed access to the fields of a row, with complaints that name the field and what was expected."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

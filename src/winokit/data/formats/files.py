@@ -1,7 +1,5 @@
 """Files in, datasets out, and back: recognise a format from content, read it, write it."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -3,8 +3,6 @@
 Nothing is read by a guess: it goes into the command that is shown to whoever has a table of their own.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -8,8 +8,6 @@ and `after`. A choice between whole texts has `texts` in place of text and candi
 read.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ says that the string is right, so the string is what is read. One row names the 
 two pronouns; both are mended here, and said in the notes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

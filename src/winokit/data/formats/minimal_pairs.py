@@ -13,8 +13,6 @@ COMPS and EWoK compare log p(rest | beginning), which partial scoring of a blank
 texts are offered is drawn from their letters: the good one stands first in every file.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

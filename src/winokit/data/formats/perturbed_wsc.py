@@ -5,8 +5,6 @@ it links each perturbed problem to its original. Where text_original.jsonl stand
 original's public id, else its index.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ A row stays what it is: a yes/no judgement about `query`. `--as choice` (transfo
 sentence into problems with candidates.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

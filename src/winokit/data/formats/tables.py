@@ -3,8 +3,6 @@
 Files are UTF-8 or UTF-16. What a table is to be read as is said by `--columns role=column,…`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -6,8 +6,6 @@ one. One sentence of the switchability file (index 91) is given already switched
 and pronoun clause.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -6,8 +6,6 @@ second pronoun for the same person: the first is the blank, the others stay in t
 Whether a file is pro- or anti-stereotyped stands in its name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -5,8 +5,6 @@ format has for it. Where occupations-stats.tsv stands beside the file, each prob
 women in its occupation (US Bureau of Labor Statistics, which the paper's "gotcha" flags use, and Bergsma's).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 

@@ -5,8 +5,6 @@ request; what comes before the suffix names the twins and becomes the group. Ans
 the file (`dev-labels.lst` for `dev.jsonl`). A sentence that is a blank alone offers whole texts to choose from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

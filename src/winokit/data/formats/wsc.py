@@ -8,8 +8,6 @@ A released script that joined the lines saw doubled spaces: what it saw is kept 
 WSC273, which most papers report, is the first 273 of the collection's 285. PDP has up to five answers.
 """
 
-from __future__ import annotations
-
 import string as letters
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -8,8 +8,6 @@ marks that Russian tokens have glued to them ("его."): in four Chinese texts 
 Japanese ones have a particle with it (彼を), which filling puts back. Groups are not named; twins stand side by side.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """An answer as a harness logs it or a table has it, in words, numbers or letters: which of the candidates it means."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Mapping, Sequence

@@ -12,8 +12,6 @@
 | `model` | who made the prediction; else the file's name |
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ nothing follows any blank, or there is none, those of full scoring.
 Labels stand there as JSON text: the harness wants one type a column.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -7,8 +7,6 @@ scoring of its own. A sample whose answer cannot be read is an abstention; nothi
 an error.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import json

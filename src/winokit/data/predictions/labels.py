@@ -3,8 +3,6 @@
 Order is all it has, so it is refused unless it has one line for each problem. An empty line is an abstention.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

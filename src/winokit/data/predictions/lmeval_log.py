@@ -7,8 +7,6 @@ first choice, is an abstention here. The documents of `winokit tasks` say themse
 they are, and their requests stand in the order of their candidates.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

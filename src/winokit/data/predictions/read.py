@@ -1,7 +1,5 @@
 """A file of predictions, whoever made it: recognised from its content, read, and matched to a dataset's problems."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

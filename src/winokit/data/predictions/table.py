@@ -5,8 +5,6 @@ says. A row that names no problem, as the totals at the end of some published fi
 that is no candidate is read as replies of chat models are; one from which no answer can be read is an abstention.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

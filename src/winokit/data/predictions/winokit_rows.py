@@ -4,8 +4,6 @@ A problem's id does not depend on the order of its candidates, a prediction does
 dataset's is refused: its candidates stood in another order, or its labels were others, and nothing tells which.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

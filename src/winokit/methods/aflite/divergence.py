@@ -16,8 +16,6 @@ Components come from a covariance that is summed over blocks in float64 (product
 precision): d x d numbers, whatever the number of rows, which may lie in files.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

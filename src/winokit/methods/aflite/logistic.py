@@ -16,8 +16,6 @@ of it, and it is made anew only when fits take more steps than they did when it 
 mean of the classifiers before it, which is closer to a new one than any single one is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ A method is a dataclass of settings, each with its `Help`, and a class's docstri
     mine = "my_package.filters:MyFilter"
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -18,8 +18,6 @@ A row's q-value estimates the share of chance among all rows that score at least
 phase in which all rows take part: the mean number of such rows in relabelled runs over their number in the real one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice

@@ -5,8 +5,6 @@ removed what chance got right as well. Rows are dealt into folds by whole groups
 would know the other's features and take its answer, which is the wrong one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 Sakaguchi, Le Bras, Bhagavatula and Choi, "WinoGrande" (2019), section 4, https://arxiv.org/abs/1907.10641.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

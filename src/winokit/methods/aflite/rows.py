@@ -10,8 +10,6 @@ the m rows with the smallest keys. Every backend computes the keys where its row
 same partition however rows are stored, ordered or split.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os

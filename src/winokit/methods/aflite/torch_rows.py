@@ -3,8 +3,6 @@
 Products of float32 are never rounded to tf32: with its ten bits the solver stalls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

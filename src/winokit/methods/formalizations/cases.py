@@ -10,8 +10,6 @@ compare whole words ("he" does not exclude "the heart") and keep the order of th
 it from run to run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache

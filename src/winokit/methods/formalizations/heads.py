@@ -12,8 +12,6 @@ that is all a P formalization says, and a problem with candidates has an answer 
 judgements. Liu et al.'s code judges the first candidate only, and its accuracy on WinoGrande is that (`judge=first`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -13,8 +13,6 @@ before any training this is `masked-candidate` scoring. Switches:
   the word embedding, as usual, that layer stays.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from winokit.methods.formalizations.base import COMPARING, NUMBER, Definition, Loss, Switches

@@ -4,8 +4,6 @@ Sakaguchi et al., "WinoGrande" (2020), https://arxiv.org/abs/1907.10641; Liu et 
 One thing of WinoGrande's code is left out: it tokenises context and option apart (`inputs.py`).
 """
 
-from __future__ import annotations
-
 from winokit.methods.formalizations.base import COMPARING, Definition
 from winokit.methods.formalizations.heads import FirstToken, highest, softmax
 from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES

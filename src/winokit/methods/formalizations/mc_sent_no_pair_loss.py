@@ -4,8 +4,6 @@ Liu et al. say that multiple-choice formalizations keep one judgement a sentence
 code keeps all for this one, whose loss sees the query only, and so do we (`trains=all`).
 """
 
-from __future__ import annotations
-
 from winokit.methods.formalizations.base import COMPARING, Definition
 from winokit.methods.formalizations.heads import FirstToken, binary, highest
 from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES

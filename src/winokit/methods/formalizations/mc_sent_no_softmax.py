@@ -6,8 +6,6 @@ The paper sums over the options of a problem (`mean=problems`); the code takes t
 so that problems with many weigh more (`mean=rows`, the default).
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from winokit.methods.formalizations.base import COMPARING, Definition, Loss, Switches

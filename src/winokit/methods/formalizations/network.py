@@ -6,8 +6,6 @@ which formalization it was trained under, and the head's weights. `winokit.json`
 has it is whole.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

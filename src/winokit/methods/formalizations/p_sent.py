@@ -3,8 +3,6 @@
 Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020).
 """
 
-from __future__ import annotations
-
 from winokit.methods.formalizations.base import Definition
 from winokit.methods.formalizations.heads import JUDGING, FirstToken, binary, judged
 from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES

@@ -6,8 +6,6 @@ The text is read as it stands; first token, pronoun and named span go into a log
 time. With candidates, each is a judgement of its own at its first mention, and the blank stands for the pronoun.
 """
 
-from __future__ import annotations
-
 from winokit.methods.formalizations.base import Definition
 from winokit.methods.formalizations.heads import JUDGING, Spans, binary, judged
 from winokit.methods.formalizations.inputs import SPANS

@@ -7,8 +7,6 @@ no people were asked, this estimates the same thing: how much more often a candi
 clause's words than chance would have it. It is an estimate, it depends on the corpus, and names have no association.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, log

@@ -5,8 +5,6 @@ stopped, however hard, goes on where it was. A file is known by a hash of its by
 whatever its name, and a file that has changed is taken out and read again. Files that are not named any more stay.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

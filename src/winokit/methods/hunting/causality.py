@@ -10,8 +10,6 @@ We depart from Gordon et al. in what a window is: the rest of the same sentence,
 document. A pair that never meets counts as 0: it says nothing.
 """
 
-from __future__ import annotations
-
 from math import log
 
 from winokit.errors import CannotWrite

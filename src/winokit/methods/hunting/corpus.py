@@ -5,8 +5,6 @@ reading can go on at a block's number. What is no text is refused: a named file 
 with a note.
 """
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

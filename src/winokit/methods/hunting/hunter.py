@@ -11,8 +11,6 @@ The candidates' names are never looked for, so that a hunter that answers at all
 candidates change places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -14,8 +14,6 @@ their lists were never released. `without` finds the same for both twins, so tha
 is only used when asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

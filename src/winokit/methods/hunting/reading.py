@@ -18,8 +18,6 @@ No word of a candidate is ever part of a predicate: with the candidates in each 
 was, but for who is the agent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

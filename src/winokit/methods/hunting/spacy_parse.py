@@ -5,8 +5,6 @@ articles included: the parser never sees who is who, so that a problem and its s
 hunter stays consistent whatever the parser makes of a name. What cannot be read from the parse is left to the grammar.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

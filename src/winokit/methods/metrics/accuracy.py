@@ -1,7 +1,5 @@
 """How many problems are right, with abstentions taken seriously, and what guessing or one class alone would give."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ Consistency is of Trichelair et al., "On the Evaluation of Common-Sense Reasonin
 (ACL 2020). None of them asks whether the choice is right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

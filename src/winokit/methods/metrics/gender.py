@@ -5,8 +5,6 @@ in Coreference Resolution: Evaluation and Debiasing Methods" (NAACL 2018). A sco
 pronoun's place never sees its gender; its two deltas are each other's negative by construction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

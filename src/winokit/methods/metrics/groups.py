@@ -6,8 +6,6 @@ Decision Boundaries via Contrast Sets" (Findings of EMNLP 2020): the same of any
 contrast consistency. Only complete groups have a score: two or more members, and none of them missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any

@@ -14,8 +14,6 @@ Twins are not independent, so the unit is the group, or the problem that has non
 `docs/statistics.md` has their measured coverage.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

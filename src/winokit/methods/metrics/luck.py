@@ -3,8 +3,6 @@
 The lucky draw is of Trichelair et al. (2018), appendix B.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ cent at a rate at which others reach 80. The signs are a loss that never left wh
 everything, and an accuracy that a constant answer has too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -9,8 +9,6 @@ are shuffled, sorted by length within stretches of at most 50 steps so that litt
 shuffled again. A small dataset has shorter stretches: sorted as a whole it would make the same batches in every epoch.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -5,8 +5,6 @@ over a tenth of the steps, no weight decay, gradients clipped at 1). Liu et al. 
 problems and 10 to 40 epochs, with a weight decay of 0.001 on every weight. Small models want a higher rate.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal

@@ -10,8 +10,6 @@ launches. Filling up changes nothing that is computed but the last bits: nobody 
 is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace

@@ -8,8 +8,6 @@ between spaces. No code was released. `paper` keeps every problem; by `default` 
 stands among the first words, so that nothing would be cut and the whole problem would count as local context.
 """
 
-from __future__ import annotations
-
 import re
 
 from winokit.errors import check_known

@@ -13,8 +13,6 @@ whole words, with its article and possessive, and the gaps are closed; a problem
 be meant by other words.
 """
 
-from __future__ import annotations
-
 import re
 
 from winokit.errors import check_known

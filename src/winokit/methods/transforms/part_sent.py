@@ -17,8 +17,6 @@ The default keeps the connective, since "because" and "although" belong to the c
 every end of a sentence for one, and leaves out what a reader could still solve by naming.
 """
 
-from __future__ import annotations
-
 import re
 
 from winokit.errors import check_known

@@ -5,8 +5,6 @@ The right candidate goes into the old blank, and the twins' special words become
 zero-shot task is made of the pairs that differ in one word. https://arxiv.org/abs/2104.08161
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -7,8 +7,6 @@ that is already there, and its first letter fits the place. `auto` takes `natura
 clause is asked for (COPA), and `literal` elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -16,8 +16,6 @@ words ("the botray of the stairs"). Where the labels have their sentence, `style
 was switched says by whom (`provenance["switched_by"]`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

@@ -4,8 +4,6 @@ Another package adds one by an entry point of the group `winokit.transforms` tha
 `Variant`; `one_by_one` makes one of a function from a problem to a problem.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ PDP's 60 problems with up to five candidates are the 80 binary ones that the pap
 judgements about one pronoun are one problem with the queried spans as candidates, and the other way round.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 

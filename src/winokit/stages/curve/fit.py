@@ -6,8 +6,6 @@ all weighted sums of one table of restarts by test units. Points from a file com
 intervals are then from how they scatter around it alone.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ The probe of what is kept is ranked among probes of as many problems drawn at ra
 after, say nothing of the difference: a few problems fewer move a probe about as much as another way to deal the folds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The features a filter looks at: read from files that fit the problems, or made by a model now."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """`winokit debias`: run a method, others beside it at the same size, look at what each keeps, and leave a page."""
 
-from __future__ import annotations
-
 import inspect
 import platform
 import time

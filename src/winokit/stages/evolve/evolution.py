@@ -11,8 +11,6 @@ one that is too easy, goes to training. Training problems stay where they are, s
 model fares on each version is recorded: accuracy and group accuracy with intervals, over what can be evaluated on.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

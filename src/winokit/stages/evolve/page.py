@@ -1,7 +1,5 @@
 """The record and the chart of an evolution, in the folder of the new release: evolution.json and evolution.html."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

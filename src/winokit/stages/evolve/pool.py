@@ -5,8 +5,6 @@ hidden test stays hidden. What is new has no place yet, unless a twin of it has.
 being offered again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

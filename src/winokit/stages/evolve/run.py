@@ -4,8 +4,6 @@ A version that follows another stands on everything that makes a first one, so t
 stays where it was, what retires, what is new, and the files of all that.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

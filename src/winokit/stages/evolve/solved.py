@@ -13,8 +13,6 @@ are counted apart: of a balance over both, the half in dev is public and tells t
 and may fall into any, so there every decided group goes, solved or turned.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

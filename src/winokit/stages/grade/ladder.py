@@ -18,8 +18,6 @@ trial was chosen by its score on this very test; whoever chose by other data los
 stands.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ than it says; the price is caution.
 Its page is one file that opens from disk, sorts by any column and asks nothing of the network.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -6,8 +6,6 @@ budget, and a name a part of it. The same predictions graded again tell nothing 
 counted and logged at a time: of thirty that began together, each would find room for one more.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence

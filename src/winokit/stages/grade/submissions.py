@@ -6,8 +6,6 @@ release has); and winokit's predictions.jsonl, matched by id. Several files are 
 their names says (`predictions-xs.lst`). Everything else is refused with the file, the line and what was expected there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

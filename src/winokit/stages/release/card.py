@@ -6,8 +6,6 @@ says how the problems came to be, in sums and shares only: who wrote or judged a
 where it is (votes would give the hidden answers away).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ together, and a new twin of a problem that an earlier release had is turned to t
 author wrote it may tell its answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -11,8 +11,6 @@ The tasks of the harness and of Inspect read `lm_eval/dev.jsonl`, and the harnes
 `lm_eval/train.jsonl`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

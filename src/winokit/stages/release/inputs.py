@@ -1,7 +1,5 @@
 """KEPT and REMOVED, as users name them: files, datasets or a folder of `winokit debias`, read as one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

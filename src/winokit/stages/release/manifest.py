@@ -17,8 +17,6 @@ is gone, `until` (the version it is gone from). Rows are sorted by id. They name
 opposite answers, so that a group tells half of each.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

@@ -3,8 +3,6 @@
 At the end what the terminal shows of a release: its splits, what stayed out, where everything is, what to beware of.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """What a release is asked to be: its name and licence, how large its splits, how they are drawn, what its card says."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

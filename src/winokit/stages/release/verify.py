@@ -3,8 +3,6 @@
 Files are held to the manifest. Then, whatever the manifest says: splits apart, sizes nested, answers hidden, ids true.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The ensemble is the five best trials as one: each votes and the majority decides
 predictions.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

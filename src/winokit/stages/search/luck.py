@@ -18,8 +18,6 @@ would have given (Dodge et al., 2019, "Show Your Work").
 None of them undoes that each run's weights are those of its best evaluation on the same dev set; a test set does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 What it is worth is said in sentences made from its rows: nothing is said that a row does not say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A strip of trials is the distribution of Liu et al.'s (2020) Figure 1; beside it
 medians by setting.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -8,8 +8,6 @@ What a trial gets depends on the search's seed and the trial's number, on nothin
 before it nor on who runs it. Every formalization has the same trials, so that they are compared on equal terms.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

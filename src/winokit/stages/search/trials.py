@@ -1,7 +1,5 @@
 """A trial: one fine-tuning run of a search, in a folder of its own, and what came of it."""
 
-from __future__ import annotations
-
 import gc
 import re
 import traceback

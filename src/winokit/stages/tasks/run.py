@@ -1,7 +1,5 @@
 """`winokit tasks`: every variant of an audit as tasks of somebody's harness, whose log `winokit audit` reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ those of `winokit score`. Tasks find their files from where they stand themselve
 and needs nothing of winokit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from winokit.drawing.page import rendered_plain

@@ -5,8 +5,6 @@ is no other. That a model is above guessing does not say that it learned: it may
 "learned".
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
