@@ -183,7 +183,7 @@ def test_a_blocked_worker_holds_nothing_and_their_work_can_be_taken_out(study, c
     assert workers.step_of(study, workers.get(study, bad.code)) == "work"
 
 
-def test_agreement_is_that_of_statsmodels_over_complete_problems(study, crew):
+def test_agreement_is_fleiss_kappa_over_complete_problems(study, crew):
     crew.write(study, crew.newcomer(study))
     crew.write(study, crew.newcomer(study), 4)
     people = [crew.newcomer(study) for _ in range(3)]

@@ -9,6 +9,18 @@ def test_kappa_by_hand():
     assert fleiss_kappa([[3, 0], [2, 1], [0, 3], [3, 0]]) == pytest.approx(5 / 8)
 
 
+@pytest.mark.parametrize(
+    ("table", "reference"),
+    [
+        ([[1, 1], [2, 0], [0, 2], [1, 1]], 0.0),
+        ([[5, 1, 0], [2, 2, 2], [0, 0, 6], [6, 0, 0], [1, 4, 1]], 0.45644599303135885),
+        ([[0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [7, 7, 0, 0, 0]], 0.3415319460846195),
+    ],
+)
+def test_kappa_is_that_of_statsmodels(table, reference):
+    assert fleiss_kappa(table) == pytest.approx(reference, abs=1e-12)
+
+
 def test_kappa_from_votes():
     votes = [["yes"] * 3, ["yes", "no", "yes"], ["no"] * 3, ["yes"] * 3]
     assert fleiss_kappa(rating_table(votes)) == pytest.approx(5 / 8)

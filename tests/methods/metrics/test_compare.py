@@ -168,13 +168,11 @@ def test_holm_by_hand():
     assert holm([]) == []
 
 
-@pytest.mark.parametrize("many", [1, 2, 5, 40])
-def test_holms_correction_is_statsmodels(many):
-    from statsmodels.stats.multitest import multipletests
-
-    p_values = np.random.default_rng(many).random(many) ** 3
-    p_values[many // 2 :] = np.round(p_values[many // 2 :], 1)  # with ties, noughts and ones
-    assert holm(p_values.tolist()) == pytest.approx(multipletests(p_values, method="holm")[1].tolist())
+def test_holms_correction_is_that_of_statsmodels():
+    """With ties, noughts and ones."""
+    p_values = [0.0004, 0.011, 0.3, 0.0, 0.05, 0.05, 0.002, 1.0, 0.7, 0.013, 0.0031, 0.2]
+    reference = [0.0044, 0.088, 0.9, 0.0, 0.3, 0.3, 0.02, 1.0, 1.0, 0.091, 0.0279, 0.8]
+    assert holm(p_values) == pytest.approx(reference, abs=1e-12)
 
 
 @pytest.mark.parametrize(

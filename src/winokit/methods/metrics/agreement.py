@@ -38,7 +38,7 @@ def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray) -> float:
         raise BadInput(f"the same number of workers, two or more, expected for every problem, found {sorted(workers)}")
     if (votes.sum(axis=0) > 0).sum() < 2:
         raise BadInput("kappa is undefined where all votes fall into one category")
-    # Imported here: it brings pandas along, and most metrics do without.
-    from statsmodels.stats import inter_rater
-
-    return float(inter_rater.fleiss_kappa(votes, method="fleiss"))
+    each = min(workers)
+    agreed = ((votes**2).sum(axis=1) - each).mean() / (each * (each - 1))
+    by_chance = ((votes.sum(axis=0) / votes.sum()) ** 2).sum()
+    return float((agreed - by_chance) / (1 - by_chance))
