@@ -10,8 +10,6 @@ WinokitError
 The library raises these; only the command line catches them, prints one line and returns 2.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Collection, Iterable
 
@@ -36,7 +34,7 @@ class Malformed(BadInput):
         self.expected, self.field, self.file, self.line = expected, field, file, line
         super().__init__(str(self))
 
-    def at(self, file: str, line: int | str | None) -> Malformed:
+    def at(self, file: str, line: int | str | None) -> "Malformed":
         """Return the same complaint with the place filled in."""
         return Malformed(self.expected, field=self.field, file=self.file or file, line=self.line or line)
 
@@ -57,14 +55,14 @@ class Message(str):
     key: str
     values: dict[str, object]
 
-    def __new__(cls, text: str, key: str = "", **values: object) -> Message:
+    def __new__(cls, text: str, key: str = "", **values: object) -> "Message":
         """The text as it stands, with its name and its values."""
         line = super().__new__(cls, text)
         line.key, line.values = key, values
         return line
 
     @classmethod
-    def of(cls, template: str, key: str, **values: object) -> Message:
+    def of(cls, template: str, key: str, **values: object) -> "Message":
         """The line that a template makes of its values."""
         return cls(template.format(**values), key, **values)
 

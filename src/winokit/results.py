@@ -4,8 +4,6 @@ Every stage that measures something writes rows of this type, under the names of
 one line of pandas or jq reads any `results.json`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -87,7 +85,7 @@ class Metric:
         return {**row, **{name: _finite(value) for name, value in self.details.items()}}
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Metric:
+    def from_json(cls, row: Mapping[str, Any]) -> "Metric":
         """The row of a file; columns the contract does not know are its details, where they say anything.
 
         Raises

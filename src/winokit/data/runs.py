@@ -3,8 +3,6 @@
 Rows are flat, so that one line of pandas or jq reads them.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib
@@ -66,7 +64,7 @@ class Run(Brief):
         rows = (row for row in self.metrics if (row.protocol, row.subset, row.metric) == (protocol, subset, metric))
         return next((row for row in rows if model in (None, row.model) and scoring in (None, row.scoring)), None)
 
-    def of_models(self, names: Collection[str]) -> Run:
+    def of_models(self, names: Collection[str]) -> "Run":
         """The same run with some of its models alone."""
         return replace(
             self,
@@ -101,7 +99,7 @@ class Run(Brief):
                 path.unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, folder: Path) -> Run:
+    def load(cls, folder: Path) -> "Run":
         """Read a run back from its folder."""
         try:
             results = json.loads((folder / RESULTS).read_text("utf-8"))

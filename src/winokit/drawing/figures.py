@@ -4,8 +4,6 @@ The numbers come from `plots`; a function here only draws them on an axis. Colou
 readers and in grey; chance and intervals are on every plot of accuracies.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +94,7 @@ def forest_height(forest: Forest) -> float:
     return 1.2 + 0.26 * units
 
 
-def whole_ticks(axis: Axis) -> None:
+def whole_ticks(axis: "Axis") -> None:
     """Ticks at whole numbers alone, with commas and no sign: nothing is half a problem, nor fewer than none."""
     from matplotlib.ticker import MaxNLocator
 
@@ -126,7 +124,7 @@ def _write(figure: Figure, folder: Path, name: str) -> None:
     write_whole(folder / f"{name}.svg", svg.getvalue())
 
 
-def _legend(canvas: Canvas) -> None:
+def _legend(canvas: "Canvas") -> None:
     """One legend for all panels, above them: inside it would hide what is drawn, and long names would squeeze it."""
     named = {label: handle for ax in canvas.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if named:

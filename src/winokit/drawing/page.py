@@ -1,7 +1,5 @@
 """The page shell: templates, what every page has in it, and settings as lines."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
@@ -35,7 +33,7 @@ def rendered_plain(template: str, **shown: Any) -> bytes:
 
 
 @cache
-def environment() -> Environment:
+def environment() -> "Environment":
     """The templates, with everything escaped that is not ours, and the filters that say numbers."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup

@@ -20,8 +20,6 @@ It is made against accidents, not intent: look-alike letters of other alphabets,
 pass.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata
@@ -188,7 +186,7 @@ class _Text:
         rarest = next((pair for pair in self.pairs if _BLANK not in pair), None)
         return [(sought, rarest), *[(not sought, pair) for pair in self.pairs]]
 
-    def stands_in(self, other: _Text) -> bool:
+    def stands_in(self, other: "_Text") -> bool:
         """Whether another has all of this around its blank, whatever fills that there."""
         side = max(self.before, self.after, key=len)
         if side not in other.letters and side not in other.sentence:

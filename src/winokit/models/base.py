@@ -5,8 +5,6 @@ requests and answers into scores. A model says which requests it can answer (`ca
 wrong kind of model can say which ones fit; and what determines its answers (`fingerprint`), so that they can be kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -192,7 +190,7 @@ class Usage:
     may_ask: Callable[[], bool] = field(default=lambda: True, repr=False)
 
     @classmethod
-    def total(cls, usages: Iterable[Usage]) -> Usage:
+    def total(cls, usages: "Iterable[Usage]") -> "Usage":
         """Several together."""
         whole = cls()
         for usage in usages:

@@ -11,8 +11,6 @@ Many requests leave the same masked text behind (two candidates of two pieces ea
 computed only where a token is to be guessed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +36,7 @@ BUDGET = 1024
 """Padded tokens of a batch."""
 
 
-def load(spec: Spec) -> BuiltinModel:
+def load(spec: Spec) -> "BuiltinModel":
     """Load the built-in model; the only option is the number of `threads`."""
     spec.no_place()
     spec.only("threads")
@@ -144,7 +142,7 @@ def piece_counts(texts: Iterable[str]) -> dict[str, int]:
 
 
 @cache
-def _tokenizer() -> Tokenizer:
+def _tokenizer() -> "Tokenizer":
     from tokenizers import Tokenizer
 
     return Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8"))

@@ -7,8 +7,6 @@ tells the log-probabilities of its tokens, they say how sure it was of each opti
 Replies may take 512 tokens, since models that reason spend them before the answer; others stop after a letter.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +50,7 @@ UNSURE = re.compile(
 )
 
 
-def load(spec: Spec) -> ChatModel:
+def load(spec: Spec) -> "ChatModel":
     """The model of a server, as the SPEC names both. Nothing is sent yet."""
     spec.only(*SERVER_OPTIONS, "temperature", "max_tokens", "logprobs", "system", "seed", "thoughts")
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"

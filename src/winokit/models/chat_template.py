@@ -9,8 +9,6 @@ how a text goes on, which nobody says in a conversation, so that such scorings (
 are refused; lm-evaluation-harness puts what precedes into the user's mouth and scores the rest as the assistant's.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -45,7 +43,7 @@ class ChatTemplate:
             self.notes.append("its chat template opens a thought, and options are scored inside it")
 
     @classmethod
-    def of(cls, option: str | None, tokenizer: Any, place: str) -> ChatTemplate | None:
+    def of(cls, option: str | None, tokenizer: Any, place: str) -> "ChatTemplate | None":
         """The template that the option means: none, the tokenizer's own, or that of a file."""
         if option is None:
             return None

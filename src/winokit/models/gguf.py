@@ -10,8 +10,6 @@ llama.cpp multiplies quantised weights with activations that it quantises too, s
 the same weights dequantised; see tests/models/test_gguf.py for how much.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -34,7 +32,7 @@ BATCH = 512
 """Tokens read at once."""
 
 
-def load(spec: Spec) -> GgufModel:
+def load(spec: Spec) -> "GgufModel":
     """The model in the file that the SPEC names."""
     spec.only(*DEFAULTS, "bos")
     options = {name: spec.number(name, default, least=-inf) for name, default in DEFAULTS.items()}
@@ -63,7 +61,7 @@ class GgufModel:
     kind = "causal"
     can: frozenset[type] = frozenset({base.Continuation, base.Ask})
 
-    def __init__(self, spec: str, path: Path, reader: _Reader, gpu_layers: int) -> None:
+    def __init__(self, spec: str, path: Path, reader: "_Reader", gpu_layers: int) -> None:
         self.spec = spec
         self._reader: _Reader | Any = reader
         with path.open("rb") as file:

@@ -11,8 +11,6 @@ and where the answers differ texts are read one a row. `plan` says which. Texts 
 budget of a batch always go one a row.
 """
 
-from __future__ import annotations
-
 import platform
 import sys
 from collections import defaultdict
@@ -60,7 +58,7 @@ OFFLOADED = "weights that do not fit lie in memory of the CPU or on disk, and ar
 Logprobs: TypeAlias = list[float]
 
 
-def load(spec: Spec, settings: hf.HfSettings) -> CausalModel:
+def load(spec: Spec, settings: hf.HfSettings) -> "CausalModel":
     """Load a causal model."""
     tokenizer = hf.load_tokenizer(settings)
     network = hf.load_weights(transformers.AutoModelForCausalLM, settings)

@@ -14,8 +14,6 @@ is checked when a model is loaded, and so is padding, which some families do not
 texts of one length at a time. `plan` says which ways are taken.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,7 +49,7 @@ W = TypeVar("W")
 R = TypeVar("R")
 
 
-def load(spec: Spec, settings: HfSettings) -> MaskedModel:
+def load(spec: Spec, settings: HfSettings) -> "MaskedModel":
     """Load tokenizer and weights."""
     tokenizer = load_tokenizer(settings)
     if tokenizer.mask_token_id is None:

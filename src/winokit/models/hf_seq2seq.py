@@ -11,8 +11,6 @@ a text (BART's `<s>`; the harness leaves it out). Neither that nor the token tha
 the option, not that it stops there. The encoder reads a prompt once for all its options and all requests that share it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +71,7 @@ class Seq2seqPart:
         return tuple(base.Piece(*place, logprob) for place, logprob in zip(places, logprobs, strict=True))
 
 
-def load(spec: Spec, settings: HfSettings) -> Seq2SeqModel:
+def load(spec: Spec, settings: HfSettings) -> "Seq2SeqModel":
     """Load tokenizer and weights."""
     tokenizer = load_tokenizer(settings)
     return Seq2SeqModel(str(spec), settings, tokenizer, load_weights(transformers.AutoModelForSeq2SeqLM, settings))

@@ -1,7 +1,5 @@
 """The options of `hf:` models, each checked, and all together."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping
@@ -47,7 +45,7 @@ class HfSettings:
     """`auto`, or the file of a template."""
 
     @classmethod
-    def of(cls, spec: Spec) -> HfSettings:
+    def of(cls, spec: Spec) -> "HfSettings":
         """Read the options of a SPEC, each checked, and all together."""
         options = spec.only(*OPTIONS)
         _check_together(options)

@@ -6,8 +6,6 @@ unknown, <s> stands before the text and </s> is not scored. One departure: they 
 none; here only what was asked is scored.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
@@ -26,7 +24,7 @@ COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
 SECTION = re.compile(r"\\(\d+)-grams:")
 
 
-def load(spec: Spec) -> NgramModel:
+def load(spec: Spec) -> "NgramModel":
     """The n-gram model in the file that the SPEC names."""
     spec.only()
     path = spec.file_or_fail("FILE (ARPA or KenLM binary)")

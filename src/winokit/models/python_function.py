@@ -5,8 +5,6 @@ working directory first. Answers are kept as long as the function's source file 
 or reads is not watched.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import sys
@@ -21,7 +19,7 @@ from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 
 
-def load(spec: Spec) -> PythonFunction:
+def load(spec: Spec) -> "PythonFunction":
     """The function that the SPEC names."""
     spec.only()
     module_name, _, name = spec.place_or_fail("module:function").partition(":")

@@ -4,8 +4,6 @@ A number depends on the seed and on the request alone, so that order, batches an
 one piece, however long: neither a sum nor a mean over pieces then prefers long or short candidates.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from math import inf, log
@@ -22,7 +20,7 @@ LAYERS, HEADS = 2, 4
 """Shape of the attention that a guesser pays."""
 
 
-def load(spec: Spec) -> RandomModel:
+def load(spec: Spec) -> "RandomModel":
     """The guesser with the seed of the SPEC."""
     spec.no_place()
     spec.only("seed")

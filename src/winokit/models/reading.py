@@ -4,8 +4,6 @@ To a masked language model a request is some texts with tokens masked, and what 
 equally many pieces leave the same masked text behind, so that texts are the keys of a plan, and each is read once.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -36,7 +34,7 @@ class TextReading:
     """How many tokens the model reads."""
 
     @classmethod
-    def of(cls, text: str, encoding: Any, most: int) -> TextReading:
+    def of(cls, text: str, encoding: Any, most: int) -> "TextReading":
         """The reading of a text from its encoding by the `tokenizers` library."""
         special = encoding.special_tokens_mask
         places = [None if out else bare(text, *place) for place, out in zip(encoding.offsets, special, strict=True)]

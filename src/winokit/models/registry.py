@@ -4,8 +4,6 @@ Options follow a question mark, as in a web address: `hf:gpt2?dtype=bfloat16&dev
 have their own: `ensemble:hf:a?bos=on+hf:b`.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +44,7 @@ class Spec:
     options: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, text: str) -> Spec:
+    def parse(cls, text: str) -> "Spec":
         """Take a SPEC apart.
 
         >>> Spec.parse("hf:gpt2?dtype=bfloat16")

@@ -3,8 +3,6 @@
 Reading is strict, or lenient and counting.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -39,9 +37,9 @@ class XmlNode:
     attributes: dict[str, str]
     line: int
     text: str = ""
-    children: list[XmlNode] = field(default_factory=list)
+    children: "list[XmlNode]" = field(default_factory=list)
 
-    def child(self, tag: str) -> XmlNode | None:
+    def child(self, tag: str) -> "XmlNode | None":
         """The first child with a tag."""
         return next((node for node in self.children if node.tag == tag), None)
 

@@ -3,8 +3,6 @@
 A log that holds its problems needs no dataset beside it: they are the dataset, named by their content.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -80,7 +78,7 @@ class LoggedProblems:
     name: str = ""
     """What they are called, where a log says so."""
 
-    def add(self, other: LoggedProblems) -> None:
+    def add(self, other: "LoggedProblems") -> None:
         """Take in what another log of the same problems has."""
         self.files += other.files
         self.problems = other.problems | self.problems

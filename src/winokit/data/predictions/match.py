@@ -5,8 +5,6 @@ Ids get lost between a dataset and a log, texts rarely do. A text is looked up t
 none, is refused with a reason: a wrong match would go into a score unseen.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import defaultdict
@@ -181,7 +179,7 @@ class Matcher:
         self._found: dict[tuple[Any, ...], tuple[int, ...] | str] = {}
         """What was asked before: files about one dataset have the same texts."""
 
-    def of(self, variant: str) -> Matcher:
+    def of(self, variant: str) -> "Matcher":
         """The problems of a variant; none where it cannot be made of any."""
         if variant not in self._variants:
             if variant not in self.versions and variant not in TRANSFORMS:
@@ -202,7 +200,7 @@ class Matcher:
             raise Unmatched(f"it is not the {document.variant} problem of {document.of}: written from other data")
         return (self.by_id[document.of],)
 
-    def anywhere(self, find: Callable[[Matcher], tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
+    def anywhere(self, find: "Callable[[Matcher], tuple[int, ...]]") -> tuple[str, tuple[int, ...]]:
         """The first variant in which something is found, and the places of the problems that it was made of."""
         refused: Unmatched | None = None
         for variant in self._names:

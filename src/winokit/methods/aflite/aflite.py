@@ -18,8 +18,6 @@ What the paper leaves open is decided here, and recorded in `settings_`:
 - classifiers are scikit-learn's LogisticRegression(C=regularisation): L2, features as they are, intercept free.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from copy import copy
@@ -118,7 +116,7 @@ class AFLite(DebiasMethod):
         y: ArrayLike,
         groups: Groups | None = None,
         progress: Callable[[Phase], None] | None = None,
-    ) -> AFLite:
+    ) -> "AFLite":
         """Filter rows X (an array or `open_features`) by answers y (two values); `groups` has None for a row alone."""
         X = inputs.checked_features(X)
         y = inputs.checked_answers(y, len(X))
@@ -166,7 +164,7 @@ class AFLite(DebiasMethod):
         keep[arm.removal_order[len(arm.removal_order) - missing :]] = True
         return replace(arm, keep=keep, settings={**arm.settings, "cut_back_to": size})
 
-    def again(self, seed: int) -> AFLite:
+    def again(self, seed: int) -> "AFLite":
         """The same filter with another seed and no file of its own, its choices those made for this fitted run."""
         other = copy(self)
         other.seed, other.checkpoint = seed, None

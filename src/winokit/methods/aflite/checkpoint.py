@@ -1,7 +1,5 @@
 """A filtering run as it stands after a phase, and its file: a killed run goes on to the same result."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -32,7 +30,7 @@ class AfliteRun:
     over: bool = False
 
     @classmethod
-    def fresh(cls, count: int) -> AfliteRun:
+    def fresh(cls, count: int) -> "AfliteRun":
         """A run before its first phase."""
         return cls(np.full(count, -1), np.full(count, np.nan), np.full(count, np.nan), np.arange(count))
 

@@ -1,7 +1,5 @@
 """What debiasing is given, checked: features in memory or in files, two answers, groups by any name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -52,7 +50,7 @@ class Shards:
             values[here] = self._files[index][numbers[here] - start]
         return values
 
-    def __reduce__(self) -> tuple[type[Shards], tuple[list[Path]]]:
+    def __reduce__(self) -> "tuple[type[Shards], tuple[list[Path]]]":
         # Another process opens the files itself; the rows do not travel.
         return Shards, (self.paths,)
 

@@ -12,8 +12,6 @@ test (twice the smaller tail, units rounded), and `q` is the false discovery rat
 1995).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +55,7 @@ class Overuse:
     """Removed rows that have it, the best first."""
 
 
-def overused_words(texts: Sequence[Sequence[str]], sides: Sides, *, fewest: int = 10) -> list[Overuse]:
+def overused_words(texts: Sequence[Sequence[str]], sides: "Sides", *, fewest: int = 10) -> list[Overuse]:
     """Every word that stands in `fewest` rows or more: the surest over-use first, the surest under-use last."""
     entries = word_entries(texts, once=True)
     times = np.bincount(entries.feature, minlength=entries.features)
@@ -70,7 +68,7 @@ def overused_words(texts: Sequence[Sequence[str]], sides: Sides, *, fewest: int 
     return sorted(table, key=lambda word: (-math.copysign(math.log(max(word.p, 1e-300)), word.log_odds), word.trait))
 
 
-def overused_lengths(texts: Sequence[Sequence[str]], sides: Sides, *, bins: int = LENGTH_BINS) -> list[Overuse]:
+def overused_lengths(texts: Sequence[Sequence[str]], sides: "Sides", *, bins: int = LENGTH_BINS) -> list[Overuse]:
     """Lengths in words, in about equally frequent bins from short to long."""
     lengths = np.array([len(text) for text in texts])
     starts = np.unique(np.quantile(lengths, np.arange(bins) / bins, method="higher"))
@@ -80,7 +78,7 @@ def overused_lengths(texts: Sequence[Sequence[str]], sides: Sides, *, bins: int 
     return _overuse(names, np.arange(len(lengths)), traits, sides)
 
 
-def overused_polarity(texts: Sequence[Sequence[str]], sides: Sides) -> list[Overuse]:
+def overused_polarity(texts: Sequence[Sequence[str]], sides: "Sides") -> list[Overuse]:
     """One line: a text with a negation in it, of the list `NEGATIONS`."""
     rows = np.array([row for row, text in enumerate(texts) if not NEGATIONS.isdisjoint(text)], np.int64)
     return _overuse(["negated"], rows, np.zeros(len(rows), np.int64), sides)

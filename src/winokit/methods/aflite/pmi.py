@@ -13,8 +13,6 @@ Left open by the papers and decided here: which twin is t1 (as above, so that a 
 more (the mean over its members on each side), and problems without a twin (`alone`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -88,7 +86,7 @@ class PMIFilter(DebiasMethod):
 
     def fit(
         self, texts: Sequence[Sequence[str]], y: Sequence[int] | NDArray[Any], groups: Groups | None = None
-    ) -> PMIFilter:
+    ) -> "PMIFilter":
         """Rank the groups of the texts, each a list of words, and keep the first ones."""
         labels = as_labels(y)
         if len(texts) != len(labels):
@@ -116,7 +114,7 @@ class PMIFilter(DebiasMethod):
         return np.bincount(entries.row, pmi[entries.feature], entries.rows).astype(np.float64)
 
 
-def word_pmi(entries: WordEntries, labels: Ints, smoothing: float) -> Doubles:
+def word_pmi(entries: "WordEntries", labels: Ints, smoothing: float) -> Doubles:
     """PMI of every word with the first answer."""
     first = np.bincount(entries.feature[labels[entries.row] == 0], minlength=entries.features)
     total = np.bincount(entries.feature, minlength=entries.features)

@@ -1,7 +1,5 @@
 """Encoded cases side by side as tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -40,7 +38,7 @@ class Batch:
     widest: int
     """Options of the case that has most."""
 
-    def to(self, device: torch.device) -> Batch:
+    def to(self, device: torch.device) -> "Batch":
         """The same on another device."""
         if device.type == "cpu":
             return self
@@ -54,7 +52,7 @@ class Batch:
         """All its tensors in a row, as whole numbers."""
         return torch.cat([tensor.flatten().long() for tensor in self._tensors().values()])
 
-    def over(self, flat: Tensor) -> Batch:
+    def over(self, flat: Tensor) -> "Batch":
         """The batch that a row like `flat()` holds, of the shapes of this one and with no copy made but of `right`."""
         tensors = self._tensors()
         parts = torch.split(flat, [tensor.numel() for tensor in tensors.values()])

@@ -4,8 +4,6 @@
 head.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -22,7 +20,7 @@ from winokit.models.registry import Spec
 from winokit.problem import Dataset, Problem
 
 
-def load(spec: Spec) -> FineTuned:
+def load(spec: Spec) -> "FineTuned":
     """Load a trained folder under the formalization it remembers."""
     settings = HfSettings.of(spec)
     return FineTuned(str(spec), settings, open_network(settings))

@@ -12,8 +12,6 @@ is tokenised whole, and the separator goes between its tokens, so that the optio
 allenai/winogrande tokenises the two parts by themselves, so that RoBERTa reads the option without it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -86,7 +84,7 @@ class Encoded:
         """Tokens of its longest row."""
         return max(len(row.ids) for row in self.rows)
 
-    def only(self, index: int) -> Encoded:
+    def only(self, index: int) -> "Encoded":
         """One of its options by itself."""
         option = self.options[index]
         return Encoded((self.rows[option.row],), (InputOption(0, option.places, option.tokens, option.right),))
@@ -104,7 +102,7 @@ class InputReader:
     """What the tokenizer puts between two texts."""
 
     @classmethod
-    def of(cls, tokenizer: Any, config: Any, longest: int) -> InputReader:
+    def of(cls, tokenizer: Any, config: Any, longest: int) -> "InputReader":
         """The reader of a model."""
         tells = "token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 0) > 1
         joined = tokenizer("a", "b").encodings[0]

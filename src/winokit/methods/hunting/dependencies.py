@@ -5,8 +5,6 @@ everywhere in this package, and a verb without a subject of its own has the one 
 of the verb it completes, or the noun it belongs to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
@@ -33,8 +31,8 @@ class DependencyNode(Protocol):
     pos_: str
     tag_: str
     dep_: str
-    head: DependencyNode
-    children: Iterable[DependencyNode]
+    head: "DependencyNode"
+    children: "Iterable[DependencyNode]"
 
 
 def said(node: DependencyNode) -> str:

@@ -15,8 +15,6 @@ more than one, else 1. The agent is chosen if its weights sum to more than the p
 patient; without any evidence, nobody.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -50,7 +48,7 @@ class Filler:
     place: int | None = None
     """Which word of its sentence it is, where a parser knows that one word has a part in several clauses."""
 
-    def may_be(self, other: Filler) -> bool:
+    def may_be(self, other: "Filler") -> bool:
         """Whether two fillers may be the same person or thing."""
         if self.pronoun or other.pronoun:
             return bool(self.kinds & other.kinds)

@@ -4,8 +4,6 @@ In the file words are cut as FTS5's unicode61 tokenizer cuts them: at everything
 folded, accents kept. Phrases and nearness are FTS5's own, ranking is bm25. How an index is made: `building.py`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -144,7 +142,7 @@ class SentenceIndex:
         """Where phrases begin, sorted: the number of the sentence times `WIDTH`, plus that of the word."""
         self.count = lru_cache(100_000)(self._count)
 
-    def __enter__(self) -> SentenceIndex:
+    def __enter__(self) -> "SentenceIndex":
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -4,8 +4,6 @@ Sakaguchi et al. (2020) fit y = 4.8463 ln x + 26.215 to RoBERTa's accuracy on Wi
 94 per cent at 1.19 million training problems, ten times the "over 118K" that is said of it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -173,7 +171,7 @@ class Crossed:
     parts: tuple[tuple[FloatArray, int], ...]
 
     @classmethod
-    def of(cls, values: FloatArray, *, scatter: tuple[FloatArray, int] | None = None) -> Crossed:
+    def of(cls, values: FloatArray, *, scatter: tuple[FloatArray, int] | None = None) -> "Crossed":
         """From an array of (restarts, units, statistics) whose means over the first two are the statistics.
 
         One restart says nothing of others. `scatter` stands in where something else does: a covariance and its

@@ -4,8 +4,6 @@ The audit's protocols and everything that trains make their rows here, so that a
 wherever it stands. The quantities themselves are functions of `winokit.methods.metrics`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -86,7 +84,7 @@ class MetricColumns:
             return None
         return max(Counter(answer for answer, _ in given).values(), default=0) / len(self.answers)
 
-    def take(self, rows: Sequence[int]) -> MetricColumns:
+    def take(self, rows: Sequence[int]) -> "MetricColumns":
         """Some of the rows."""
         return MetricColumns(
             [self.problems[row] for row in rows], [self.predictions[row] for row in rows], self._numbers

@@ -6,8 +6,6 @@ left, which tells what could be *learned* from it (Sakaguchi et al., 2019, local
 training set, since it chooses the weights.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
@@ -47,7 +45,7 @@ class VariantArm:
     tested_on: str = ORIGINAL
 
     @classmethod
-    def of(cls, variant: str | None, name: str | None) -> VariantArm:
+    def of(cls, variant: str | None, name: str | None) -> "VariantArm":
         """The arm of that name for a variant; without a variant there is only the original."""
         if variant is None:
             if name is not None:
@@ -72,7 +70,7 @@ class TrainingData:
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By what was dropped from what ("train for wsc273"), how many problems by kind of overlap."""
 
-    def checked(self, *, drop_overlap: bool = False) -> TrainingData:
+    def checked(self, *, drop_overlap: bool = False) -> "TrainingData":
         """The same data, after a look for what nobody could learn from or be fairly tested on.
 
         With `drop_overlap` problems of the training set that overlap a dev or test set are left out, and problems of
@@ -98,7 +96,7 @@ class TrainingData:
         sets = [self.train, *([] if self.dev is None else [self.dev]), *self.tests]
         return list(dict.fromkeys(note for dataset in sets for note in dataset.notes))
 
-    def in_arm(self) -> TrainingData:
+    def in_arm(self) -> "TrainingData":
         """The variants that the arm trains and tests on."""
         trained, tested = self.arm.trained_on, self.arm.tested_on
         return replace(

@@ -6,8 +6,6 @@ the features are the states of the first tokens side by side (`concat`) or their
 the text with its blank, which training never showed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +44,7 @@ class SentenceParts:
     dev: Dataset
 
     @classmethod
-    def of(cls, dataset: Dataset, count: int, seed: int = 0) -> SentenceParts:
+    def of(cls, dataset: Dataset, count: int, seed: int = 0) -> "SentenceParts":
         """Hold about `count` problems out, five in six to train on; twins stay together."""
         dev = round(count / CHOSEN_ON)
         if not dev:

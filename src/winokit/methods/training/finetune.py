@@ -9,8 +9,6 @@ The same call goes on where it was killed, and does nothing where it is done. BE
 `model="hf:FOLDER"` of the first.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +64,7 @@ class TrainOutcome(Brief):
     """The step it went on from; None for a run in one go."""
 
     @classmethod
-    def load(cls, folder: Path) -> TrainOutcome | None:
+    def load(cls, folder: Path) -> "TrainOutcome | None":
         """The outcome that a folder holds; None where there is none, or one that cannot be read."""
         try:
             results = json.loads((folder / RESULTS).read_text("utf-8"))
@@ -319,14 +317,14 @@ def write_figure(curve: Mapping[str, Any], path: Path) -> None:
     write_whole(path, out.getvalue())
 
 
-def _draw_loss(ax: Axes, curve: Mapping[str, Any]) -> None:
+def _draw_loss(ax: "Axes", curve: Mapping[str, Any]) -> None:
     ax.plot([row["step"] for row in curve["train"]], [row["loss"] for row in curve["train"]], color=BLUE)
     if curve["guessing_loss"] is not None:
         ax.axhline(curve["guessing_loss"], color=GREY, linestyle="--", linewidth=1, label="guessing")
     ax.set(ylabel="training loss")
 
 
-def _draw_accuracy(ax: Axes, curve: Mapping[str, Any]) -> None:
+def _draw_accuracy(ax: "Axes", curve: Mapping[str, Any]) -> None:
     """Dev accuracy with its interval, and that of whole groups; the weights that were kept are marked."""
     dev = curve["dev"]
     steps = [row["step"] for row in dev]

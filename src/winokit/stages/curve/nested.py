@@ -4,8 +4,6 @@ Elazar et al. (2021) take the first lines of a file, where 12 of the 56 groups o
 here whole groups are put into an order that the seed draws, and a size is as much of it as fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -56,7 +54,7 @@ class NestedGrowth:
     files: tuple[Dataset, ...] = ()
 
     @classmethod
-    def of(cls, sets: Sequence[Dataset], sizes: str | Sequence[int] | None = None) -> NestedGrowth:
+    def of(cls, sets: Sequence[Dataset], sizes: str | Sequence[int] | None = None) -> "NestedGrowth":
         """The sizes a user asks for (`0,160,all`), drawn from one dataset; or several, which are the sizes."""
         text = sizes if sizes is None or isinstance(sizes, str) else ",".join(map(str, sizes))
         if len(sets) > 1:
@@ -65,7 +63,7 @@ class NestedGrowth:
         return cls(usual_sizes(len(source)) if text is None else parse_sizes(text, len(source)), source)
 
     @classmethod
-    def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> NestedGrowth:
+    def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> "NestedGrowth":
         """The sizes that come as files, from small to large, after nought where the untrained model is wanted."""
         lengths = [len(one) for one in files]
         if sorted(set(lengths)) != lengths:

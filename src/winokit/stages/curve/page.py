@@ -4,8 +4,6 @@ The plot has sizes on a logarithmic axis, with a place of its own for nought. It
 width from the left and of the height from the top; the page and the files draw the same places.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -34,7 +32,7 @@ Place = tuple[float, float]
 """From the left and from the top."""
 
 
-def write_curve_page(curve: LearningCurve, folder: Path) -> Path:
+def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
     """Write the page of a curve, with its figure as PNG and SVG, and return it."""
     series, charts = curve.series, []
     for measure, title in TITLES.items():

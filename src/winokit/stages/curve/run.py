@@ -9,8 +9,6 @@ batches (the three "runs" a point of Elazar et al.'s curves train one and the sa
 size holds the one before. The same call goes on where it was killed, since each point is a run that remembers itself.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -82,7 +80,7 @@ class LearningCurve(Brief):
         """The rows of results.json."""
         return rows_of(self.points, self.series, str(self.run.get("model", "")))
 
-    def save(self, folder: Path) -> LearningCurve:
+    def save(self, folder: Path) -> "LearningCurve":
         """Write points.csv, results.json and the page, and return the curve with the place of that."""
         write_points(self.points, folder / "points.csv")
         saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
@@ -302,7 +300,7 @@ def planned_jobs(
                 yield CurveJob(formalization, restart, seed, asked, train, folder, steps if len(train) else 1)
 
 
-def _point(job: CurveJob, test: Dataset, outcome: TrainOutcome) -> CurvePoint:
+def _point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
     """A run's scores on a test set, with every problem's right or wrong as its predictions say."""
     rows = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = rows["accuracy"]

@@ -1,7 +1,5 @@
 """A learning curve in numbers and words: the rows of results.json, the terminal's tables, and how a line is said."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,7 +25,7 @@ BEYOND = 1e15
 """More problems than this are as good as none."""
 
 
-def lines(curve: LearningCurve) -> Lines:
+def lines(curve: "LearningCurve") -> Lines:
     """What a person reads: means by size, lines, signs of trouble, and where the page is; or the published line."""
     if not curve.points:
         yield curve.run["said"]
@@ -42,7 +40,7 @@ def lines(curve: LearningCurve) -> Lines:
         yield f"{curve.page.parents[1] / 'points.csv'}, results.json; page: {curve.page}"
 
 
-def as_json(curve: LearningCurve) -> dict[str, Any]:
+def as_json(curve: "LearningCurve") -> dict[str, Any]:
     """What scripts read."""
     if not curve.points:
         return curve.run

@@ -1,7 +1,5 @@
 """The plots of a debiasing, laid out once for the page and for files: the paper's Figure 1, the probe, the phases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -127,7 +125,7 @@ def _ends(values: Doubles) -> tuple[float, float]:
     return (float(low), float(high)) if high > low else (float(low) - 0.5, float(high) + 0.5)
 
 
-def probe_forest(filtering: Debiased) -> Forest:
+def probe_forest(filtering: "Debiased") -> Forest:
     """The probe before and after, on an axis around chance that holds every interval."""
     probes = [(arm.name, row) for arm in filtering.arms if (row := filtering.find(arm.name, "probe_accuracy"))]
     lines = tuple(ForestLine(title_of(name), (ForestMark(0, row, stands(row)),)) for name, row in probes)
@@ -155,7 +153,7 @@ def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     )
 
 
-def figures_of(filtering: Debiased, probe: Forest, charts: Sequence[Chart]) -> dict[str, Figure]:
+def figures_of(filtering: "Debiased", probe: Forest, charts: Sequence[Chart]) -> dict[str, Figure]:
     """The figures to write, by name."""
     figures: dict[str, Figure] = {}
     if filtering.pictures is not None:
@@ -168,7 +166,7 @@ def figures_of(filtering: Debiased, probe: Forest, charts: Sequence[Chart]) -> d
     return figures
 
 
-def draw_pictures(ax: Axes, filtering: Debiased) -> None:
+def draw_pictures(ax: Axes, filtering: "Debiased") -> None:
     """Figure 1: above, cells of the plane coloured by answer; below, the two answers along the first component."""
     from matplotlib.colors import to_rgb
 

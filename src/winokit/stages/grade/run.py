@@ -7,8 +7,6 @@ main score on the Ladder (`ladder`), and an interval that follows from it. The g
 sizes are questions too, and are the owner's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -98,7 +96,7 @@ def grade(
         int | None, Help("Different submissions to grade on this test. Default: by its size; docs/grading.md.", least=1)
     ] = None,
     owner: Annotated[bool, Help("Show every score, for the owner of the labels: not to be passed on.")] = False,
-) -> Grading | Leaderboard:
+) -> "Grading | Leaderboard":
     """Grade predictions against the hidden test of a release, or make its leaderboard.
 
     A score is shown to a step, and only where it beats the best shown under its name; labels and the outcome of single
@@ -308,7 +306,7 @@ def questions(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
     return {name: question for name, question in asked if not given[name]}
 
 
-def lines(result: Grading | Leaderboard) -> Iterator[str]:
+def lines(result: "Grading | Leaderboard") -> Iterator[str]:
     """The scores as a table and what they are of, or where the board is."""
     if not isinstance(result, Grading):
         yield f"{plural(len(result.places), 'entry', 'entries')} written to {result.page}"
@@ -336,6 +334,6 @@ def _graded(graded: Graded) -> Iterator[str]:
         yield f"{statement.name}: {statement.formalization}; {trained}; {plural(statement.trials, 'trial')}"
 
 
-def as_json(result: Grading | Leaderboard) -> dict[str, Any]:
+def as_json(result: "Grading | Leaderboard") -> dict[str, Any]:
     """The entry as it may be seen, or the board."""
     return result.shown.to_json() if isinstance(result, Grading) else result.to_json()

@@ -12,8 +12,6 @@ the byte; two versions of a release have what they share in the same order. What
 training) is drawn in the same way from the seed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -46,12 +44,12 @@ class Draws:
         self.key = key
 
     @classmethod
-    def public(cls, seed: int) -> Draws:
+    def public(cls, seed: int) -> "Draws":
         """Draws that anybody can repeat."""
         return cls(hashlib.sha256(f"winokit release, seed {seed}".encode()).digest())
 
     @classmethod
-    def fresh(cls) -> Draws:
+    def fresh(cls) -> "Draws":
         """Draws that nobody can repeat."""
         return cls(secrets.token_bytes(BYTES))
 

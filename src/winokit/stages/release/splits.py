@@ -14,8 +14,6 @@ A release that follows another has units whose split is settled. What shares a k
 stays out, what shares one with training follows it there.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +64,7 @@ class ReleaseUnit:
         """The members that were removed."""
         return tuple(member for member in self.members if member.id not in self.kept_ids)
 
-    def map(self, change: Callable[[Problem], Problem]) -> ReleaseUnit:
+    def map(self, change: Callable[[Problem], Problem]) -> "ReleaseUnit":
         """The same unit with every member changed; ids must stay."""
         return ReleaseUnit(tuple(map(change, self.members)), self.kept_ids)
 
@@ -116,7 +114,7 @@ def split_units(
     settings: ReleaseSettings,
     draws: Draws,
     fixed: Mapping[str, str],
-) -> ReleaseSplit:
+) -> "ReleaseSplit":
     """Draw test and dev from the kept problems; the rest is for training. `fixed` has the splits of some ids."""
     kept = sum(len(unit.kept) for unit in units)
     wanted = {}

@@ -9,8 +9,6 @@ results.json  trials.csv                  flat rows; one line per trial
 report/                                   the page
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -84,7 +82,7 @@ def search(
     reading: Reading = Reading(),
     lenient: Lenient = False,
     progress: Progress | None = None,
-) -> SearchFindings:
+) -> "SearchFindings":
     """Fine-tune a model many times under each formalization; say how the scores lie and what the best is worth.
 
     The same command goes on where it was interrupted; with a higher --trials it adds to what is done.
@@ -126,7 +124,7 @@ def search(
         book.plan(names, trials)
         total, under_way = len(names) * trials, dict[Path, float]()
 
-        def moved(task: SearchTask | None = None, share: float = 0.0) -> None:
+        def moved(task: "SearchTask | None" = None, share: float = 0.0) -> None:
             """Tell how far the search has come, trials that are under way counted in part."""
             if task is not None:
                 under_way[task.folder] = share

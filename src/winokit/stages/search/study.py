@@ -5,8 +5,6 @@ so that workers on any machine need not reach the file. A trial that a kill left
 under the same number, with the same settings, in the same folder; so is one that failed.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections import deque
 from collections.abc import Iterable
@@ -40,7 +38,7 @@ class TrialBook:
         self._pending: deque[tuple[str, int]] = deque()
         self._running: dict[tuple[str, int], optuna.Trial] = {}
 
-    def __enter__(self) -> TrialBook:
+    def __enter__(self) -> "TrialBook":
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         with refused(self.out):
             self.out.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,5 @@
 """`winokit train`: fine-tune an encoder under one of six formalizations, test it, and write its page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +44,7 @@ def train(
     reading: Reading = Reading(),
     lenient: Lenient = False,
     progress: Progress | None = None,
-) -> TrainOutcome:
+) -> "TrainOutcome":
     """Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.
 
     The same command goes on where it was interrupted.
@@ -89,7 +87,7 @@ def load_sets(
     return TrainingData(trained_on[:limit], chosen_on, tested_on)
 
 
-def as_json(outcome: TrainOutcome) -> dict[str, Any]:
+def as_json(outcome: "TrainOutcome") -> dict[str, Any]:
     """What scripts read of a run."""
     return {
         "out": str(outcome.folder),
@@ -100,7 +98,7 @@ def as_json(outcome: TrainOutcome) -> dict[str, Any]:
     }
 
 
-def lines(outcome: TrainOutcome) -> Lines:
+def lines(outcome: "TrainOutcome") -> Lines:
     """What a person reads of a run: how it went, what it has on every set, and what is wrong with it."""
     if outcome.resumed is not None:
         yield f"went on from step {outcome.resumed:,}"

@@ -6,8 +6,6 @@ on one that overlaps it (`methods.overlap`): SuperGLUE-WSC's training set has 21
 choose on, nothing is chosen: one setting, its last weights.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,7 +66,7 @@ class TrainingArm:
         """Everything that is trained on."""
         return Dataset([problem for stage in self.stages for problem in stage])
 
-    def without(self, held: Sequence[Dataset]) -> TrainingArm:
+    def without(self, held: Sequence[Dataset]) -> "TrainingArm":
         """The same without problems that overlap held-out sets.
 
         A set that overlaps half of a stage or more is let be: the arm was meant to train on it, and is not tested
