@@ -38,7 +38,6 @@ from winokit.stages.release.hidden import Draws
 from winokit.stages.release.manifest import ADDED, KEPT, REMOVED, RETIRED, TEST, TRAIN, Row, lineage_row
 
 RECORD = "evolution.json"
-ACCURACY, GROUP_ACCURACY = "accuracy", "group_accuracy"
 
 
 @dataclass(frozen=True)
@@ -274,11 +273,11 @@ def _fare(problems: Dataset, answers: EvolveAnswers, version: str, *, against: b
     right = np.array([answers.right[p.id] for p in problems], np.bool_)
     groups = [p.group for p in problems]
     sizes = [len(p.candidates) for p in problems]
-    rows = [(ACCURACY, right, problems.clusters, chance(sizes))]
+    rows = [("accuracy", right, problems.clusters, chance(sizes))]
     if complete_groups(groups):
         whole = all_right(right, groups)
         by_chance = group_accuracy_chance([1 / size for size in sizes], groups)
-        rows.append((GROUP_ACCURACY, whole, tuple(range(len(whole))), by_chance))
+        rows.append(("group_accuracy", whole, tuple(range(len(whole))), by_chance))
     for metric, values, clusters, by_chance in rows:
         ends, value = share_interval(values, clusters), float(values.mean())
         yield Fare(version, answers.model, against, metric, value, ends.low, ends.high, len(values), by_chance)

@@ -8,12 +8,12 @@ from winokit.drawing.page import rendered
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.files import json_bytes, write_whole
 from winokit.results import Metric, stands
-from winokit.stages.evolve.evolution import ACCURACY, GROUP_ACCURACY, RECORD, Evolution, Fare, coarse_fare
+from winokit.stages.evolve.evolution import RECORD, Evolution, Fare, coarse_fare
 from winokit.stages.release.hidden import hidden_folder, write_private
 from winokit.stages.release.manifest import STATUSES, read_manifest, write_manifest
 
 PAGE = "evolution.html"
-TITLES = {ACCURACY: "Accuracy", GROUP_ACCURACY: "Whole groups right"}
+TITLES = {"accuracy": "Accuracy", "group_accuracy": "Whole groups right"}
 COARSE = (
     "hidden answers are in these scores, so that they are rounded as a leaderboard's are; how many groups were solved "
     "is with the answers"

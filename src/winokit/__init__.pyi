@@ -1,0 +1,36 @@
+from winokit.data.checks.checkup import find_duplicates as find_duplicates
+from winokit.data.checks.groups import find_groups as find_groups
+from winokit.data.checks.leaks import find_leaks as find_leaks
+from winokit.data.checks.statistics import statistics as statistics
+from winokit.data.formats import write as write
+from winokit.data.loading import load as load
+from winokit.data.runs import Run as Run
+from winokit.data.synthetic import synthetic as synthetic
+from winokit.errors import WinokitError as WinokitError
+from winokit.methods.aflite.aflite import AFLite as AFLite
+from winokit.models.registry import load_model as load_model
+from winokit.problem import Card as Card
+from winokit.problem import Dataset as Dataset
+from winokit.problem import Problem as Problem
+from winokit.stages.audit.run import audit as audit
+from winokit.stages.check import check as check
+from winokit.stages.compare.run import compare as compare
+from winokit.stages.convert import convert as convert
+from winokit.stages.curve.run import curve as curve
+from winokit.stages.datasets import datasets as datasets
+from winokit.stages.debias.run import debias as debias
+from winokit.stages.embed import embed as embed
+from winokit.stages.evolve.run import release as release
+from winokit.stages.grade.run import grade as grade
+from winokit.stages.hunt import hunt as hunt
+from winokit.stages.release.verify import verify as verify
+from winokit.stages.report import report as report
+from winokit.stages.score import score as score
+from winokit.stages.search.run import search as search
+from winokit.stages.stats import stats as stats
+from winokit.stages.tasks.run import tasks as tasks
+from winokit.stages.train.run import train as train
+from winokit.stages.transfer.run import transfer as transfer
+from winokit.stages.variants import variants as variants
+
+__version__: str
