@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from winokit.drawing import decision
-from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import CITATIONS
@@ -163,19 +163,7 @@ def draw_curve(ax: Axes, chart: CurveChart) -> None:
 GROWTH, END, SEEDS = "growth", "end", "seeds"
 ONE, AGREE, DISAGREE = "one", "agree", "disagree"
 
-CURVE = DecisionTable(
-    {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, DISAGREE)},
-    ({GROWTH: ABOVE, SEEDS: ONE}, "Every line rises, in the one restart that was run", PLAIN),
-    ({GROWTH: ABOVE, END: (ABOVE, UNKNOWN)}, "More training data helps", GOOD),
-    ({GROWTH: ABOVE, END: MIXED}, "More training data helps, and not every curve ends above guessing", PLAIN),
-    ({GROWTH: ABOVE}, "Every line rises, and none ends above guessing", PLAIN),
-    ({GROWTH: MIXED}, "Some lines rise, others are not shown to", PLAIN),
-    ({GROWTH: AT, SEEDS: DISAGREE}, "Whether more training data helps depends on the seed", BAD),
-    ({GROWTH: AT, END: ABOVE}, "Above guessing, and more training data is not shown to help", PLAIN),
-    ({GROWTH: AT}, "More training data is not shown to help", BAD),
-    ({GROWTH: BELOW}, "Every line falls: more training data makes it worse", BAD),
-    ({}, "Too few sizes or runs to say whether more training data helps", PLAIN),
-)
+CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, DISAGREE)})
 SENTENCES = {
     ONE: "With one restart, how runs differ is known only from how points lie around a line; another seed may do "
     "otherwise.",

@@ -34,32 +34,7 @@ FACTS = {
     "random": TESTED,  # is the probe of what is kept lower than that of as many at random?
     "seeds": (ONE, AGREE, DIFFER),  # is the verdict of every seed the same?
 }
-TABLE = DecisionTable(
-    FACTS,
-    ({"seeds": DIFFER}, "It depends on the seed", BAD),
-    ({"removed": NONE, "before": ABOVE}, "Nothing was removed, and linear bias is there", BAD),
-    ({"removed": NONE}, "Nothing was removed", PLAIN),
-    ({"relabelled": WITHIN}, "No more was removed than chance removes", BAD),
-    ({"after": BELOW, "before": (ABOVE, AT, UNKNOWN)}, "Over-filtered: what is left is below chance", BAD),
-    ({"before": UNKNOWN}, "Reduced, and not assessed", PLAIN),
-    ({"after": UNKNOWN}, "Reduced, and not assessed", PLAIN),
-    (
-        {"before": (AT, BELOW), "relabelled": BEYOND},
-        "More was removed than by chance, though a linear probe found nothing",
-        PLAIN,
-    ),
-    ({"before": (AT, BELOW)}, "A linear probe found nothing to remove", PLAIN),
-    # From here on there was linear bias, and what is left is at chance or above it.
-    ({"after": ABOVE, "random": (WITHIN, UNDECIDED, NOT_RUN)}, "The linear bias is still there", BAD),
-    ({"random": WITHIN}, "Not told from random removal", BAD),
-    ({"random": NOT_RUN}, "Not compared with random removal", PLAIN),
-    ({"random": UNDECIDED}, "Undecided: too few random removals to compare with", PLAIN),
-    # And less of it is left than at random.
-    ({"relabelled": UNDECIDED}, "Undecided: too few relabelled runs to compare with", PLAIN),
-    ({"after": ABOVE}, "Less linear bias than at random, and some is left", PLAIN),
-    ({"relabelled": NOT_RUN}, "Less linear bias than at random", PLAIN),
-    ({}, "Less linear bias, and none is found in what is left", GOOD),
-)
+TABLE = DecisionTable.of_stage("debias", FACTS)
 
 
 def verdict_of(filtering: Debiased) -> Verdict:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.drawing import decision
-from winokit.drawing.decision import BAD, EACH, GOOD, MIXED, PLAIN, SEVERAL, SMALL, DecisionTable, Verdict, VerdictPoint
+from winokit.drawing.decision import BAD, EACH, GOOD, PLAIN, SEVERAL, SMALL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.figures import write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import CITATIONS
@@ -78,23 +78,9 @@ WIDE = 0.1
 GUESSERS, EQUALS, CORRECTED, TEST, DEGENERATE = "guessers", "equals", "corrected", "test", "degenerate"
 NONE, SOME, ALL = "none", "some", "all"
 
-SEARCH = DecisionTable(
+SEARCH = DecisionTable.of_stage(
+    "search",
     {GUESSERS: (ABOVE, AT), EQUALS: (ABOVE, AT), CORRECTED: EACH, TEST: SEVERAL, DEGENERATE: (NONE, SOME, ALL)},
-    ({DEGENERATE: ALL, GUESSERS: ABOVE}, "Every trial is degenerate, whatever the best of them has", BAD),
-    ({TEST: ABOVE, GUESSERS: ABOVE}, "The chosen trial is above guessing on every test set", GOOD),
-    (
-        {TEST: ABOVE},
-        "The chosen trial is above guessing on every test set, though guessers reach as much on the dev set",
-        PLAIN,
-    ),
-    ({TEST: MIXED}, "The chosen trial is above guessing on some test sets, not on others", PLAIN),
-    ({GUESSERS: AT}, "The best of {trials} is what the best of as many guessers reaches", BAD),
-    ({TEST: AT}, "The chosen trial is above guessing on no test set", BAD),
-    ({TEST: BELOW}, "The chosen trial is below guessing on every test set", BAD),
-    ({CORRECTED: ABOVE}, "The best trial is above guessing, even counting that it was chosen", GOOD),
-    ({CORRECTED: AT}, "The best trial may be no better than guessing on other problems", BAD),
-    ({CORRECTED: BELOW}, "The best trial is below guessing on other problems", BAD),
-    ({}, "Too few problems to say what the best trial is worth", PLAIN),
 )
 
 

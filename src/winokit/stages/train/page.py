@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from winokit.drawing import decision
-from winokit.drawing.decision import BAD, EACH, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
+from winokit.drawing.decision import BAD, EACH, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import STEP, Chart, tenths_around
 from winokit.drawing.protocols import CITATIONS
 from winokit.errors import BadInput
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+from winokit.results import Metric
 
 RESULTS, CURVE, REPORT = "results.json", "curve.json", "report"
 
@@ -78,34 +78,7 @@ def charts(curve: Mapping[str, Any]) -> Iterator[Chart]:
 TEST, GROUPS, DEV, SIGNS = "test", "groups", "dev", "signs"
 YES, NO = "yes", "no"
 
-TRAIN = DecisionTable(
-    {TEST: SEVERAL, GROUPS: SEVERAL, DEV: EACH, SIGNS: (YES, NO)},
-    (
-        {TEST: ABOVE, SIGNS: YES},
-        "Above guessing on every test set, and training shows signs of trouble",
-        PLAIN,
-        "What the model had before training was not measured; it may have had as much.",
-    ),
-    ({TEST: ABOVE, GROUPS: ABOVE}, "Above guessing on every test set, in whole groups too", GOOD),
-    ({TEST: ABOVE, GROUPS: UNKNOWN}, "Above guessing on every test set", GOOD),
-    ({TEST: ABOVE, GROUPS: MIXED}, "Above guessing on every test set, in whole groups on some", PLAIN),
-    ({TEST: ABOVE}, "Above guessing on every test set, and on none in whole groups", PLAIN),
-    ({TEST: MIXED}, "Above guessing on some test sets, not on others", PLAIN),
-    ({TEST: AT, DEV: ABOVE}, "Above guessing on the dev set alone, where weights are chosen", BAD),
-    ({TEST: AT}, "Above guessing on no test set", BAD),
-    ({TEST: BELOW}, "Below guessing on every test set", BAD),
-    ({DEV: ABOVE, SIGNS: YES}, "Above guessing on the dev set, and training shows signs of trouble", BAD),
-    (
-        {DEV: ABOVE},
-        "Above guessing on the dev set, where weights are chosen",
-        PLAIN,
-        "Only a test set says what it has elsewhere.",
-    ),
-    ({DEV: AT}, "Not told from guessing on the dev set", BAD),
-    ({DEV: BELOW}, "Below guessing on the dev set", BAD),
-    ({SIGNS: YES}, "Not scored, and training shows signs of trouble", BAD),
-    ({}, "Not scored: no set with answers was given", PLAIN),
-)
+TRAIN = DecisionTable.of_stage("train", {TEST: SEVERAL, GROUPS: SEVERAL, DEV: EACH, SIGNS: (YES, NO)})
 
 
 def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
