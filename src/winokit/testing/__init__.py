@@ -16,19 +16,3 @@ Each is a context manager with a `url`, and counts what it is asked:
 from winokit.testing.chat_servers import THOUGHTS_WRITTEN, ChatServer, CoinServer, ReasoningServer, says
 from winokit.testing.completions_servers import SERVED, CompletionsServer, words_at_random
 from winokit.testing.fake_server import TROUBLES, FakeServer, FlakyServer, Response, complains
-
-__all__ = [
-    "SERVED",
-    "THOUGHTS_WRITTEN",
-    "TROUBLES",
-    "ChatServer",
-    "CoinServer",
-    "CompletionsServer",
-    "FakeServer",
-    "FlakyServer",
-    "ReasoningServer",
-    "Response",
-    "complains",
-    "says",
-    "words_at_random",
-]
