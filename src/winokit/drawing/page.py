@@ -42,13 +42,7 @@ def environment() -> "Environment":
 
     # A stage owns its template: templates are named by their place below winokit.
     loader = PackageLoader("winokit", "")
-    made = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     # Our own styles and scripts, put into the page as they are.
     made.globals["verbatim"] = lambda name: Markup(loader.get_source(made, name)[0])
     made.globals["version"] = __version__

@@ -29,13 +29,7 @@ import transformers
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.batching import FILLER, BatchBudget, in_batches, out_of_memory
-from winokit.models.hf import (
-    HfModel,
-    HfSettings,
-    check_whole,
-    load_parts,
-    load_tokenizer,
-)
+from winokit.models.hf import HfModel, HfSettings, check_whole, load_parts, load_tokenizer
 from winokit.models.reading import WINDOW, Gaze, Guess, Ids, assembled, lookups, planned, read, windows
 from winokit.models.registry import Spec
 

@@ -106,10 +106,7 @@ def clause_words(problem: Problem) -> list[str]:
     pieces = take_apart(problem)
     blank = next(i for i, piece in enumerate(pieces) if piece.blank)
     named = {word for candidate in problem.candidates for word in candidate.casefold().split()}
-    for cuts in (
-        find_cuts(pieces),
-        [i for i, piece in enumerate(pieces) if piece.word in (".", "!", "?", "…")],
-    ):
+    for cuts in (find_cuts(pieces), [i for i, piece in enumerate(pieces) if piece.word in (".", "!", "?", "…")]):
         begin, end = clause_around(cuts, blank, len(pieces))
         words = [p.word for p in pieces[begin:end] if is_content(p) and p.word not in named]
         if words:

@@ -69,11 +69,7 @@ def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
 
 
 def read(
-    path: str | Path,
-    format: str | None = None,
-    *,
-    lenient: bool = False,
-    columns: Mapping[str, str] | None = None,
+    path: str | Path, format: str | None = None, *, lenient: bool = False, columns: Mapping[str, str] | None = None
 ) -> Dataset:
     """Read a file. A malformed record is an error that names it, or is skipped and noted when lenient.
 

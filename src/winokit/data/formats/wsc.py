@@ -42,13 +42,7 @@ def parse(schema: XmlNode) -> Problem:
     if spelled != BLANK.join((before, after)):
         known["spelled"] = spelled
     return Problem(
-        before,
-        after,
-        candidates,
-        answer,
-        pronoun=pronoun,
-        group=schema.attributes.get("group"),
-        provenance=known,
+        before, after, candidates, answer, pronoun=pronoun, group=schema.attributes.get("group"), provenance=known
     )
 
 

@@ -111,11 +111,7 @@ class AFLite(DebiasMethod):
             raise BadInput("stratified subsets need twins apart: a group has rows of both answers")
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        groups: Groups | None = None,
-        progress: Callable[[Phase], None] | None = None,
+        self, X: Any, y: ArrayLike, groups: Groups | None = None, progress: Callable[[Phase], None] | None = None
     ) -> "AFLite":
         """Filter rows X (an array or `open_features`) by answers y (two values); `groups` has None for a row alone."""
         X = inputs.checked_features(X)

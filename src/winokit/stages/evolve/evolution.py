@@ -255,11 +255,7 @@ def _findings(solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
 
 
 def _fares(
-    pool: EvolvePool,
-    stays: Dataset,
-    against: Sequence[EvolveAnswers],
-    watched: Sequence[EvolveAnswers],
-    version: str,
+    pool: EvolvePool, stays: Dataset, against: Sequence[EvolveAnswers], watched: Sequence[EvolveAnswers], version: str
 ) -> Iterator[Fare]:
     """Every model on dev and test of the previous version, and on what `stays` for the new one to evaluate on."""
     before = pool.asked.filter(lambda problem: not pool.is_new(problem))

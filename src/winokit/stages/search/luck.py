@@ -91,13 +91,7 @@ class SearchLuck:
 
 
 def luck(
-    credits: FloatArray,
-    groups: Groups,
-    floor: float,
-    texts: Counts | None = None,
-    *,
-    seed: int = 0,
-    draws: int = DRAWS,
+    credits: FloatArray, groups: Groups, floor: float, texts: Counts | None = None, *, seed: int = 0, draws: int = DRAWS
 ) -> SearchLuck:
     """What the best of some trials owes to luck.
 
