@@ -11,7 +11,8 @@ The library raises these; only the command line catches them, prints one line an
 """
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 
 
 class WinokitError(Exception):
@@ -92,3 +93,21 @@ class MissingExtra(WinokitError, ImportError):
 
     def __init__(self, need: str, extra: str) -> None:
         super().__init__(f"{need} needs the {extra!r} extra: pip install 'winokit[{extra}]'")
+
+
+@contextmanager
+def refusing(complaint: str, *errors: type[Exception]) -> Iterator[None]:
+    """Make one line of any of these errors: the complaint, and in brackets what it says itself."""
+    try:
+        yield
+    except errors as error:
+        raise BadInput(f"{complaint} ({error})") from None
+
+
+@contextmanager
+def needing(need: str, extra: str) -> Iterator[None]:
+    """Say which extra has what cannot be imported."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtra(need, extra) from None

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 
 
 @contextmanager
@@ -30,19 +30,15 @@ def csv_bytes(rows: Iterable[Iterable[object]]) -> bytes:
 
 def read_text(path: Path) -> str:
     """The text of a file; refuses one that is missing or not UTF-8."""
-    try:
+    with refusing(f"{path}: cannot be read", OSError, UnicodeDecodeError):
         return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
 
 
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object that a file holds; refuses a file of anything else."""
     text = read_text(path)
-    try:
+    with refusing(f"{path}: cannot be read", ValueError, RecursionError):
         value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
     if not isinstance(value, dict):
         raise BadInput(f"{path}: a JSON object expected")
     return value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from winokit.errors import MissingExtra
+from winokit.errors import needing
 from winokit.models.builtin import FOLDER, LONGEST
 
 if TYPE_CHECKING:
@@ -70,10 +70,8 @@ def torch_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def _import(name: str) -> Any:
-    try:
+    with needing("the built-in model in torch", "hf"):
         return import_module(name)
-    except ImportError as error:
-        raise MissingExtra("the built-in model in torch", "hf") from error
 
 
 def state(stored: Arrays) -> Arrays:

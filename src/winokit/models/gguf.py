@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winokit.errors import BadInput, MissingExtra
+from winokit.errors import BadInput, needing
 from winokit.models import base
 from winokit.models.boundary import joined, moved, parts_of, reaches_across
 from winokit.models.registry import Spec
@@ -41,10 +41,8 @@ def load(spec: Spec) -> "GgufModel":
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
             raise BadInput(f"{path}: not a GGUF file (it does not begin with 'GGUF')")
-    try:
+    with needing("a GGUF model", "gguf"):
         import llama_cpp
-    except ImportError:
-        raise MissingExtra("a GGUF model", "gguf") from None
     try:
         # Texts are read in batches, for which llama.cpp counts threads separately.
         llama = llama_cpp.Llama(

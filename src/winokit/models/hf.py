@@ -32,7 +32,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, TypeVar
 
-from winokit.errors import BadInput, MissingExtra
+from winokit.errors import BadInput, MissingExtra, needing
 from winokit.models.base import LetGo, Model
 from winokit.models.batching import WAYS_OUT, BatchBudget, free_memory, out_of_memory
 from winokit.models.hf_settings import KINDS, LARGE, HfSettings
@@ -320,10 +320,8 @@ def quiet() -> Iterator[None]:
 
 def _with_adapter(model: Any, folder: str, *, merge: bool) -> Any:
     """The model with the weights of a LoRA added to its own, or beside them where those are quantised."""
-    try:
+    with needing("adapter=", "hf"):
         from peft import PeftModel
-    except ImportError:
-        raise MissingExtra("adapter=", "hf") from None
     if not (Path(folder) / "adapter_config.json").exists():
         raise BadInput(f"adapter {folder}: no such folder, or no adapter_config.json in it")
     try:

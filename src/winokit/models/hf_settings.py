@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from winokit.errors import BadInput, MissingExtra, UnknownName
+from winokit.errors import BadInput, UnknownName, needing
 from winokit.files import read_object
 from winokit.models.registry import HUB_NAME, Spec
 
@@ -146,10 +146,8 @@ def _max_memory(given: str | None) -> dict[int | str, int] | None:
         return limits
     if not torch.cuda.device_count():
         raise BadInput(f"hf: max_memory={given} is that of every GPU, and there is none; max_memory=cpu:{given}")
-    try:
+    with needing("max_memory=", "large"):
         from accelerate.utils import get_max_memory
-    except ImportError:
-        raise MissingExtra("max_memory=", "large") from None
     return {device: limits[""] if isinstance(device, int) else free for device, free in get_max_memory().items()}
 
 

@@ -13,7 +13,7 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from winokit.errors import BadInput, MissingExtra
+from winokit.errors import BadInput, needing
 from winokit.models.base import Answer, Continuation, NothingToScore, Piece, Pieces, Refusal, Request, cannot
 from winokit.models.registry import Spec
 
@@ -145,10 +145,8 @@ def _count_fault(announced: dict[int, int], counted: dict[int, int]) -> str | No
 
 def _kenlm(path: Path) -> Any:
     """The file as KenLM reads it, silently."""
-    try:
+    with needing("an n-gram model", "ngram"):
         import kenlm
-    except ImportError:
-        raise MissingExtra("an n-gram model", "ngram") from None
     config = kenlm.Config()
     config.show_progress = False
     config.arpa_complain = kenlm.ARPALoadComplain.NONE

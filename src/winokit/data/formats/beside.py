@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from winokit.data.formats.columns import checked_columns
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.files import read_text, write_whole
 from winokit.text.language import check_code
 
@@ -27,10 +27,8 @@ def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
     path = folder / FILE
     if not path.is_file():
         return {}, None
-    try:
+    with refusing(f"{path}: cannot be read", tomllib.TOMLDecodeError):
         said = tomllib.loads(read_text(path).removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
     columns, language = said.pop("columns", {}), said.pop("language", None)
     if said or not isinstance(columns, dict) or not isinstance(language, str | None):
         found = f", found {', '.join(said)}" if said else ""

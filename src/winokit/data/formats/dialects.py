@@ -18,7 +18,7 @@ from winokit.data.formats.columns import read_columns
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, numbered_rows
 from winokit.data.known import with_true_card
-from winokit.errors import BadInput, Malformed, MissingExtra
+from winokit.errors import BadInput, Malformed, needing
 from winokit.problem import Dataset, Problem
 
 
@@ -66,10 +66,8 @@ def parse_sample(row: Mapping[str, Any]) -> Problem:
 
 def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | None = None) -> Dataset:
     """Read a dataset through the `datasets` library, in a known dialect or by the columns named."""
-    try:
+    with needing("reading from the hub", "hub"):
         import datasets
-    except ImportError:
-        raise MissingExtra("reading from the hub", "hub") from None
     place, _, split = name.partition("#")
     arguments = _arguments(place)
     datasets.disable_progress_bars()

@@ -14,7 +14,7 @@ from typing import Any
 
 from winokit.data.formats.fields import shown
 from winokit.data.formats.source import Source, decode_head, read_bytes
-from winokit.errors import BadInput, Malformed, MissingExtra, UnknownName
+from winokit.errors import BadInput, Malformed, UnknownName, needing
 
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """How Excel's files begin, the new and the old ones."""
@@ -172,11 +172,9 @@ def _json_object(source: Source) -> list[TableRow]:
 
 
 def _parquet(source: Source) -> list[dict[str, Any]]:
-    try:
+    with needing("reading Parquet", "release"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra("reading Parquet", "release") from None
     try:
         rows: list[dict[str, Any]] = pyarrow.parquet.read_table(io.BytesIO(source.raw())).to_pylist()
     except (pyarrow.ArrowException, OSError, ValueError) as error:

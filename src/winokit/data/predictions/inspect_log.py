@@ -24,7 +24,7 @@ from winokit.data.formats.source import Source
 from winokit.data.predictions.answers import UNREAD, AnswerReading
 from winokit.data.predictions.documents import LoggedDocument, parse_document
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
-from winokit.errors import BadInput, Malformed
+from winokit.errors import BadInput, Malformed, refusing
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Problem
 from winokit.text.language import detect
@@ -115,10 +115,8 @@ class InspectArchive:
 
     def __init__(self, source: Source) -> None:
         self.source, self.data = source, source.raw()
-        try:
+        with refusing(f"{source.path}: not a whole .eval archive", *BROKEN):
             self.zip = zipfile.ZipFile(io.BytesIO(self.data))
-        except BROKEN as error:
-            raise BadInput(f"{source.path}: not a whole .eval archive ({error})") from None
         # A log that was scored again has some files twice: the last one counts.
         self.files = {info.filename: info for info in self.zip.infolist()}
         self.zstandard: Any = None

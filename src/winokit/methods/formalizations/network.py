@@ -17,7 +17,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.files import write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.batch import Batch, collate
@@ -152,11 +152,9 @@ def remembered(folder: Path | None) -> dict[str, Any] | None:
     path = None if folder is None else folder / ABOUT
     if path is None or not path.exists():
         return None
-    try:
+    with refusing(f"{path}: does not say which formalization it was trained under", ValueError, KeyError, TypeError):
         about: dict[str, Any] = json.loads(path.read_text("utf-8"))
         Formalization.parse(about["formalization"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path}: does not say which formalization it was trained under ({error})") from None
     return about
 
 

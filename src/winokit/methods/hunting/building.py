@@ -20,7 +20,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.methods.hunting.corpus import CorpusBlock, CorpusLayout, blocks, documents, find_files, readable
 from winokit.methods.hunting.search import APPLICATION, SCHEMA, VERSION, check_version, reading
 from winokit.progress import Progress
@@ -111,11 +111,9 @@ class _Writer:
 
     def __init__(self, out: Path, layout: CorpusLayout, is_new: bool) -> None:
         self.out, self.layout, self.built = out, layout, BuiltIndex(str(out))
-        try:
+        with refusing(f"{out}: cannot be written", OSError, sqlite3.Error):
             out.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(out, isolation_level=None, timeout=1)
-        except (OSError, sqlite3.Error) as error:
-            raise BadInput(f"{out}: cannot be written ({error})") from None
         try:
             with reading(out):
                 self._set_up(is_new)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from winokit.errors import BadInput, Malformed, MissingExtra, check_known
+from winokit.errors import BadInput, Malformed, check_known, needing
 
 BLOCK = 1 << 20
 """Bytes of uncompressed text read at a time. Unfinished indexes go by it: another size needs another version."""
@@ -132,10 +132,8 @@ def _opened(raw: IO[bytes], path: Path) -> IO[bytes]:
     """The file's bytes without their compression."""
     if path.suffix != ".zst":
         return OPENERS[path.suffix](raw) if path.suffix in OPENERS else raw
-    try:
+    with needing("a .zst corpus", "hunt"):
         import zstandard
-    except ImportError:
-        raise MissingExtra("a .zst corpus", "hunt") from None
     return cast(IO[bytes], zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False))
 
 

@@ -20,7 +20,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from winokit.errors import BadInput, Malformed
+from winokit.errors import Malformed, refusing
 from winokit.methods.hunting.reading import Predicate, ProblemReading
 from winokit.methods.hunting.search import AllOf, AnyOf, Near, any_of
 from winokit.text.grammar import WordToken, forms, tokenise
@@ -141,10 +141,8 @@ def load_synonyms(where: str | None) -> Synonyms:
     """The synonyms of a file (one set a line, words with commas between), of the built-in list, or none (`off`)."""
     if where == "off":
         return {}
-    try:
+    with refusing(f"{where}: cannot be read as a list of synonyms", OSError, UnicodeDecodeError):
         text = (files("winokit") / "assets" / "synonyms.txt" if where is None else Path(where)).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{where}: cannot be read as a list of synonyms ({error})") from None
     return parse_synonyms(text.splitlines(), where or "synonyms.txt")
 
 

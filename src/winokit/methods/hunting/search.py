@@ -19,7 +19,7 @@ from weakref import finalize
 import numpy as np
 import numpy.typing as npt
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 
 APPLICATION = 0x77696E6F
 """Marks a SQLite file as ours."""
@@ -271,10 +271,8 @@ class OpenSearch:
         import httpx
 
         url, field = urldefrag(address)
-        try:
+        with refusing(f"{address}: not an address", httpx.InvalidURL):
             self._url = httpx.URL(url.rstrip("/"))
-        except httpx.InvalidURL as error:
-            raise BadInput(f"{address}: not an address ({error})") from None
         self.field = field or "text"
         if self._url.path in ("", "/"):
             raise BadInput(f"{address}: the address of an index expected, as in http://localhost:9200/corpus")

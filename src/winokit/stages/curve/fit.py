@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.files import csv_bytes, write_whole
 from winokit.methods.arrays import clusters
 from winokit.methods.metrics.curve import Crossed, LogFit, crossed_share, fit_log, leaderboard_auc
@@ -292,10 +292,8 @@ def read_points(path: Path) -> list[CurvePoint]:
 
     Numbers above 1 mean per cent. `dataset`, `formalization` and `restart` tell curves and restarts apart.
     """
-    try:
+    with refusing(f"{path}: cannot be read as a csv file of points", OSError, UnicodeDecodeError, csv.Error):
         rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"{path}: cannot be read as a csv file of points ({error})") from None
     if not rows:
         raise BadInput(f"{path}: no points: a header with size and accuracy expected, and a row a point")
     named = [{OTHER_NAMES.get(_folded(key), _folded(key)): value for key, value in row.items() if key} for row in rows]

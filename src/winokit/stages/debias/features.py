@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.methods.aflite.inputs import Matrix, Shards, open_features
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.features import embed
@@ -107,10 +107,8 @@ def _described(rows: Shards) -> Iterator[dict[str, Any]]:
     """What `winokit embed` wrote beside each file of features; nothing for a file with nothing beside it."""
     for beside in (path.with_suffix(".json") for path in rows.paths):
         if beside.exists():
-            try:
+            with refusing(f"{beside}: not the .json file that winokit embed writes", OSError, ValueError):
                 about = json.loads(beside.read_text("utf-8"))
-            except (OSError, ValueError) as error:
-                raise BadInput(f"{beside}: not the .json file that winokit embed writes ({error})") from None
             if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
                 raise BadInput(f"{beside}: a list of ids expected, as winokit embed writes it")
             yield about

@@ -20,7 +20,7 @@ from typing import Annotated
 import numpy as np
 
 from winokit.drawing.wording import join
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.files import read_object
 from winokit.methods.aflite.aflite import RepeatedAFLite
 from winokit.methods.aflite.null import BEYOND
@@ -296,10 +296,8 @@ def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare,
     known: dict[tuple[str, str, str], Fare] = {}
     if path is not None and path.is_file():
         content = read_object(path)
-        try:
+        with refusing(f"{path}: not what winokit release writes", KeyError, TypeError):
             earlier = [Fare(**row) for row in content["fares"]]
-        except (KeyError, TypeError) as error:
-            raise BadInput(f"{path}: not what winokit release writes ({error})") from None
         known = {(fare.version, fare.model, fare.metric): fare for fare in earlier}
     for fare in measured:
         key = (fare.version, fare.model, fare.metric)

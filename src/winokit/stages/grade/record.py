@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.files import json_bytes, read_object, refused, write_whole
 from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.release.hidden import OWNER_ONLY, append_private, json_lines, write_private
@@ -129,7 +129,7 @@ def read_graded(path: Path) -> Graded:
     """A GRADED.json, read back."""
     content = read_object(path)
     schema = content.pop("schema", None)
-    try:
+    with refusing(f"{path}: not what winokit grade writes", KeyError, TypeError, AttributeError):
         parts: dict[str, Any] = {
             "statement": Statement(**content["statement"]) if content["statement"] else None,
             "scores": tuple(GradeScore(**score) for score in content["scores"]),
@@ -140,8 +140,6 @@ def read_graded(path: Path) -> Graded:
         graded = Graded(**{**content, **parts})
         numbers = [number for score in graded.scores for number in (score.value, score.low, score.high, score.chance)]
         numbers += graded.sizes.values()
-    except (KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"{path}: not what winokit grade writes ({error})") from None
     if not all(isinstance(number, int | float) for number in numbers) or not isinstance(graded.release, dict):
         raise BadInput(f"{path}: not what winokit grade writes (a score or a size is no number)")
     if schema != SCHEMA or (graded.scores and graded.main is None):

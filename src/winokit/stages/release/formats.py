@@ -21,7 +21,7 @@ from typing import Any
 
 from winokit.data.formats.base import json_rows
 from winokit.data.predictions.documents import documents, scoring_of, slug
-from winokit.errors import MissingExtra
+from winokit.errors import needing
 from winokit.files import json_bytes
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.manifest import DEBIASED, DEV
@@ -64,11 +64,9 @@ def parquet_path(name: str) -> PurePosixPath:
 
 def parquet_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """Rows as a Parquet file: every column is text, empty where a row is silent."""
-    try:
+    with needing("a release in Parquet", "release"):
         import pyarrow
         from pyarrow import parquet
-    except ImportError:
-        raise MissingExtra("a release in Parquet", "release") from None
     columns: dict[str, list[str | None]] = {name: [] for name in COLUMNS}
     for row in rows:
         labels = json.dumps(row["labels"], ensure_ascii=False, sort_keys=True) if row.get("labels") else None
@@ -85,10 +83,8 @@ def croissant_bytes(
     tables: Mapping[str, bytes], settings: ReleaseSettings, licence: str, description: str, languages: Sequence[str]
 ) -> bytes:
     """The metadata of a release's Parquet files, given by name (train_xs, …, dev, test)."""
-    try:
+    with needing("a release's Croissant metadata", "release"):
         import mlcroissant as mlc
-    except ImportError:
-        raise MissingExtra("a release's Croissant metadata", "release") from None
 
     def fields_of(name: str) -> list[Any]:
         return [

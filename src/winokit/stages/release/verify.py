@@ -16,7 +16,7 @@ from winokit.data.formats.source import Source
 from winokit.data.formats.winogrande import labels_path
 from winokit.drawing.tables import dim, styled
 from winokit.drawing.wording import plural
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb
 from winokit.stages.release import manifest
@@ -233,11 +233,9 @@ def _answered(path: Path) -> Iterator[str]:
 def _table_rows(path: Path) -> list[Any]:
     from pyarrow import ArrowException, parquet
 
-    try:
+    with refusing("not a table", ArrowException, OSError):
         names = [name for name in parquet.read_schema(path).names if name in ANSWERS or name in ("id", "qID")]
         return parquet.read_table(path, columns=names).to_pylist()  # type: ignore[no-any-return]
-    except (ArrowException, OSError) as error:
-        raise BadInput(f"not a table ({error})") from None
 
 
 def _counts(folder: Path, splits: Splits, counts: Any) -> Iterator[Finding]:

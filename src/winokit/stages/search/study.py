@@ -16,7 +16,7 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, refusing
 from winokit.files import refused
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import model_identity
@@ -157,10 +157,8 @@ def _storage(path: Path) -> optuna.storages.RDBStorage:
 
 def _lock(path: Path) -> sqlite3.Connection:
     """Hold a file that a second search of the same folder cannot; a killed process lets go of it."""
-    try:
+    with refusing(f"{path}: cannot be written", sqlite3.OperationalError):
         lock = sqlite3.connect(path, timeout=0, isolation_level=None)
-    except sqlite3.OperationalError as error:
-        raise BadInput(f"{path}: cannot be written ({error})") from None
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:

@@ -15,7 +15,7 @@ from winokit.drawing.decision import BAD, EACH, SEVERAL, DecisionTable, Verdict,
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import STEP, Chart, tenths_around
 from winokit.drawing.protocols import CITATIONS
-from winokit.errors import BadInput
+from winokit.errors import refusing
 from winokit.results import Metric
 
 RESULTS, CURVE, REPORT = "results.json", "curve.json", "report"
@@ -28,7 +28,9 @@ def is_training(folder: Path) -> bool:
 
 def write_train_page(folder: Path) -> Path:
     """Write the page of a training run's folder from the files that are in it."""
-    try:
+    with refusing(
+        f"{folder}: not the folder of a finished training run", OSError, ValueError, KeyError, TypeError, AttributeError
+    ):
         results = json.loads((folder / RESULTS).read_text("utf-8"))
         curve = json.loads((folder / CURVE).read_text("utf-8"))
         run, rows = results["run"], [Metric.from_json(row) for row in results["metrics"]]
@@ -40,8 +42,6 @@ def write_train_page(folder: Path) -> Path:
             "settings": tuple(flat(run)),
             "notes": results["notes"],
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"{folder}: not the folder of a finished training run ({error})") from None
     return write_page(page_of(folder), "stages/train/page.html.j2", **shown, sources=(CITATIONS["LIU"],))
 
 
