@@ -25,21 +25,9 @@ from winokit.errors import needing
 from winokit.files import json_bytes
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.manifest import DEBIASED, DEV
-from winokit.stages.release.settings import LICENCES, READINGS, ReleaseSettings, hub_licence
+from winokit.stages.release.settings import COLUMNS, LICENCES, READINGS, ReleaseSettings, hub_licence
 from winokit.stages.tasks.writing import inspect_tasks, lmeval_task, lmeval_utils
 
-COLUMNS = {
-    "qID": "Group and public id; the id is derived from text, pronoun and sorted candidates and says nothing else.",
-    "sentence": "The text, with one blank: _ (nothing but that where the candidates are whole texts)",
-    "option1": "The first candidate.",
-    "option2": "The second candidate.",
-    "answer": "1 or 2: the candidate that belongs in the blank. Empty in the test.",
-    "group": "Twins share a group; empty for a problem alone, and in the test.",
-    "pronoun": "The pronoun that stood in the blank, where there was one.",
-    "domain": "What the problem is about, where that is known.",
-    "status": "kept or removed by debiasing.",
-    "labels": "What else is known about the problem, as JSON.",
-}
 VALIDATION = "validation"
 """What the hub calls dev."""
 ABOUT = (

@@ -2,8 +2,11 @@
 
 import math
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,32 +20,13 @@ READINGS = {
 }
 """How a causal language model that is not fine-tuned reads a problem, on two lines: as lm-evaluation-harness does on
 WinoGrande; where nothing follows any blank, or there is none, as it does on BLiMP."""
-FORMALIZATIONS = {
-    "mc-mlm": "a softmax over how likely each candidate is where the blank is masked",
-    "mc-sent": "a softmax over the texts with either candidate in the blank",
-    "mc-sent-no-softmax": "the texts with either candidate, each with a loss of its own, compared at the end",
-    "mc-sent-no-pair-loss": "the texts with either candidate, judged one by one in training, compared at the end",
-    "p-sent": "yes or no: the text with a candidate in the blank",
-    "p-span": "yes or no: a candidate's span and the pronoun's",
-}
-"""Liu et al.'s six, named here because the package that has them needs torch. A test holds the two together."""
+_FACTS = tomllib.loads((files("winokit") / "assets" / "release.toml").read_text("utf-8"))
+FORMALIZATIONS: Mapping[str, str] = _FACTS["formalizations"]
+LICENCES: Mapping[str, str] = _FACTS["licences"]
+COLUMNS: Mapping[str, str] = _FACTS["columns"]
+"""What a release says of these names: Liu et al.'s six, the hub's licences (their addresses), columns of Parquet."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 NOT_STATED = "not stated"
-LICENCES = {
-    "cc0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
-    "cc-by-3.0": "https://creativecommons.org/licenses/by/3.0/",
-    "cc-by-4.0": "https://creativecommons.org/licenses/by/4.0/",
-    "cc-by-sa-3.0": "https://creativecommons.org/licenses/by-sa/3.0/",
-    "cc-by-sa-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
-    "cc-by-nc-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
-    "cc-by-nc-sa-4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
-    "apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
-    "mit": "https://opensource.org/license/mit/",
-    "bsd-2-clause": "https://opensource.org/license/bsd-2-clause/",
-    "bsd-3-clause": "https://opensource.org/license/bsd-3-clause/",
-    "odc-by": "https://opendatacommons.org/licenses/by/",
-}
-"""The hub's identifiers of licences, with the address of each text."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,390 @@
+r"""Servers that stand in for models, for tests of whoever talks to one: they need the standard library alone.
+
+Each is a context manager with a `url`, and counts what it is asked:
+
+>>> from winokit.models.base import Ask
+>>> from winokit.models.registry import load_model
+>>> with ReasoningServer("</think>") as server:
+...     model = load_model(f"chat:thinker@{server.url}")
+...     ((_, reply),) = model.answer([Ask("Which?\nA. the jug\nB. the cup\nAnswer:", ("A", "B"))])
+>>> reply.text
+'It may be B. Wait, no.\n</think>\n\nA'
+>>> reply.choice, len(server.bodies)
+(0, 1)
+"""
+
+import hashlib
+import json
+import random
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Response:
+    """What goes back: a status with JSON (or raw bytes), after a pause; or nothing, the server being dead."""
+
+    status: int = 200
+    payload: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    pause: float = 0.0
+    hangs_up: bool = False
+    """The connection ends without a reply."""
+    dies: bool = False
+    """So does the server."""
+
+
+def complains(status: int, message: str, **headers: str) -> Response:
+    """An error as OpenAI words it; `Retry_After="1"` is a header."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(status, {"error": {"message": message, "type": "some_error"}}, named)
+
+
+class FakeServer:
+    """A server on a free port (or a given one) for as long as the `with` block lasts; kinds of it say what to respond.
+
+    Attributes
+    ----------
+    bodies, paths, keys, times
+        Of each request, in the order in which they came: its JSON (None for a GET), its path below the URL, its
+        Authorization header, and when it came.
+    most_at_once
+        How many requests were under way together at most.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        self.bodies: list[Any] = []
+        self.paths: list[str] = []
+        self.keys: list[str | None] = []
+        self.times: list[float] = []
+        self.at_once = self.most_at_once = 0
+        self.dead = False
+        self._lock = threading.Lock()
+        self._wanted_port = port
+
+    def respond(self, number: int, path: str, body: Any) -> Response:
+        """What goes back for the request of that number (from 0)."""
+        return complains(404, f"nothing at {path}")
+
+    @property
+    def port(self) -> int:
+        """Where it listens, once it is started."""
+        return int(self._http.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """What a SPEC names after the @."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self._http = _QuietServer(("127.0.0.1", self._wanted_port), handler)
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.die()
+        self._thread.join()
+
+    def die(self) -> None:
+        """Stop accepting connections and answering on those there are."""
+        self.dead = True
+        self._http.shutdown()
+        self._http.server_close()
+
+    def receive(self, path: str, body: Any, key: str | None) -> Response:
+        """Count a request and respond to it."""
+        with self._lock:
+            number = len(self.bodies)
+            self.bodies.append(body)
+            self.paths.append(path)
+            self.keys.append(key)
+            self.times.append(time.monotonic())
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        response = self.respond(number, path, body)
+        time.sleep(response.pause)
+        with self._lock:
+            self.at_once -= 1
+        if response.dies:
+            self.die()
+        return response
+
+
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128  # of 5, the usual number, a dozen clients at once find some lost, and wait a second
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients may hang up when they like."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: FakeServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        self._reply(None)
+
+    def do_POST(self) -> None:
+        self._reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def _reply(self, body: Any) -> None:
+        response = self.owner.receive(self.path.removeprefix("/v1"), body, self.headers.get("Authorization"))
+        if self.owner.dead or response.hangs_up:
+            self.close_connection = True
+            return
+        raw = response.payload if isinstance(response.payload, bytes) else json.dumps(response.payload).encode()
+        try:
+            self.send_response(response.status)
+            for name, value in {"Content-Type": "application/json", **response.headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+        except OSError:  # the client did not wait
+            self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Keep the test's output to itself."""
+
+
+def _half(response: Response) -> Response:
+    raw = json.dumps(response.payload).encode()
+    return replace(response, payload=raw[: len(raw) // 2])
+
+
+TROUBLES: Mapping[str, Callable[[Response], Response]] = {
+    "429": lambda _: complains(429, "too many requests", Retry_After="0.01"),
+    "500": lambda _: complains(500, "something broke"),
+    "503": lambda _: complains(503, "overloaded"),
+    "html": lambda _: Response(payload=b"<!doctype html><title>Sign in</title>", headers={"Content-Type": "text/html"}),
+    "half": _half,
+    "null": lambda _: Response(payload={"choices": [{"message": {"content": None}, "text": None, "logprobs": None}]}),
+    "hangs up": lambda _: Response(hangs_up=True),
+    "late": lambda response: replace(response, pause=1.0),
+}
+"""Ways to fail, each made of what should have gone back."""
+
+
+class FlakyServer(FakeServer):
+    """A server that fails at random, and otherwise responds as another one would (which need not be started).
+
+    Parameters
+    ----------
+    share
+        How many of the requests fail.
+    troubles
+        Names of `TROUBLES`, of which each failure is one.
+    """
+
+    def __init__(
+        self, sound: FakeServer, share: float = 0.5, troubles: Sequence[str] = ("429",), *, seed: int = 0, port: int = 0
+    ) -> None:
+        super().__init__(port)
+        self.sound, self.share, self.troubles, self.failed = sound, share, troubles, 0
+        self._chance = random.Random(seed)
+
+    def respond(self, number: int, path: str, body: Any) -> Response:
+        """Fail, or do not."""
+        response = self.sound.respond(number, path, body)
+        if self._chance.random() >= self.share:
+            return response
+        self.failed += 1
+        return TROUBLES[self._chance.choice(self.troubles)](response)
+
+
+Tokens = Sequence[tuple[str, Mapping[str, float]]]
+"""Each token of a reply, with the log-probabilities of what could have stood there, itself included."""
+
+
+def says(text: str | None, tokens: Tokens | None = None, finish: str | None = None, **message: Any) -> Response:
+    """A chat completion with this text, and log-probabilities of its tokens if given.
+
+    Without a text, and unless `finish` says otherwise, it ended because its tokens were spent.
+    """
+    choice: dict[str, Any] = {
+        "message": {"role": "assistant", "content": text, **message},
+        "finish_reason": finish or ("stop" if text else "length"),
+    }
+    if tokens is not None:
+        choice["logprobs"] = {"content": [_token(token, alternatives) for token, alternatives in tokens]}
+    return Response(payload={"choices": [choice]})
+
+
+def _token(token: str, alternatives: Mapping[str, float]) -> dict[str, Any]:
+    listed = [{"token": name, "logprob": logprob} for name, logprob in alternatives.items()]
+    return {"token": token, "logprob": alternatives[token], "top_logprobs": listed}
+
+
+class ChatServer(FakeServer):
+    """A server for chat completions that does what a function says of a request's number (from 0) and body."""
+
+    def __init__(self, behaviour: Callable[[int, dict[str, Any]], Response], port: int = 0) -> None:
+        super().__init__(port)
+        self.behaviour = behaviour
+
+    def respond(self, number: int, path: str, body: Any) -> Response:
+        """As the function says."""
+        return self.behaviour(number, body) if path == "/chat/completions" else complains(404, f"nothing at {path}")
+
+
+def options_in(body: Mapping[str, Any]) -> list[str]:
+    """What a request offers to answer with: the letters of the last question's options, or yes and no."""
+    question = body["messages"][-1]["content"].rpartition("Question:")[2]
+    return re.findall(r"^([A-Z])\. ", question, re.MULTILINE) or ["yes", "no"]
+
+
+class CoinServer(ChatServer):
+    """A chat model that guesses: the same prompt gets the same guess from the same seed, whatever came before."""
+
+    def __init__(self, seed: int = 0, port: int = 0) -> None:
+        super().__init__(self._toss, port)
+        self.seed = seed
+
+    def _toss(self, number: int, body: Mapping[str, Any]) -> Response:
+        options = options_in(body)
+        digest = hashlib.sha256(f"{self.seed} {body['messages']}".encode()).digest()
+        return says(options[int.from_bytes(digest[:8], "big") % len(options)])
+
+
+def _between(start: str, end: str) -> Callable[[str, str | None], dict[str, Any]]:
+    return lambda thought, answer: {"content": start + thought + ("" if answer is None else end + answer)}
+
+
+THOUGHTS_WRITTEN: Mapping[str, Callable[[str, str | None], dict[str, Any]]] = {
+    "reasoning_content": lambda thought, answer: {"content": answer, "reasoning_content": thought},
+    "reasoning": lambda thought, answer: {"content": answer, "reasoning": thought},
+    "<think>": _between("<think>\n", "\n</think>\n\n"),
+    "</think>": _between("", "\n</think>\n\n"),
+    "[THINK]": _between("[THINK]", "[/THINK]"),
+    "<reasoning>": _between("<reasoning>", "</reasoning>\n"),
+    "<seed:think>": _between("<seed:think>", "</seed:think>"),
+    "gpt-oss": _between("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+}
+"""The message of a model that thinks, from its thought and its answer (None where it does not get that far)."""
+
+
+class ReasoningServer(ChatServer):
+    """A chat model that thinks of the last option aloud, then answers with the first.
+
+    Parameters
+    ----------
+    style
+        How thoughts are written: a name of `THOUGHTS_WRITTEN`.
+    length
+        Words of a thought. A request with fewer `max_tokens` gets the beginning of the thought, and no answer.
+    """
+
+    def __init__(self, style: str = "reasoning_content", length: int = 6, port: int = 0) -> None:
+        super().__init__(self._think, port)
+        self.style, self.length = style, length
+
+    def _think(self, number: int, body: Mapping[str, Any]) -> Response:
+        options = options_in(body)
+        words = ["Well,"] * (self.length - 6) + f"It may be {options[-1]}. Wait, no.".split()
+        room = body.get("max_tokens") or body.get("max_completion_tokens") or len(words) + 1
+        cut = len(words) >= room
+        message = THOUGHTS_WRITTEN[self.style](" ".join(words[:room]), None if cut else options[0])
+        return says(message.pop("content"), finish="length" if cut else "stop", **message)
+
+
+SpeltTokens = Sequence[tuple[str, float | None]]
+"""The tokens of a text as they are written, each with its log-probability; None for the first."""
+SERVED = ("echo", "prompt_logprobs", "generate", "generated only", "zeros", "some")
+"""What a `CompletionsServer` may speak: as OpenAI's completions did (llama-cpp-python, vLLM, TGI), with vLLM's
+`prompt_logprobs`, at SGLang's own `/generate`; or, of no use: log-probabilities of what is generated alone
+(llama.cpp's own server), zeros, or log-probabilities of some tokens only."""
+GENERATED = (" and", -1.5)
+"""What every text is continued with."""
+
+
+def words_at_random(text: str) -> SpeltTokens:
+    """Words with the space before them, as likely as a hash of all before them says."""
+    words = re.findall(r"\s*\S+|\s+\Z", text)
+    seeds = ("".join(words[: place + 1]) for place in range(len(words)))
+    numbers = [-int.from_bytes(hashlib.sha256(seed.encode()).digest()[:2]) / 6553.6 for seed in seeds]
+    return [(word, number if place else None) for place, (word, number) in enumerate(zip(words, numbers, strict=True))]
+
+
+class CompletionsServer(FakeServer):
+    """A server for completions.
+
+    Parameters
+    ----------
+    speaks
+        One of `SERVED`.
+    tokens
+        From a text to its tokens, BOS first if there is one.
+    most
+        Tokens that it reads at most.
+    lists
+        Whether a prompt may be a list, which is answered with a choice for each text, as vLLM does; one text too long
+        among them is a complaint about all. llama-cpp-python takes none.
+    """
+
+    def __init__(
+        self,
+        speaks: str = "echo",
+        tokens: Callable[[str], SpeltTokens] = words_at_random,
+        *,
+        most: int = 4096,
+        lists: bool = True,
+        port: int = 0,
+    ) -> None:
+        super().__init__(port)
+        self.speaks, self.tokens, self.most, self.lists = speaks, tokens, most, lists
+
+    def respond(self, number: int, path: str, body: Any) -> Response:
+        """The log-probabilities of a text, where they are asked for as this server wants it."""
+        if path != ("/generate" if self.speaks == "generate" else "/completions"):
+            return complains(404, "Not Found")
+        prompts = body["text"] if self.speaks == "generate" else body["prompt"]
+        listed = isinstance(prompts, list)
+        if listed and not self.lists:
+            return complains(500, "1 validation error for the request: prompt: a string expected")
+        texts = prompts if listed else [prompts]
+        read = [list(self.tokens(text)) for text in texts]
+        if max(map(len, read)) > self.most:
+            return complains(400, f"This model's maximum context length is {self.most} tokens.")
+        usage = {"prompt_tokens": sum(map(len, read)), "completion_tokens": len(read)}
+        if self.speaks == "generate":
+            rows = [[logprob, place, text] for place, (text, logprob) in enumerate(read[0])]
+            return Response(payload={"text": GENERATED[0], "meta_info": {"input_token_logprobs": rows, **usage}})
+        choices = [self._choice(body, place, *both) for place, both in enumerate(zip(texts, read, strict=True))]
+        return Response(payload={"model": body.get("model"), "choices": choices, "usage": usage})
+
+    def _choice(self, body: Any, index: int, prompt: str, tokens: SpeltTokens) -> dict[str, Any]:
+        """What is said of one text."""
+        choice: dict[str, Any] = {"index": index, "text": GENERATED[0], "logprobs": None, "finish_reason": "length"}
+        if self.speaks == "prompt_logprobs" and "prompt_logprobs" in body:
+            choice["prompt_logprobs"] = [
+                None if logprob is None else {str(place): {"logprob": logprob, "rank": 1, "decoded_token": text}}
+                for place, (text, logprob) in enumerate(tokens)
+            ]
+        elif body.get("logprobs") is not None:
+            shown: list[tuple[str, float | None]] = [GENERATED]
+            if body.get("echo") and self.speaks in ("echo", "zeros", "some"):
+                shown = [*tokens, GENERATED]
+                choice["text"] = prompt + GENERATED[0]
+            if self.speaks == "zeros":
+                shown = [(text, 0.0) for text, _ in shown]
+            elif self.speaks == "some":
+                shown = [(text, logprob if place % 2 else None) for place, (text, logprob) in enumerate(shown)]
+            choice["logprobs"] = {
+                "tokens": [text for text, _ in shown],
+                "token_logprobs": [logprob for _, logprob in shown],
+                "text_offset": [0] * len(shown),
+            }
+        return choice
