@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import os
+import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,11 @@ def read_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadInput(f"{path}: a JSON object expected")
     return value
+
+
+def our_toml(place: str) -> dict[str, Any]:
+    """The words and facts in a file of the package, by its place below winokit."""
+    return tomllib.loads((files("winokit") / place).read_text("utf-8"))
 
 
 def json_bytes(value: Any, **how: Any) -> bytes:

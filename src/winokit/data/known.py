@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
+from winokit.files import our_toml
 from winokit.problem import Card, Dataset, Problem
 from winokit.text.words import letters
 
@@ -57,7 +57,7 @@ CATALOGUE = {
         bundled=facts.pop("bundled", False),
         card=Card(name, **facts),
     )
-    for name, facts in tomllib.loads((ASSETS / "catalogue.toml").read_text("utf-8")).items()
+    for name, facts in our_toml("assets/catalogue.toml").items()
 }
 
 

@@ -6,27 +6,12 @@ share `bias` of the pairs gives its answers away through one word each, and `lab
 
 import numpy as np
 
+from winokit.files import our_toml
 from winokit.problem import Card, Dataset, Problem
 
-PEOPLE = (
-    "Anna Brian Clara David Elena Felix Greta Hugo Irene Jacob Karla Lucas Maria Nelson Olga Pedro Rosa Simon "
-    "Tina Victor"
-).split()
-# (first clause with two people, connective, [predicate that fits the first, predicate that fits the second])
-SCENES = (
-    ("{a} lent {b} the {thing}", "because", ("did not need it that week", "had left a different one at home")),
-    ("{a} asked {b} about the {thing}", "since", ("knew almost nothing about it", "knew almost everything about it")),
-    ("{a} sold the {thing} to {b}", "after", ("had grown tired of it", "had wished for one all year")),
-    ("{a} borrowed the {thing} from {b}", "although", ("rarely asks for favors", "rarely grants favors")),
-    ("{a} hid the {thing} from {b}", "so that", ("could plan a surprise", "would be really surprised")),
-    ("{a} thanked {b} for the {thing}", "as soon as", ("unwrapped it in the kitchen", "mentioned where it came from")),
-)
-THINGS = (
-    "ladder tent camera piano kettle wheelbarrow bicycle telescope lantern map violin umbrella saddle toolbox"
-).split()
-# Words that say nothing about who is meant; the planted ones go with the answer.
-NEUTRAL = "yesterday recently finally luckily again apparently quietly indoors together afterwards".split()
-PLANTED = ("honestly", "meanwhile")
+_PARTS = our_toml("assets/synthetic.toml")
+PEOPLE, THINGS, NEUTRAL, PLANTED = (_PARTS[name].split() for name in ("people", "things", "neutral", "planted"))
+SCENES: list[tuple[str, str, tuple[str, str]]] = _PARTS["scenes"]
 
 
 def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:

@@ -5,12 +5,11 @@ of its stage's table, so that it has looked at every fact it speaks of; a findin
 enumerate the tables: every combination has a case, and no sentence claims what its facts deny.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from winokit.drawing.wording import say
+from winokit.files import our_toml
 from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
 
 GOOD, BAD, PLAIN = "good", "bad", "plain"
@@ -83,9 +82,7 @@ class DecisionTable:
     @classmethod
     def of_stage(cls, stage: str, facts: Mapping[str, tuple[str, ...]]) -> "DecisionTable":
         """A stage's table, whose cases are written in a file of its own: its words are no code."""
-        return cls(
-            facts, *tomllib.loads((files("winokit") / f"stages/{stage}/verdict.toml").read_text("utf-8"))["cases"]
-        )
+        return cls(facts, *our_toml(f"stages/{stage}/verdict.toml")["cases"])
 
     def decide(self, state: State) -> VerdictCase:
         """The first case that fits; a table that has none is a mistake in the table."""

@@ -3,13 +3,12 @@
 The words lie in `assets/captions.toml`; a protocol, subset or metric that has none there speaks for itself.
 """
 
-import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 
+from winokit.files import our_toml
 from winokit.results import Metric
 
-_CAPTIONS = tomllib.loads((files("winokit") / "assets" / "captions.toml").read_text("utf-8"))
+_CAPTIONS = our_toml("assets/captions.toml")
 
 
 @dataclass(frozen=True, slots=True)

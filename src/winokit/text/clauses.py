@@ -12,10 +12,7 @@ from winokit.text import grammar
 from winokit.text.english import ENGLISH
 from winokit.text.language import Mention
 
-ALWAYS_CUT = frozenset(
-    "because although though but yet however whereas despite unless therefore thus hence consequently when while until "
-    "till whenever if who which".split()
-)
+ALWAYS_CUT = grammar.WORDS["always_cut"]
 PREPOSITIONS_TOO = frozenset("after before since until till as once".split())
 """Connectives before a clause, prepositions before a name alone: "arrived after the police"."""
 

@@ -37,14 +37,9 @@ class English(Language):
     joining = frozenset("and or that for as".split())
     cutting = frozenset("so but and because although though due since".split())
     abbreviations = r"Mr|Mrs|Ms|Dr|St|Prof|vs"
-    pronoun_gender: ClassVar = {
-        "he": "male",
-        "him": "male",
-        "his": "male",
-        "she": "female",
-        "her": "female",
-        "hers": "female",
-    }
+    pronoun_gender: ClassVar = dict.fromkeys(("he", "him", "his"), "male") | dict.fromkeys(
+        ("she", "her", "hers"), "female"
+    )
     thing_pronouns = frozenset({"it"})
     people = (frozenset("man boy guy gentleman".split()), frozenset("woman girl lady".split()))
 

@@ -2,8 +2,9 @@
 
 import re
 
-from winokit.text.language import Language, contracted
+from winokit.text.language import Language, contracted, word_lists
 
+WORDS = word_lists("words_fr.toml")
 VOWEL = re.compile(r"[aeiouyàâäéèêëîïôöûüœæh]", re.IGNORECASE)
 ELIDED = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|[djlmnst])['’]$", re.IGNORECASE)
 ELIDES = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|d)e\s+$", re.IGNORECASE)
@@ -15,9 +16,7 @@ class French(Language):
 
     name = "French"
     knows = Language.knows | {"candidates"}
-    common = frozenset(
-        "le les des une est elle qui dans pas pour et ne à car parce avait était du au aux ils sur".split()
-    )
+    common = frozenset(WORDS["common"])
     letters = re.compile(r"[a-zàâäçéèêëîïôöùûüÿœæ]*")
     piece = re.compile(
         r"(?:aujourd|quelqu|presqu)['’]\w+|(?:(?:lors|puis|jus|quoi)?qu|[cdjlmnst])['’](?=\w)"
@@ -26,10 +25,7 @@ class French(Language):
     )
     article = re.compile(r"^(?:(?:le|la|les|une?|des|du|aux?|de la)\s+|(?:de\s+)?l['’])", re.IGNORECASE)
     article_before_place = re.compile(r"(?<![\w'’-])(?:(?:le|la|les|une?|des|du|aux?)\s+|[ld]['’])$", re.IGNORECASE)
-    determiners = frozenset(
-        "le la les l' l’ un une des du au aux mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet "
-        "cette ces quelques plusieurs".split()
-    )
+    determiners = frozenset(WORDS["determiners"])
     abbreviations = r"M|MM|Mme|Mlle|Dr|St|Ste|[A-Z]"
 
     def singular(self, word: str) -> str:

@@ -17,19 +17,8 @@ BE = WORDS["be"]
 AUXILIARIES = BE | WORDS["other_auxiliaries"]
 NEGATIONS, ADVERBS, PREPOSITIONS = WORDS["negations"], WORDS["adverbs"], WORDS["prepositions"]
 DETERMINERS, POSSESSIVES, RELATIVES = WORDS["determiners"], WORDS["possessives"], WORDS["relatives"]
-PRONOUNS = {
-    word: kind
-    for kind, words in {
-        "i": "i me my mine myself",
-        "we": "we us our ours ourselves",
-        "you": "you your yours yourself yourselves",
-        "he": "he him his himself",
-        "she": "she her hers herself",
-        "it": "it its itself",
-        "they": "they them their theirs themselves",
-    }.items()
-    for word in words.split()
-}
+_PRONOUNS = [forms.split("/") for forms in word_lists("words_grammar.toml")["pronouns"]]
+PRONOUNS = {form: forms[0] for forms in _PRONOUNS for form in forms}
 CONTRASTS = WORDS["contrasts"]
 CONNECTIVES = CONTRASTS | WORDS["other_connectives"]
 MARKS = frozenset('.,;:!?…—–()[]"“”')

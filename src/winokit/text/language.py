@@ -7,7 +7,6 @@ any language: words between spaces, candidates found to the letter. What a pack 
 """
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from importlib.resources import files
 from typing import ClassVar
 
 from winokit.errors import BadInput, Message
+from winokit.files import our_toml
 from winokit.registry import Registry
 from winokit.text.words import MARKS
 
@@ -261,8 +261,7 @@ def first_names(file: str) -> dict[str, str]:
 @cache
 def word_lists(file: str) -> dict[str, tuple[str, ...]]:
     """An asset's lists of words, by their names."""
-    lists = tomllib.loads((files("winokit") / "assets" / file).read_text("utf-8"))
-    return {name: tuple(words.split()) for name, words in lists.items()}
+    return {name: tuple(words.split()) for name, words in our_toml(f"assets/{file}").items()}
 
 
 def contracted(before: str, candidate: str, joined: Mapping[tuple[str, str], str]) -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 import re
 
-from winokit.text.language import Language, contracted
+from winokit.text.language import Language, contracted, word_lists
 
+WORDS = word_lists("words_pt.toml")
 # "de" and "o" are "do", "em" and "a" are "na": with each preposition, what stands before an article's o, a, os or as.
 WRITTEN = {"de": "d", "em": "n", "por": "pel"}
 CONTRACTED = {(word, article): start + article for word, start in WRITTEN.items() for article in ("o", "a", "os", "as")}
@@ -18,16 +19,11 @@ class Portuguese(Language):
 
     name = "Portuguese"
     knows = Language.knows | {"candidates"}
-    common = frozenset(
-        "o os um não ela ele eles do da dos das em com é estava muito uma à ao mas seu sua foi você até então".split()
-    )
+    common = frozenset(WORDS["common"])
     letters = re.compile(r"[a-záàâãçéêíóôõúü]*")
     article = re.compile(rf"^{ARTICLES}\s+", re.IGNORECASE)
     article_before_place = re.compile(rf"(?<![\w'’-]){ARTICLES}\s+$", re.IGNORECASE)
-    determiners = frozenset(
-        "o a os as um uma uns umas meu minha meus minhas teu tua seu sua seus suas nosso nossa este esta esse essa "
-        "aquele aquela do da dos das no na nos nas ao à aos às".split()
-    )
+    determiners = frozenset(WORDS["determiners"])
     abbreviations = r"Sr|Sra|Dr|Dra|Prof|[A-Z]"
 
     def singular(self, word: str) -> str:

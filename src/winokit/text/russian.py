@@ -3,14 +3,9 @@
 import re
 from functools import lru_cache
 
-from winokit.text.language import Language
+from winokit.text.language import Language, word_lists
 
-# Of nouns and adjectives, hard and soft; "мать" and "дочь" have -ер- in most of their forms.
-ENDINGS = tuple(
-    "а я о е у ю ы и ь й ой ей ою ею ом ем ам ям ами ями ах ях ов ев ий ый ого его ому ему ым им ыми ими ых их ая яя "
-    "ую юю ое ее ые ие ия ии ию ией ием иям иями иях ья ье ьи ью ьей ьев ьям ьями ьях ери ерью ерей ерям ерями "
-    "ерях".split()
-)
+WORDS = word_lists("words_ru.toml")
 FLEETING = re.compile(r"(?<=[^аеиоуыэюяйь])[ое](?=[^аеиоуыэюяйь]$)")
 SHORTEST = 2
 """Letters of a stem: "пёс" and "пса" have two in common."""
@@ -21,9 +16,7 @@ class Russian(Language):
 
     name = "Russian"
     knows = Language.knows | {"candidates"}
-    common = frozenset(
-        "и что он она они потому был была были его ее её как чтобы когда ему было из к но он это ей".split()
-    )
+    common = frozenset(WORDS["common"])
     letters = re.compile(r"[а-яёa-z]*")
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
@@ -45,7 +38,7 @@ class Russian(Language):
 def _stems(word: str) -> frozenset[str]:
     """What may be left of a word without its ending; the о of "кубок", which "кубка" has not, is left out too."""
     word = word.casefold().replace("ё", "е")
-    bare = {word.removesuffix(ending) for ending in ("", *ENDINGS)}
+    bare = {word.removesuffix(ending) for ending in ("", *WORDS["endings"])}
     bare = {stem for stem in bare if len(stem) >= max(SHORTEST, len(word) - 4)}
     return frozenset(
         bare | {FLEETING.sub(sign, stem) for stem in bare for sign in ("", "ь") if len(word) - len(stem) < 2}

@@ -13,20 +13,13 @@ from winokit.data.formats.base import FileHead, WriteOptions, native_format, nee
 from winokit.data.formats.source import Source
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
+from winokit.text.language import word_lists
 
-FEMALE = (
-    "attendant cashier teacher nurse assistant secretary auditor cleaner receptionist clerk counselor designer "
-    "hairdresser writer housekeeper baker accountant editor librarian tailor"
-).split()
-MALE = [
-    "construction worker",
-    *"driver supervisor janitor cook mover laborer chief developer carpenter manager lawyer farmer".split(),
-    *"salesperson physician guard analyst mechanic sheriff CEO".split(),
-]
+OCCUPATIONS = ["construction worker", *(word for words in word_lists("occupations.toml").values() for word in words)]
 PRONOUNS = frozenset("he she him her his hers himself herself they them their".split())
 BRACKETS = re.compile(r"\[\s*([^\[\]]*?)\s*\]")
 OCCUPATION = re.compile(
-    r"\b(?:(?:the|a|an|some|another)\s+)?(" + "|".join(sorted(FEMALE + MALE, key=len, reverse=True)) + r")\b",
+    r"\b(?:(?:the|a|an|some|another)\s+)?(" + "|".join(sorted(OCCUPATIONS, key=len, reverse=True)) + r")\b",
     re.IGNORECASE,
 )
 LINE = re.compile(r"\s*(?:\d+\s+)?(.*\S)\s*")

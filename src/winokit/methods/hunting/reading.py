@@ -28,15 +28,8 @@ from winokit.text.clauses import ClausePiece, clause_around, find_cuts, is_conte
 from winokit.text.english import is_possessive
 
 SUBJECT, OBJECT, POSSESSOR = "subject", "object", "possessor"
-TAKE_AN_INFINITIVE = frozenset(
-    form
-    for verb in (
-        "try want decide refuse agree promise hope plan need manage fail begin start continue like love hate wish "
-        "offer ask have use forget remember learn seem attempt expect intend prepare threaten choose hesitate happen "
-        "tend go come force able unable ready eager willing reluctant sure likely afraid glad happy"
-    ).split()
-    for form in grammar.forms(verb)
-)
+_LEADING = grammar.WORDS["take_an_infinitive"]
+TAKE_AN_INFINITIVE = frozenset(form for word in _LEADING for form in grammar.forms(word))
 SUBJECT_PRONOUNS = frozenset("i we you he she they".split())
 
 

@@ -29,13 +29,7 @@ APART = 25
 NEVER_SUBJECTS = frozenset("me us him her them myself ourselves himself herself itself themselves".split())
 """But for "all of us"."""
 SHARE_A_SUBJECT = frozenset("and but or then".split())
-MEN = frozenset(
-    "man boy father son brother uncle husband king prince gentleman guy fellow grandfather nephew lad sir mr".split()
-)
-WOMEN = frozenset(
-    "woman girl mother daughter sister aunt wife queen princess lady grandmother niece maid mrs ms miss".split()
-)
-MANY_AS_ONE = frozenset("team company police crowd family council government army group band class".split())
+MEN, WOMEN, MANY_AS_ONE = (grammar.WORDS[kind] for kind in ("men", "women", "many_as_one"))
 
 
 @dataclass(frozen=True, slots=True)

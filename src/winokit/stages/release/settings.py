@@ -2,15 +2,14 @@
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from winokit.errors import BadInput, UnknownName
+from winokit.files import our_toml
 from winokit.settings import Help, Settings
 from winokit.stages.release.manifest import SIZES
 
@@ -20,7 +19,7 @@ READINGS = {
 }
 """How a causal language model that is not fine-tuned reads a problem, on two lines: as lm-evaluation-harness does on
 WinoGrande; where nothing follows any blank, or there is none, as it does on BLiMP."""
-_FACTS = tomllib.loads((files("winokit") / "assets" / "release.toml").read_text("utf-8"))
+_FACTS = our_toml("assets/release.toml")
 FORMALIZATIONS: Mapping[str, str] = _FACTS["formalizations"]
 LICENCES: Mapping[str, str] = _FACTS["licences"]
 COLUMNS: Mapping[str, str] = _FACTS["columns"]
