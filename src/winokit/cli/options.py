@@ -129,8 +129,8 @@ def _typed(parameter: inspect.Parameter) -> Any:
 def _plain(hint: Any) -> Any:
     """An annotation as Typer knows it.
 
-    >>> _plain(Annotated[tuple[str, ...], Help("several")]), _plain(int | None)
-    (list[str], int | None)
+    >>> _plain(Annotated[tuple[str, ...], Help("several")]), _plain(str | Sequence[str]), _plain(int | None)
+    (list[str], list[str], int | None)
     """
     if get_origin(hint) is Annotated:
         return _plain(get_args(hint)[0])
@@ -139,8 +139,11 @@ def _plain(hint: Any) -> Any:
     if get_origin(hint) in (tuple, list, Sequence, Iterable):
         return list[_plain(get_args(hint)[0])]  # type: ignore[misc]
     if get_origin(hint) in (Union, UnionType):
-        kinds = [kind for kind in get_args(hint) if kind is not NoneType and kind is not Path] or [Path]
-        first = _plain(kinds[0])
+        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+        # Several where Python takes one or several; a path where Python takes nothing else but its name.
+        several = [kind for kind in kinds if _is_several(_plain(kind))]
+        named = [Path] if {*kinds} == {str, Path} else [kind for kind in kinds if kind is not Path]
+        first = _plain((several or named or kinds)[0])
         return first | None if NoneType in get_args(hint) and not _is_several(first) else first
     return hint
 

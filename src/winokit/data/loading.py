@@ -23,22 +23,19 @@ from winokit.settings import Help, Settings, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
-Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA", typed=str)]
-Datasets = Annotated[
-    str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, metavar="DATA", typed=list[str])
-]
+Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA")]
+Datasets = Annotated[str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, metavar="DATA")]
 View = Literal["binary", "choice", "judgements"]
 As = Annotated[
     View | None,
     Help("Another view: binary, choice (merge yes/no judgements) or judgements.", metavar="VIEW", noun="view"),
 ]
 Labels = Annotated[
-    Sequence[str | Path],
-    Help("A file of Trichelair et al.'s labels to join by text; repeatable.", metavar="FILE", typed=list[Path]),
+    Sequence[str | Path], Help("A file of Trichelair et al.'s labels to join by text; repeatable.", metavar="FILE")
 ]
 Perturbed = Annotated[
     Sequence[str | Path | Dataset],
-    Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA", typed=list[str]),
+    Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA"),
 ]
 
 

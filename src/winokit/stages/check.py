@@ -20,11 +20,7 @@ def check(
     *,
     only: Annotated[
         Sequence[checkup.Check],
-        Help(
-            "groups, leaks, duplicates, rules, structure, corpus or facts; repeatable. Default: all.",
-            noun="check",
-            typed=list[str],
-        ),
+        Help("groups, leaks, duplicates, rules, structure, corpus or facts; repeatable. Default: all.", noun="check"),
     ] = (),
     rules: Annotated[
         RuleSet | None,
@@ -38,11 +34,10 @@ def check(
     ] = None,
     corpus: Annotated[
         str | Corpus | None,
-        Help("An index of text (`winokit hunt index`): which problems stand there?", metavar="INDEX", typed=str | None),
+        Help("An index of text (`winokit hunt index`): which problems stand there?", metavar="INDEX"),
     ] = None,
     train: Annotated[
-        Datasets,
-        Help("What was trained on: what it says nearest to each problem; repeatable.", metavar="DATA", typed=list[str]),
+        Datasets, Help("What was trained on: what it says nearest to each problem; repeatable.", metavar="DATA")
     ] = (),
     examples: Annotated[int, Help("How many examples to show of each finding.", least=0)] = 2,
     as_: As = None,

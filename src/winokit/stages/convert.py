@@ -15,10 +15,8 @@ DEFAULT = "jsonl"
 
 @verb
 def convert(
-    data: Annotated[
-        Data, Help("A bundled name (open), a file, FORMAT:file or hub:org/name.", metavar="DATA", typed=str)
-    ],
-    out: Annotated[str | Path, Help("The file to write; .gz and .xz are compressed.", typed=Path)],
+    data: Annotated[Data, Help("A bundled name (open), a file, FORMAT:file or hub:org/name.", metavar="DATA")],
+    out: Annotated[str | Path, Help("The file to write; .gz and .xz are compressed.")],
     *,
     to: Annotated[str | None, Help("The format to write; jsonl if none is named.", metavar="FORMAT")] = None,
     as_: As = None,

@@ -23,23 +23,17 @@ from winokit.settings import Help, verb
 
 MARK = ("»", "«")
 """What stands around the words that were found, where there are no colours."""
-Index = Annotated[
-    str | Path | Corpus, Help("An index, or the address of an OpenSearch index.", metavar="INDEX", typed=str)
-]
+Index = Annotated[str | Path | Corpus, Help("An index, or the address of an OpenSearch index.", metavar="INDEX")]
 
 
 @verb
 def index(
     corpus: Annotated[
         Sequence[str | Path],
-        Help(
-            "Files of text or .jsonl, also .gz, .xz, .bz2 or .zst, or folders of them.",
-            metavar="CORPUS",
-            typed=list[Path],
-        ),
+        Help("Files of text or .jsonl, also .gz, .xz, .bz2 or .zst, or folders of them.", metavar="CORPUS"),
     ],
     *,
-    out: Annotated[str | Path, Help("The index to make or to add to.", metavar="INDEX", typed=Path)],
+    out: Annotated[str | Path, Help("The index to make or to add to.", metavar="INDEX")],
     lines: Annotated[bool, Help("Every line is a document, not a paragraph.")] = False,
     field: Annotated[str, Help("Where .jsonl has the text.", metavar="NAME")] = "text",
     encoding: Annotated[str, Help("Of the text.", metavar="NAME")] = "utf-8",
@@ -68,7 +62,7 @@ def index_lines(built: BuiltIndex) -> Iterator[str]:
 @verb
 def hunt(
     index: Index,
-    data: Annotated[Data | None, Help(DATA_HELP, metavar="DATA", typed=str | None)] = None,
+    data: Annotated[Data | None, Help(DATA_HELP, metavar="DATA")] = None,
     *,
     row: Annotated[int, Help("Which problem of DATA, counted from 1.", least=1)] = 1,
     text: Annotated[str | None, Help("A text of your own, with _ for the blank.", metavar="TEXT")] = None,
@@ -197,9 +191,7 @@ def associate(
     index: Index,
     data: Data,
     *,
-    out: Annotated[
-        str | Path | None, Help("Write DATA with the estimates as labels, for `winokit audit`.", typed=Path | None)
-    ] = None,
+    out: Annotated[str | Path | None, Help("Write DATA with the estimates as labels, for `winokit audit`.")] = None,
     as_: As = None,
     reading: Reading = Reading(),
     labels: Labels = (),

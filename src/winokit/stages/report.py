@@ -13,11 +13,9 @@ from winokit.stages.train.page import is_training, write_train_page
 
 @verb
 def report(
-    run: Annotated[str | Path, Help("The folder of a run.", metavar="RUN", typed=Path)],
+    run: Annotated[str | Path, Help("The folder of a run.", metavar="RUN")],
     *,
-    model: Annotated[
-        str | Sequence[str], Help("Of an audit, only this model; repeatable.", metavar="NAME", typed=list[str])
-    ] = (),
+    model: Annotated[str | Sequence[str], Help("Of an audit, only this model; repeatable.", metavar="NAME")] = (),
 ) -> Path:
     """Write the report of an audit or a training run anew."""
     folder, chosen = Path(run), [model] if isinstance(model, str) else list(model)

@@ -96,7 +96,6 @@ def curve(
             f"{DATA_HELP} One, from which sizes are drawn, or several from small to large, each a size (train_xs … "
             "train_xl).",
             "DATA...",
-            typed=list[str],
         ),
     ] = (),
     *,
@@ -114,7 +113,7 @@ def curve(
             typed=str | None,
         ),
     ] = None,
-    out: Annotated[str | Path | None, Help("The folder to write. Default: runs/DATA-curve.", typed=Path | None)] = None,
+    out: Annotated[str | Path | None, Help("The folder to write. Default: runs/DATA-curve.")] = None,
     goal: CurveGoal = CurveGoal(),
     fit_only: Annotated[
         str | Path | None,

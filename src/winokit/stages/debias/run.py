@@ -124,12 +124,9 @@ def debias(
         Help("A .npy file of winokit embed, or a folder of such files.", metavar="X.npy", typed=Path | None),
     ] = None,
     model: Annotated[
-        str | Model | None,
-        Help(f"Embed with this now: {MODEL_HELP} Default: builtin.", metavar="SPEC", typed=str | None),
+        str | Model | None, Help(f"Embed with this now: {MODEL_HELP} Default: builtin.", metavar="SPEC")
     ] = None,
-    out: Annotated[
-        str | Path | None, Help("The folder to write.", metavar="DIR", typed=Path | None, otherwise=OUT)
-    ] = None,
+    out: Annotated[str | Path | None, Help("The folder to write.", metavar="DIR", otherwise=OUT)] = None,
     kind: Annotated[str, Help("With --model: concat (both candidates), difference or single.")] = "concat",
     pooling: Annotated[str, Help("With --model: first token, mean over tokens, or span.")] = "first",
     compare: Annotated[

@@ -43,15 +43,13 @@ def release(
         Help(
             "DATA, or a folder of winokit debias. With --previous: what is new, if anything is.",
             metavar="KEPT",
-            typed=str | None,
             shown=False,
         ),
     ] = None,
     *,
     out: Annotated[Path, Help("The folder to write.", metavar="DIR", shown=False)],
     removed: Annotated[
-        Given,
-        Help("What filtering removed: for training. Default: what the folder has.", metavar="DATA", typed=str | None),
+        Given, Help("What filtering removed: for training. Default: what the folder has.", metavar="DATA")
     ] = None,
     settings: ReleaseSettings = ReleaseSettings(),
     extras: Annotated[ReleaseExtras, Without("notes")] = ReleaseExtras(),

@@ -41,14 +41,14 @@ def search(
     *,
     model: Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder.", "SPEC")] = "builtin",
     formalization: Annotated[
-        Sequence[str], Help(f"{training.FORMALIZATION_HELP}. Repeatable. Default: all six.", "NAME", typed=list[str])
+        Sequence[str], Help(f"{training.FORMALIZATION_HELP}. Repeatable. Default: all six.", "NAME")
     ] = (),
     dev: Annotated[str | Path | Dataset | None, Help("Choose on this.", "DATA")] = None,
     holdout: Holdout = None,
     test: Annotated[
         Sequence[str | Path | Dataset], Help("Test the chosen trial and the ensemble on this; repeatable.", "DATA")
     ] = (),
-    out: Annotated[str | Path | None, Help("The folder to write. Default: searched/DATA.", typed=Path | None)] = None,
+    out: Annotated[str | Path | None, Help("The folder to write. Default: searched/DATA.")] = None,
     trials: Annotated[
         int | None, Help("Trials of each formalization. Default: 60; of a grid, all.", "N", least=1)
     ] = None,

@@ -32,9 +32,7 @@ def train(
     dev: Annotated[str | Path | Dataset | None, Help("Choose the weights that do best on this.", "DATA")] = None,
     holdout: Holdout = None,
     test: Annotated[Sequence[str | Path | Dataset], Help("Test on this when done; repeatable.", "DATA")] = (),
-    out: Annotated[
-        str | Path | None, Help("The folder to write. Default: trained/DATA-FORMALIZATION.", typed=Path | None)
-    ] = None,
+    out: Annotated[str | Path | None, Help("The folder to write. Default: trained/DATA-FORMALIZATION.")] = None,
     variant: training.VariantName = None,
     arm: training.ArmName = None,
     device: training.Device = None,

@@ -116,7 +116,7 @@ def transfer(
         ),
     ] = (),
     model: Trainable = "builtin",
-    out: Annotated[str | Path, Help("The folder to write.", typed=Path)] = Path("runs/transfer"),
+    out: Annotated[str | Path, Help("The folder to write.")] = Path("runs/transfer"),
     learning_rate: Annotated[Sequence[float], Help("Repeatable: one is chosen. Default: 1e-5.")] = (),
     epochs: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 8.", least=1)] = (),
     batch_size: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 16.", least=1)] = (),
