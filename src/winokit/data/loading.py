@@ -23,19 +23,18 @@ from winokit.settings import Help, Settings, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
-Data = Annotated[str | Path | Dataset, Help(DATA_HELP, metavar="DATA")]
-Datasets = Annotated[str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, metavar="DATA")]
+Data = Annotated[str | Path | Dataset, Help(DATA_HELP, "DATA")]
+Datasets = Annotated[str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, "DATA")]
 View = Literal["binary", "choice", "judgements"]
 As = Annotated[
-    View | None,
-    Help("Another view: binary, choice (merge yes/no judgements) or judgements.", metavar="VIEW", noun="view"),
+    View | None, Help("Another view: binary, choice (merge yes/no judgements) or judgements.", "VIEW", noun="view")
 ]
 Labels = Annotated[
-    Sequence[str | Path], Help("A file of Trichelair et al.'s labels to join by text; repeatable.", metavar="FILE")
+    Sequence[str | Path], Help("A file of Trichelair et al.'s labels to join by text; repeatable.", "FILE")
 ]
 Perturbed = Annotated[
     Sequence[str | Path | Dataset],
-    Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", metavar="DATA"),
+    Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", "DATA"),
 ]
 
 
@@ -52,7 +51,7 @@ class Reading(Settings):
         Help(
             "What the columns of a table are: text=satz,option1=a,option2=b,answer=loesung,group=paar "
             "(docs/data.md). Default: those of a winokit.toml beside it.",
-            metavar="ROLE=COLUMN,…",
+            "ROLE=COLUMN,…",
             typed=str,
         ),
     ] = None
@@ -71,7 +70,7 @@ class Reading(Settings):
 
 
 Lenient = Annotated[bool, Help("Skip malformed records, count and report them.")]
-Limit = Annotated[int | None, Help("Only the first N problems.", metavar="N", least=1)]
+Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
 """Parameters that verbs have in common, with their help."""
 
 BUNDLED = ("open",)

@@ -31,7 +31,7 @@ MODEL_HELP = (
     "builtin, random, hf:NAME_OR_DIR, gguf:FILE, completions:MODEL@URL, chat:MODEL@URL, ngram:FILE, hunter:INDEX, "
     "ensemble:A+B, python:MODULE:FUNCTION."
 )
-ModelSpec = Annotated[str | Model, Help(MODEL_HELP, metavar="SPEC", typed=str, option=True)]
+ModelSpec = Annotated[str | Model, Help(MODEL_HELP, "SPEC", typed=str, option=True)]
 """A verb's model, with its help: a SPEC, or in Python a model."""
 
 

@@ -27,17 +27,16 @@ def check(
         Help(
             "universal, or winogrande: its writers' rules (length, overlap, kind) too. Default: universal, but "
             "winogrande for what `winokit collect` exported.",
-            metavar="NAME",
+            "NAME",
             noun="set of rules",
             shown=False,
         ),
     ] = None,
     corpus: Annotated[
-        str | Corpus | None,
-        Help("An index of text (`winokit hunt index`): which problems stand there?", metavar="INDEX"),
+        str | Corpus | None, Help("An index of text (`winokit hunt index`): which problems stand there?", "INDEX")
     ] = None,
     train: Annotated[
-        Datasets, Help("What was trained on: what it says nearest to each problem; repeatable.", metavar="DATA")
+        Datasets, Help("What was trained on: what it says nearest to each problem; repeatable.", "DATA")
     ] = (),
     examples: Annotated[int, Help("How many examples to show of each finding.", least=0)] = 2,
     as_: As = None,

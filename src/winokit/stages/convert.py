@@ -15,10 +15,10 @@ DEFAULT = "jsonl"
 
 @verb
 def convert(
-    data: Annotated[Data, Help("A bundled name (open), a file, FORMAT:file or hub:org/name.", metavar="DATA")],
+    data: Annotated[Data, Help("A bundled name (open), a file, FORMAT:file or hub:org/name.", "DATA")],
     out: Annotated[str | Path, Help("The file to write; .gz and .xz are compressed.")],
     *,
-    to: Annotated[str | None, Help("The format to write; jsonl if none is named.", metavar="FORMAT")] = None,
+    to: Annotated[str | None, Help("The format to write; jsonl if none is named.", "FORMAT")] = None,
     as_: As = None,
     reading: Reading = Reading(),
     labels: Labels = (),

@@ -23,20 +23,20 @@ from winokit.settings import Help, verb
 
 MARK = ("»", "«")
 """What stands around the words that were found, where there are no colours."""
-Index = Annotated[str | Path | Corpus, Help("An index, or the address of an OpenSearch index.", metavar="INDEX")]
+Index = Annotated[str | Path | Corpus, Help("An index, or the address of an OpenSearch index.", "INDEX")]
 
 
 @verb
 def index(
     corpus: Annotated[
         Sequence[str | Path],
-        Help("Files of text or .jsonl, also .gz, .xz, .bz2 or .zst, or folders of them.", metavar="CORPUS"),
+        Help("Files of text or .jsonl, also .gz, .xz, .bz2 or .zst, or folders of them.", "CORPUS"),
     ],
     *,
-    out: Annotated[str | Path, Help("The index to make or to add to.", metavar="INDEX")],
+    out: Annotated[str | Path, Help("The index to make or to add to.", "INDEX")],
     lines: Annotated[bool, Help("Every line is a document, not a paragraph.")] = False,
-    field: Annotated[str, Help("Where .jsonl has the text.", metavar="NAME")] = "text",
-    encoding: Annotated[str, Help("Of the text.", metavar="NAME")] = "utf-8",
+    field: Annotated[str, Help("Where .jsonl has the text.", "NAME")] = "text",
+    encoding: Annotated[str, Help("Of the text.", "NAME")] = "utf-8",
     workers: Annotated[
         int | None, Help("Processes that split sentences. Default: one less than processors.", least=0)
     ] = None,
@@ -62,19 +62,19 @@ def index_lines(built: BuiltIndex) -> Iterator[str]:
 @verb
 def hunt(
     index: Index,
-    data: Annotated[Data | None, Help(DATA_HELP, metavar="DATA")] = None,
+    data: Annotated[Data | None, Help(DATA_HELP, "DATA")] = None,
     *,
     row: Annotated[int, Help("Which problem of DATA, counted from 1.", least=1)] = 1,
-    text: Annotated[str | None, Help("A text of your own, with _ for the blank.", metavar="TEXT")] = None,
-    candidate: Annotated[Sequence[str], Help("A candidate for it; repeatable.", metavar="NAME")] = (),
-    pronoun: Annotated[str | None, Help("What stood in the blank (his, it).", metavar="WORD")] = None,
+    text: Annotated[str | None, Help("A text of your own, with _ for the blank.", "TEXT")] = None,
+    candidate: Annotated[Sequence[str], Help("A candidate for it; repeatable.", "NAME")] = (),
+    pronoun: Annotated[str | None, Help("What stood in the blank (his, it).", "WORD")] = None,
     set_: Annotated[
         Sequence[str],
-        Help("whole, heads, synonyms or without; repeatable. Default: the first three.", metavar="NAME", shown=False),
+        Help("whole, heads, synonyms or without; repeatable. Default: the first three.", "NAME", shown=False),
     ] = DEFAULT_SETS,
-    synonyms: Annotated[str | None, Help("A file of synonyms, one set a line; 'off' for none.", metavar="FILE")] = None,
+    synonyms: Annotated[str | None, Help("A file of synonyms, one set a line; 'off' for none.", "FILE")] = None,
     parser: Annotated[
-        str, Help("auto (spaCy where it is installed with an English model), rules or spacy.", metavar="NAME")
+        str, Help("auto (spaCy where it is installed with an English model), rules or spacy.", "NAME")
     ] = "auto",
     examples: Annotated[int, Help("How many sentences to show for either side.", least=0)] = 5,
 ) -> hunter.Hunt:

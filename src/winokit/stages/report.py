@@ -13,9 +13,9 @@ from winokit.stages.train.page import is_training, write_train_page
 
 @verb
 def report(
-    run: Annotated[str | Path, Help("The folder of a run.", metavar="RUN")],
+    run: Annotated[str | Path, Help("The folder of a run.", "RUN")],
     *,
-    model: Annotated[str | Sequence[str], Help("Of an audit, only this model; repeatable.", metavar="NAME")] = (),
+    model: Annotated[str | Sequence[str], Help("Of an audit, only this model; repeatable.", "NAME")] = (),
 ) -> Path:
     """Write the report of an audit or a training run anew."""
     folder, chosen = Path(run), [model] if isinstance(model, str) else list(model)

@@ -57,13 +57,13 @@ class WrittenVariants:
 def variants(
     data: Data,
     *,
-    out: Annotated[str | Path, Help("The folder to write.", metavar="DIR")],
+    out: Annotated[str | Path, Help("The folder to write.", "DIR")],
     style: Annotated[
         Style,
         Help("Ours (default), as the paper describes them (paper), or as its script makes them (code).", noun="style"),
     ] = "default",
-    variant: Annotated[str | Sequence[str], Help("Only this variant; repeatable.", metavar="NAME")] = (),
-    to: Annotated[str, Help("The format to write.", metavar="FORMAT")] = "jsonl",
+    variant: Annotated[str | Sequence[str], Help("Only this variant; repeatable.", "NAME")] = (),
+    to: Annotated[str, Help("The format to write.", "FORMAT")] = "jsonl",
     as_: As = None,
     reading: Reading = Reading(),
     labels: Labels = (),

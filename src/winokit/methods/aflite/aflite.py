@@ -95,9 +95,9 @@ class AFLite(DebiasMethod):
     ] = None
     tolerance: Annotated[float | None, Help("How exactly to solve. Default: by precision.", above=0)] = None
     max_steps: Annotated[int, Help("Most steps of the solver.", least=1)] = 300
-    backend: Annotated[
-        Backend, Help("auto, numpy, torch, torch:cpu, torch:cuda or ray.", metavar="NAME", also="engine")
-    ] = "auto"
+    backend: Annotated[Backend, Help("auto, numpy, torch, torch:cpu, torch:cuda or ray.", "NAME", also="engine")] = (
+        "auto"
+    )
     workers: Annotated[int | None, Help("Ray's workers. Default: one per core.", least=1)] = None
     address: Annotated[str | None, Help("A Ray cluster. Default: this machine.")] = None
     checkpoint: Path | str | None = None

@@ -18,7 +18,7 @@ from winokit.registry import Registry
 from winokit.settings import Help, Settings
 
 Seed = Annotated[int, Help("Seed of everything drawn at random.", least=0)]
-Size = Annotated[int, Help("How many problems to keep.", metavar="N", least=1)]
+Size = Annotated[int, Help("How many problems to keep.", "N", least=1)]
 Twins = Annotated[
     Literal["apart", "together"],
     Help("apart (problems one by one, as in the paper) or together (whole groups).", noun="treatment of twins"),

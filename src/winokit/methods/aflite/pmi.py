@@ -57,7 +57,7 @@ class PMIFilter(DebiasMethod):
         Literal["difference", "absolute", "maximum", "second-order"],
         Help(
             "difference (f), absolute (|f|), maximum or second-order (pairs of words).",
-            metavar="NAME",
+            "NAME",
             noun="variant of PMI filtering",
         ),
     ] = "difference"

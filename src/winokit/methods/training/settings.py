@@ -19,10 +19,10 @@ FORMALIZATION_HELP = (
 Keep = Literal["best", "last"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
-Trainable = Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder, or a trained folder.", metavar="SPEC")]
+Trainable = Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder, or a trained folder.", "SPEC")]
 Device = Annotated[str | None, Help("cpu, cuda, cuda:1 or mps. Default: the best there is.")]
 VariantName = Annotated[
-    str | None, Help("no-cands, part-sent, local-context or special-word; part-sent?style=code.", metavar="NAME")
+    str | None, Help("no-cands, part-sent, local-context or special-word; part-sent?style=code.", "NAME")
 ]
 ArmName = Annotated[str | None, Help("original->variant or variant->variant: trained on, tested on.")]
 DropOverlap = Annotated[
@@ -36,7 +36,7 @@ Save = Annotated[bool, Help("Keep the weights of every run.")]
 class TrainSettings(Settings):
     """One training run. Its fields, in their order, are part of what a run is known by: see `identity`."""
 
-    formalization: Annotated[str, Help(FORMALIZATION_HELP, metavar="NAME")] = "mc-mlm"
+    formalization: Annotated[str, Help(FORMALIZATION_HELP, "NAME")] = "mc-mlm"
     learning_rate: Annotated[float, Help("The highest learning rate.", above=0)] = 1e-5
     epochs: Annotated[int, Help("Passes over the data.", least=1)] = 8
     steps: Annotated[int | None, Help("At most so many steps.", least=1)] = None

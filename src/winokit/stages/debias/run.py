@@ -121,12 +121,10 @@ def debias(
     *,
     features: Annotated[
         str | Path | DebiasFeatures | None,
-        Help("A .npy file of winokit embed, or a folder of such files.", metavar="X.npy", typed=Path | None),
+        Help("A .npy file of winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
     ] = None,
-    model: Annotated[
-        str | Model | None, Help(f"Embed with this now: {MODEL_HELP} Default: builtin.", metavar="SPEC")
-    ] = None,
-    out: Annotated[str | Path | None, Help("The folder to write.", metavar="DIR", otherwise=OUT)] = None,
+    model: Annotated[str | Model | None, Help(f"Embed with this now: {MODEL_HELP} Default: builtin.", "SPEC")] = None,
+    out: Annotated[str | Path | None, Help("The folder to write.", "DIR", otherwise=OUT)] = None,
     kind: Annotated[str, Help("With --model: concat (both candidates), difference or single.")] = "concat",
     pooling: Annotated[str, Help("With --model: first token, mean over tokens, or span.")] = "first",
     compare: Annotated[

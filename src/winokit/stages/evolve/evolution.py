@@ -50,23 +50,19 @@ class EvolveSettings(Settings):
     version: str = ""
     """Of the new release."""
     previous: Annotated[
-        Path | None, Help("The release that this is the next version of. It needs --against.", metavar="DIR")
+        Path | None, Help("The release that this is the next version of. It needs --against.", "DIR")
     ] = None
     against: Annotated[
         tuple[str, ...],
-        Help("Retire what this model solves: SPEC, a file of predictions, or aflite:SPEC; repeatable.", metavar="SPEC"),
+        Help("Retire what this model solves: SPEC, a file of predictions, or aflite:SPEC; repeatable.", "SPEC"),
     ] = ()
-    watch: Annotated[
-        tuple[str, ...], Help("Show how this model fares, without filtering against it.", metavar="SPEC")
-    ] = ()
+    watch: Annotated[tuple[str, ...], Help("Show how this model fares, without filtering against it.", "SPEC")] = ()
     majority: Annotated[float, Help("Share of those models that must solve a group.", above=0.5, most=1)] = 1.0
     """More than half; 1 for all."""
     alpha: Annotated[float, Help("How surprising so many solved groups must be.", above=0, most=1)] = 0.05
     """For any to be retired."""
     bring_back: Annotated[bool, Help("Train on what was retired before and is offered again.")] = False
-    previous_hidden: Annotated[
-        Path | None, Help("The previous test's answers. Default: beside it.", metavar="PATH")
-    ] = None
+    previous_hidden: Annotated[Path | None, Help("The previous test's answers. Default: beside it.", "PATH")] = None
     scoring: str | None = None
     chance_share: float = 0.05
     """Share of chance allowed among the problems that AFLite has retired: their largest q-value."""

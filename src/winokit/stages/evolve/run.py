@@ -40,16 +40,12 @@ Given = str | Path | Dataset | None
 def release(
     kept: Annotated[
         Given,
-        Help(
-            "DATA, or a folder of winokit debias. With --previous: what is new, if anything is.",
-            metavar="KEPT",
-            shown=False,
-        ),
+        Help("DATA, or a folder of winokit debias. With --previous: what is new, if anything is.", "KEPT", shown=False),
     ] = None,
     *,
-    out: Annotated[Path, Help("The folder to write.", metavar="DIR", shown=False)],
+    out: Annotated[Path, Help("The folder to write.", "DIR", shown=False)],
     removed: Annotated[
-        Given, Help("What filtering removed: for training. Default: what the folder has.", metavar="DATA")
+        Given, Help("What filtering removed: for training. Default: what the folder has.", "DATA")
     ] = None,
     settings: ReleaseSettings = ReleaseSettings(),
     extras: Annotated[ReleaseExtras, Without("notes")] = ReleaseExtras(),

@@ -72,12 +72,12 @@ class Grading(Brief):
 
 @verb
 def grade(
-    release: Annotated[Path, Help("A folder of winokit release.", metavar="DIR", shown=False)],
+    release: Annotated[Path, Help("A folder of winokit release.", "DIR", shown=False)],
     files: Annotated[
         Sequence[Path],
         Help(
             "predictions.lst (one label a line, or five: xs,s,m,l,xl), predictions.jsonl, or a file a size.",
-            metavar="FILE",
+            "FILE",
             shown=False,
         ),
     ] = (),
@@ -88,9 +88,7 @@ def grade(
     formalization: Annotated[str | None, Help("How problems became inputs and decisions.")] = None,
     training_data: Annotated[str | None, Help("What the model was trained on; 'none' if nothing.")] = None,
     trials: Annotated[int | None, Help("How many settings and seeds were tried.", least=1)] = None,
-    board: Annotated[
-        Path | None, Help("Make the leaderboard page of a folder of graded entries.", metavar="FOLDER")
-    ] = None,
+    board: Annotated[Path | None, Help("Make the leaderboard page of a folder of graded entries.", "FOLDER")] = None,
     out: Annotated[Path | None, Help("Where to write the entry (GRADED.json), or the page with --board.")] = None,
     budget: Annotated[
         int | None, Help("Different submissions to grade on this test. Default: by its size; docs/grading.md.", least=1)

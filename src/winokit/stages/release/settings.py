@@ -38,7 +38,7 @@ class ReleaseSettings(Settings):
     name: Annotated[str | None, Help("What it is called. Default: the name of the data.")] = None
     version: Annotated[str, Help("Its version.")] = "1.0"
     licence: Annotated[str | None, Help("Its licence. Default: that of the data, if stated.", also="license")] = None
-    date: Annotated[str | None, Help("When it is published, for the card.", metavar="YYYY-MM-DD")] = None
+    date: Annotated[str | None, Help("When it is published, for the card.", "YYYY-MM-DD")] = None
     """Never the clock's: the same input must give the same bytes."""
     dev: Annotated[float, Help("A share of the kept problems, or a number of them.", typed=str)] = 0.1
     test: Annotated[float, Help("The same; 0 for no hidden test.", typed=str)] = 0.15
@@ -62,7 +62,7 @@ class ReleaseSettings(Settings):
         Help(
             "How fine-tuned models are to read it: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent "
             "or p-span. Causal models are scored by partial scoring.",
-            metavar="NAME",
+            "NAME",
         ),
     ] = "mc-mlm"
     seed: Annotated[int, Help("Seed of what is public: the order of dev and training.")] = 0
@@ -94,16 +94,16 @@ class ReleaseSettings(Settings):
 class ReleaseExtras(Settings):
     """What else goes into a card, and where hidden answers go."""
 
-    audit: Annotated[tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", metavar="RUN")] = ()
-    collection: Annotated[Path | None, Help("An export of winokit collect, for the card.", metavar="DIR")] = None
-    about: Annotated[Path | None, Help("Markdown in your own words, for the card.", metavar="FILE")] = None
-    hidden: Annotated[Path | None, Help("Where the test's answers go. Default: DIR.hidden.", metavar="PATH")] = None
+    audit: Annotated[tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN")] = ()
+    collection: Annotated[Path | None, Help("An export of winokit collect, for the card.", "DIR")] = None
+    about: Annotated[Path | None, Help("Markdown in your own words, for the card.", "FILE")] = None
+    hidden: Annotated[Path | None, Help("Where the test's answers go. Default: DIR.hidden.", "PATH")] = None
     secret: Annotated[
         Path | bytes | None,
         Help(
             "64 hexadecimal digits that splits and the test's order are drawn from. Default: DIR.hidden/secret, "
             "or a new one.",
-            metavar="FILE",
+            "FILE",
             typed=Path | None,
         ),
     ] = None

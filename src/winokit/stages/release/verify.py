@@ -41,7 +41,7 @@ class Verification:
 
 @verb
 def verify(
-    release: Annotated[Path, Help("A folder of winokit release.", metavar="DIR", shown=False)],
+    release: Annotated[Path, Help("A folder of winokit release.", "DIR", shown=False)],
     *,
     hidden: Annotated[
         Path | None, Help("The folder of hidden labels. Default: DIR.hidden, where there is one.")

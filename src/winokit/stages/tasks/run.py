@@ -49,7 +49,7 @@ def tasks(
     data: Data,
     *,
     to: Annotated[Harness, Help("The harness: lmeval (lm-evaluation-harness) or inspect (Inspect).", noun="harness")],
-    out: Annotated[str | Path, Help("The folder to write.", metavar="DIR")],
+    out: Annotated[str | Path, Help("The folder to write.", "DIR")],
     perturbed: Perturbed = (),
     labels: Labels = (),
     as_: As = None,
