@@ -224,9 +224,9 @@ class AFLite(DebiasMethod):
         """Positions of what leaves: the best-predicted `cutoff` rows at or over the threshold, whole units."""
         cutoff = self.settings_["cutoff"]
         able = np.flatnonzero(scores >= self.threshold)
-        scores, ranks = scores[able], numbers[able]
+        scores, ranks = scores[able], numbers[able].astype(np.uint32)
         if self.ties == "random":
-            ranks = keys(ranks.astype(np.uint32), salts(self.seed, phase, [-1]))[:, 0]
+            ranks = keys(ranks, salts(self.seed, phase, [-1]))[:, 0]
         if len(able) > cutoff:  # thousands may share the best score: only what can leave is put in order
             last = np.partition(scores, -cutoff)[-cutoff]
             tied = np.flatnonzero(scores == last)
@@ -234,9 +234,8 @@ class AFLite(DebiasMethod):
             near = np.append(np.flatnonzero(scores > last), tied)
             able, scores, ranks = able[near], scores[near], ranks[near]
         best = able[np.lexsort((ranks, -scores))]
-        if sizes is None:
-            return np.sort(best[:cutoff])
-        return best[np.cumsum(sizes[best]) - sizes[best] < cutoff]
+        leaving: inputs.Ints = best[:cutoff] if sizes is None else best[np.cumsum(sizes[best]) - sizes[best] < cutoff]
+        return np.sort(leaving)
 
     def _decide(self, X: inputs.Floats) -> dict[str, Any]:
         """Every choice, those that depend on the data included."""

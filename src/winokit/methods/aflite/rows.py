@@ -100,7 +100,7 @@ class FeatureRows(Protocol):
     dtype: Any
     numbers: Ints  # of the rows that are left, in the order they lie in
     weights: Any  # p(1 - p) of each row where the gram was made
-    runs_ahead = False  # whether looking at a number costs more than a step that turns out not to be needed
+    runs_ahead: bool = False  # whether looking at a number costs more than a step that turns out not to be needed
 
     @property
     def count(self) -> int:

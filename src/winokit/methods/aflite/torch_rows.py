@@ -123,7 +123,7 @@ class TorchRows(FeatureRows):
     def drop(self, positions: Ints) -> torch.Tensor:
         gaps, movers = moves(self.count, positions)
         places = torch.as_tensor(np.concatenate([positions, gaps, movers]), device=self.device)
-        gone, to, of = places.split([len(positions), len(gaps), len(movers)])
+        gone, to, of = torch.tensor_split(places, [len(positions), len(positions) + len(gaps)])
         lost = self._weighted_gram(gone)
         for rows in (self.weights, self._X, self._y, self._units, self._strata):
             rows[to] = rows[of]
@@ -155,7 +155,7 @@ class _Recording:
         self._inputs = [array.clone() for array in arrays]
         self._graph = torch.cuda.CUDAGraph()
         # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
-        here, stream = torch.cuda.current_stream(), torch.cuda.Stream()
+        here, stream = torch.cuda.current_stream(), torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(here)
         with torch.cuda.stream(stream):
             self._graph.capture_begin()
