@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble, minimise
+from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble, Objective, minimise
 from winokit.methods.aflite.rows import FitPlan, NumpyRows
 
 
@@ -108,6 +108,65 @@ def test_a_step_that_goes_too_far_is_shortened():
     def gradient(x):
         return 1.5 * np.sign(x) * np.sqrt(np.abs(x))
 
-    found = minimise(gradient, lambda g: 40 * g, np.array([[1.0, -3.0]]), tolerance=1e-4)
+    found = minimise(Objective(gradient, lambda g: 40 * g, 1e-4), np.array([[1.0, -3.0]]))
     assert found.evaluations > found.iterations + 1
     assert np.abs(found.theta).max() < 1e-3
+
+
+def ensemble_of(rows, ahead):
+    rows.runs_ahead = ahead
+    return ClassifierEnsemble(rows, 1.0, TOLERANCES["float64"], 300)
+
+
+def test_steps_taken_without_looking_end_where_looking_ends(planted):
+    X, y, _ = planted(600)
+    plan = FitPlan(0, 5, 250)
+    fits = []
+    for ahead in (False, True):
+        rows = held(X, y, plan)
+        ensemble = ensemble_of(rows, ahead)
+        for phase in (1, 2, 3):
+            rows.draw(phase)
+            fits.append(ensemble.fit())
+    for looking, blind in zip(fits[:3], fits[3:], strict=True):
+        assert (looking.theta == blind.theta).all()
+        assert looking.iterations == blind.iterations
+
+
+def test_steps_taken_without_looking_that_went_too_far_do_not_count(planted, monkeypatch):
+    X, y, _ = planted(600)
+    rows = held(X, y, FitPlan(0, 5, 250))
+    ensemble = ensemble_of(rows, True)
+    rows.draw(1)
+    ensemble.fit()
+    run_ahead, asked = Objective.run_ahead, []
+
+    def too_far(self, *arguments):
+        asked.append(arguments)
+        at, needed, _ = run_ahead(self, *arguments)
+        return at._replace(theta=at.theta * np.nan), needed, np.True_
+
+    monkeypatch.setattr(Objective, "run_ahead", too_far)
+    assert np.isfinite(ensemble.fit().theta).all()
+    assert asked
+
+
+def test_a_column_that_overshoots_is_noticed_at_the_end_of_the_steps():
+    objective = Objective(lambda x: 1.5 * np.sign(x) * np.sqrt(np.abs(x)), lambda g: 40 * g, 1e-4)
+    assert objective.run_ahead(np.array([[1.0, -3.0]]), 2)[2]
+    gentle = Objective(lambda x: x, lambda g: 0.5 * g, 1e-4)
+    assert not gentle.run_ahead(np.array([[1.0, -3.0]]), 2)[2]
+
+
+def test_an_inverse_is_refined_from_the_one_before_or_made_anew():
+    torch = pytest.importorskip("torch")
+    from winokit.methods.aflite.torch_rows import TorchRows
+
+    rng = np.random.default_rng(0)
+    X, numbers, ridge = rng.normal(size=(300, 12)), np.arange(300), torch.full((13, 1), 0.5, dtype=torch.float64)
+    rows = TorchRows(X, numbers % 2, numbers, numbers, FitPlan(0, 2, 100), "cpu")
+    whole = np.column_stack([X, np.ones(300)])
+    for of in (whole, whole[:290], whole[5:280], 30 * whole[100:150]):  # a few rows leave, then all is other
+        matrix = torch.as_tensor(of.T @ of)
+        product = rows.inverse(matrix, ridge).numpy() @ (of.T @ of + 0.5 * np.eye(13))
+        assert product == pytest.approx(np.eye(13), abs=0.01)

@@ -174,9 +174,13 @@ class AFLite(DebiasMethod):
         fit = ensemble.fit()
         right, made = rows.votes()
         enough = made >= self.min_predictions
-        scores = np.where(enough, right / np.maximum(made, 1), np.nan)
+        scores = right / np.maximum(made, 1)
+        scores[~enough] = np.nan
         accuracy = float(right.sum() / made.sum())
-        leaving = self._slice(number, right, made, units[rows.numbers])
+        if self.twins == "apart":
+            leaving = self._slice(number, scores, rows.numbers)
+        else:
+            leaving = self._slice_of_groups(number, right, made, units[rows.numbers])
         if self.stop_below is not None and accuracy < self.stop_below:
             leaving = leaving[:0]
         run.scores[rows.numbers] = scores
@@ -199,18 +203,33 @@ class AFLite(DebiasMethod):
         run.history.append(asdict(phase))
         return phase
 
-    def _slice(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
-        """Positions of the rows that leave: the best-predicted `cutoff`, whole units, at or over the threshold."""
+    def _slice_of_groups(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
+        """Positions of the rows that leave, whole groups: their members' predictions are pooled."""
         kinds, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
-        made = np.bincount(unit_of, made)
-        score = np.bincount(unit_of, right) / np.maximum(made, 1)
-        able = np.flatnonzero((made >= self.min_predictions * sizes) & (score >= self.threshold))
-        luck = kinds if self.ties == "order" else keys(kinds.astype(np.uint32), salts(self.seed, phase, [-1]))[:, 0]
-        best = able[np.lexsort((luck[able], -score[able]))]
-        before = np.cumsum(sizes[best]) - sizes[best]
+        right, made = np.bincount(unit_of, right), np.bincount(unit_of, made)
+        scores = np.where(made >= self.min_predictions * sizes, right / np.maximum(made, 1), np.nan)
         leaving = np.zeros(len(kinds), dtype=bool)
-        leaving[best[before < self.settings_["cutoff"]]] = True
+        leaving[self._slice(phase, scores, kinds, sizes)] = True
         return np.flatnonzero(leaving[unit_of])
+
+    def _slice(
+        self, phase: int, scores: inputs.Floats, numbers: inputs.Ints, sizes: inputs.Ints | None = None
+    ) -> inputs.Ints:
+        """Positions of what leaves: the best-predicted `cutoff` rows at or over the threshold, whole units."""
+        cutoff = self.settings_["cutoff"]
+        able = np.flatnonzero(scores >= self.threshold)
+        scores, ranks = scores[able], numbers[able].astype(np.uint32)
+        if self.ties == "random":
+            ranks = keys(ranks, salts(self.seed, phase, [-1]))[:, 0]
+        if len(able) > cutoff:  # thousands may share the best score: only what can leave is put in order
+            last = np.partition(scores, -cutoff)[-cutoff]
+            tied = np.flatnonzero(scores == last)
+            tied = tied[np.argpartition(ranks[tied], min(cutoff, len(tied)) - 1)[:cutoff]]
+            near = np.append(np.flatnonzero(scores > last), tied)
+            able, scores, ranks = able[near], scores[near], ranks[near]
+        best = able[np.lexsort((ranks, -scores))]
+        leaving: inputs.Ints = best[:cutoff] if sizes is None else best[np.cumsum(sizes[best]) - sizes[best] < cutoff]
+        return np.sort(leaving)
 
     def _decide(self, X: inputs.Floats) -> dict[str, Any]:
         """Every choice, those that depend on the data included."""

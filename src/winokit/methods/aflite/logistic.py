@@ -18,7 +18,7 @@ mean of the classifiers before it, which is closer to a new one than any single 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,42 +49,79 @@ _Pair = tuple[Array, Array, Array, Array]
 """One remembered step: s, the change y of the gradient, P⁻¹y, and 1 / s·y (0 where a column did not move)."""
 
 
-def minimise(
-    gradient: Callable[[Array], Array],
-    solve: Callable[[Array], Array],
-    start: Array,
-    *,
-    tolerance: float,
-    size: float = 1.0,
-    most: int = 500,
-) -> LogisticFit:
-    """Minimise every column from `start`, which may be one column for all; `solve` applies P⁻¹.
+class Descent(NamedTuple):
+    """Where all columns stand."""
+
+    theta: Array
+    g: Array
+    u: Array  # P⁻¹g
+    pairs: tuple[_Pair, ...] = ()
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised: its gradient, how P⁻¹ is applied, and when a column is done.
 
     A column is done when sqrt(g·P⁻¹g / size) is at most `tolerance`. With P close to the Hessian and `size` the sum of
     the rows' curvatures p(1 - p), that is the root mean square, weighted by them, of what its log-odds will still
     change by: rows on the verge of either answer count most.
     """
-    theta, evaluations = start, 1
-    g = gradient(theta)
-    u = solve(g)
-    pairs: list[_Pair] = []
-    for iteration in range(most + 1):
-        error = (dots(g, u) / size) ** 0.5
-        active = error > tolerance
-        if iteration == most or not bool(active.any()):
-            break
-        direction = -(_direction(g, u, pairs) * active)
-        step, g_new, tries = _walk(gradient, theta, direction, dots(g, direction))
-        evaluations += tries
-        u_new = solve(g_new)
-        moved, change = step * direction, g_new - g
-        theta = theta + moved
+
+    gradient: Callable[[Array], Array]
+    solve: Callable[[Array], Array]
+    tolerance: float
+    size: Array = 1.0
+
+    def begin(self, theta: Array) -> Descent:
+        """Columns at `theta`, which may be one for all."""
+        g = self.gradient(theta)
+        return Descent(theta, g, self.solve(g))
+
+    def error(self, at: Descent) -> Array:
+        """What is left of each column, in the unit of the tolerance."""
+        return (dots(at.g, at.u) / self.size) ** 0.5
+
+    def arrive(self, at: Descent, moved: Array, g: Array) -> Descent:
+        """Columns that moved so far and found the gradient g there."""
+        u, change = self.solve(g), g - at.g
         # A pair counts where the gradient grew along the step, as it must where rounding does not drown it.
         curvature = dots(moved, change)
         good = curvature > 0
-        pairs = [*pairs[-MEMORY + 1 :], (moved, change, u_new - u, good / (curvature * good + ~good))]
-        g, u = g_new, u_new
-    return LogisticFit(theta, iteration, evaluations, error)
+        pair = moved, change, u - at.u, good / (curvature * good + ~good)
+        return Descent(at.theta + moved, g, u, (*at.pairs[-MEMORY + 1 :], pair))
+
+    def run_ahead(self, theta: Array, steps: int) -> tuple[Descent, Array, Array]:
+        """Take so many whole steps without looking at the numbers on the way, so that a GPU can do them in one go.
+
+        Returns also how many of the steps were needed, and whether a column went too far in one: then none counts.
+        """
+        at, needed, too_far = self.begin(theta), 0, False
+        for _ in range(steps):
+            active = self.error(at) > self.tolerance
+            direction = _direction(at, active)
+            g = self.gradient(at.theta + direction)
+            needed = needed + 1 * active.any()
+            too_far = too_far | _went_too_far(dots(at.g, direction), dots(g, direction)).any()
+            at = self.arrive(at, direction, g)
+        return at, needed, too_far
+
+
+def minimise(
+    objective: Objective, start: Array, *, most: int = 500, lead: tuple[Descent, int] | None = None
+) -> LogisticFit:
+    """Minimise every column from `start`, which may be one column for all, or from where a lead of steps has led."""
+    at, taken = lead or (objective.begin(start), 0)
+    evaluations = taken + 1
+    for iteration in range(taken, most + 1):
+        error = objective.error(at)
+        active = error > objective.tolerance
+        if iteration == most or not bool(active.any()):
+            break
+        direction = _direction(at, active)
+        step, g, tries = _walk(objective.gradient, at.theta, direction, dots(at.g, direction))
+        evaluations += tries
+        at = objective.arrive(at, step * direction, g)
+    return LogisticFit(at.theta, iteration, evaluations, error)
 
 
 def dots(a: Array, b: Array) -> Array:
@@ -92,10 +129,9 @@ def dots(a: Array, b: Array) -> Array:
     return (a * b).sum(0)
 
 
-def _direction(g: Array, u: Array, pairs: list[_Pair]) -> Array:
-    """L-BFGS's estimate of the inverse Hessian, times g, starting from P⁻¹; u is P⁻¹g."""
-    if not pairs:
-        return u
+def _direction(at: Descent, active: Array) -> Array:
+    """Where columns go, downhill by L-BFGS's estimate of the inverse Hessian from P⁻¹ on; one that is done stays."""
+    _, g, u, pairs = at
     weights = []
     for step, change, solved, rho in reversed(pairs):
         weight = rho * dots(step, g)
@@ -104,7 +140,11 @@ def _direction(g: Array, u: Array, pairs: list[_Pair]) -> Array:
         u = u - weight * solved
     for (step, change, _, rho), weight in zip(pairs, reversed(weights), strict=True):
         u = u + (weight - rho * dots(change, u)) * step
-    return u
+    return -(u * active)
+
+
+def _went_too_far(slope: Array, new_slope: Array) -> Array:
+    return new_slope > -TOO_FAR * slope
 
 
 def _walk(gradient: Callable[[Array], Array], theta: Array, direction: Array, slope: Array) -> tuple[Array, Array, int]:
@@ -113,7 +153,7 @@ def _walk(gradient: Callable[[Array], Array], theta: Array, direction: Array, sl
     for tries in range(1, MOST_TRIES + 1):
         g_new = gradient(theta + step * direction)
         new_slope = dots(g_new, direction)
-        far = new_slope > -TOO_FAR * slope
+        far = _went_too_far(slope, new_slope)
         if tries == MOST_TRIES or not bool(far.any()):
             break
         near = 1.0 * ~far  # whose step stays as it is
@@ -132,6 +172,7 @@ class ClassifierEnsemble:
         self.gram: Array = None
         self.fresh_steps: int | None = None  # that the first fit with this metric took
         self.stale = True
+        self.steps = 0  # that the last fit took
         # The intercept is not penalised.
         self._ridge = rows.zeros(rows.width + 1, 1) + 1 / regularisation
         self._ridge[-1] = 0
@@ -144,24 +185,32 @@ class ClassifierEnsemble:
             self.mean = self._minimised(ROUGH).theta.mean(1)[:, None]
         if self.stale:
             self.gram, self.fresh_steps = self.rows.gram(self.mean), None
-        fit = self._minimised(self.tolerance)
+        # One step more than last time: a GPU takes it in less time than it is asked whether it must.
+        fit = self._minimised(self.tolerance, self.steps + 1 if self.rows.runs_ahead and self.steps else 0)
+        self.steps = fit.iterations
         self.fresh_steps = fit.iterations if self.fresh_steps is None else self.fresh_steps
         self.stale = fit.iterations > self.fresh_steps + PATIENCE
         self.mean = fit.theta.mean(1)[:, None]
         return fit
 
-    def _minimised(self, tolerance: float) -> LogisticFit:
+    def _minimised(self, tolerance: float, ahead: int = 0) -> LogisticFit:
         share = self.rows.plan.train_size / self.rows.count
         inverse = self.rows.inverse(self.gram * share, self._ridge)
-        return minimise(
-            lambda theta: self.rows.gradient(theta) + self._ridge * theta,
-            lambda g: inverse @ g,
-            self.mean,
-            tolerance=tolerance,
-            # The gram's last entry is the sum of the curvatures of all rows.
-            size=float(self.gram[-1, -1]) * share,
-            most=self.max_steps,
-        )
+        size = self.gram[-1, -1] * share  # the gram's last entry is the sum of the curvatures of all rows
+
+        def objective(inverse: Array, size: Array) -> Objective:
+            def gradient(theta: Array) -> Array:
+                return self.rows.gradient(theta) + self._ridge * theta
+
+            return Objective(gradient, lambda g: inverse @ g, tolerance, size)
+
+        lead = None
+        if ahead:
+            at, needed, too_far = self.rows.recorded(
+                lambda start, *given: objective(*given).run_ahead(start, ahead), self.mean, inverse, size
+            )
+            lead = None if bool(too_far) else (at, int(needed))
+        return minimise(objective(inverse, size), self.mean, most=self.max_steps, lead=lead)
 
     def drop(self, positions: Ints) -> None:
         """Let rows go, and with them their part of the metric."""

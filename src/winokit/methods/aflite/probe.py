@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.inputs import Bools, Ints, as_labels, blocks_of, numbered
-from winokit.methods.aflite.logistic import minimise
+from winokit.methods.aflite.logistic import Objective, minimise
 from winokit.methods.arrays import Groups
 
 TOLERANCE = 1e-4
@@ -97,5 +97,5 @@ def _fit(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> t
     factor = cho_factor(curvature)
     start = np.zeros((columns + 1, seen.shape[1]))
     size = share * len(x) / 4
-    fit = minimise(gradient, lambda g: cho_solve(factor, g), start, tolerance=TOLERANCE, size=size)
+    fit = minimise(Objective(gradient, lambda g: cho_solve(factor, g), TOLERANCE, size), start)
     return fit.theta, float(fit.error.max())

@@ -33,7 +33,7 @@ T = TypeVar("T")
 Keys = npt.NDArray[np.uint32]
 Backend = Literal["auto", "numpy", "torch", "torch:cpu", "torch:cuda", "ray"]
 STRIPES = 8
-NARROW = 512  # columns
+MANY = 4096  # columns; narrower matrices are factorised in one thread
 SMALL = 20_000_000  # products; below it threads cost more than they save
 BLOCK = 1024  # rows at a time: a block of a usual width and its products stay in a core's cache
 MIXERS = 0x85EBCA6B, 0xC2B2AE35  # the two multipliers of the finalizer
@@ -98,6 +98,7 @@ class FeatureRows(Protocol):
     dtype: Any
     numbers: Ints  # of the rows that are left, in the order they lie in
     weights: Any  # p(1 - p) of each row where the gram was made
+    runs_ahead: bool = False  # whether looking at a number costs more than a step that turns out not to be needed
 
     @property
     def count(self) -> int:
@@ -119,6 +120,10 @@ class FeatureRows(Protocol):
     def inverse(self, matrix: Any, ridge: Any) -> Any:
         """The inverse of a positive matrix plus a ridge on its diagonal."""
         return inverse(matrix, ridge)
+
+    def recorded(self, work: Callable[..., T], *arrays: Any) -> T:
+        """What the work makes of the arrays; where it pays, it is recorded, and what was recorded is played again."""
+        return work(*arrays)
 
     def draw(self, phase: int) -> None:
         """Draw which rows train which classifier."""
@@ -155,8 +160,9 @@ class NumpyRows(FeatureRows):
         self._blas = ThreadpoolController()
 
     def inverse(self, matrix: Floats, ridge: Floats) -> Floats:
-        # Threads that wait for one another make small matrices slow on a busy machine.
-        with self._blas.limit(limits=1 if self.width < NARROW else None, user_api="blas"):
+        # Threads that wait for one another take a hundred times as long beside a busy process: 1.06 s instead of 0.01
+        # at 512 columns, where there is little for a second one to do.
+        with self._blas.limit(limits=1 if self.width < MANY else None, user_api="blas"):
             return inverse(matrix, ridge)
 
     def draw(self, phase: int) -> None:
@@ -265,16 +271,21 @@ def filling(count: int, gone: Ints) -> Callable[[Floats], Floats]:
     >>> filling(5, np.array([0, 3]))(np.array([10, 11, 12, 13, 14])).tolist()
     [14, 11, 12]
     """
-    leaves = np.zeros(count, dtype=bool)
-    leaves[gone] = True
-    left = count - len(gone)
-    gaps, movers = np.flatnonzero(leaves[:left]), left + np.flatnonzero(~leaves[left:])
+    gaps, movers = moves(count, gone)
 
     def filled(rows: Floats) -> Floats:
         rows[gaps] = rows[movers]
-        return rows[:left]
+        return rows[: count - len(gone)]
 
     return filled
+
+
+def moves(count: int, gone: Ints) -> tuple[Ints, Ints]:
+    """Places that become free among those that stay, and the places behind them whose rows move there."""
+    leaves = np.zeros(count, dtype=bool)
+    leaves[gone] = True
+    left = count - len(gone)
+    return np.flatnonzero(leaves[:left]), left + np.flatnonzero(~leaves[left:])
 
 
 def train_sizes(counts: Sequence[int] | Ints, train_size: int) -> list[int]:

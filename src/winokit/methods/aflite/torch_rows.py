@@ -3,24 +3,35 @@
 Products of float32 are never rounded to tf32: with its ten bits the solver stalls.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from winokit.methods.aflite.inputs import Floats, Ints, precision
-from winokit.methods.aflite.rows import MIXERS, FeatureRows, FitPlan, train_sizes
+from winokit.methods.aflite.rows import MIXERS, FeatureRows, FitPlan, moves, train_sizes
 
-LOW = 0xFFFFFFFF
+T = TypeVar("T")
+
+LEAST_FILLED = 0.8
+"""Share of the rows held that are still in use, below which a GPU lets the others go and records anew."""
+CLOSE = 1e-2
+"""How far a matrix times its inverse may be from the identity, over all entries: P only guides the steps."""
+FEW = 4  # refinements of an inverse; more cost as much as a new one
 
 
 class TorchRows(FeatureRows):
-    """Rows on a torch device."""
+    """Rows on a torch device.
+
+    The rows in use lie at the front. On a GPU some that have left may lie behind them, as rows that train nothing, so
+    that arrays keep their shapes and a recorded fit can be played again.
+    """
 
     def __init__(self, X: Floats, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, device: str) -> None:
         self.device = torch.device(device)
+        self.runs_ahead = self.device.type == "cuda"
         self.dtype: torch.dtype = getattr(torch, precision(X))
         self.width = X.shape[1]
         self.plan = plan
@@ -29,10 +40,12 @@ class TorchRows(FeatureRows):
         whole = len(numbers) == len(X) and bool((numbers == np.arange(len(X))).all())
         self._X = self.from_numpy(X if whole and isinstance(X, np.ndarray) else X[numbers])
         self._y = self.from_numpy(y[numbers])
-        self._units = torch.as_tensor(units[numbers], device=self.device)
+        self._units = torch.as_tensor(units[numbers].astype(np.uint32).view(np.int32), device=self.device)
         self._strata = torch.as_tensor(plan.strata_of(y[numbers]), device=self.device)
-        self._train = torch.empty(0)
-        self._odds = torch.empty(0)
+        self._train = self.zeros(plan.classifiers, len(numbers))
+        self._odds = self.zeros(plan.classifiers, len(numbers))
+        self._inverse: torch.Tensor | None = None
+        self._recording: "_Recording | None" = None
 
     def zeros(self, height: int, width: int) -> torch.Tensor:
         return torch.zeros(height, width, dtype=self.dtype, device=self.device)
@@ -41,53 +54,90 @@ class TorchRows(FeatureRows):
         return array.cpu().numpy()
 
     def from_numpy(self, array: Floats) -> torch.Tensor:
-        # A file opened for reading only is not torch's to wrap, so it is copied.
+        # A file opened for reading only is not torch's to wrap, so it is copied; rows move when others leave.
         tensor = torch.as_tensor(array if array.flags.writeable else np.array(array))
-        return tensor.to(self.device, self.dtype)
+        return tensor.to(self.device, self.dtype, copy=True)
 
     def inverse(self, matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
         full = matrix.to(torch.float64)
-        full = full + torch.diag(ridge[:, 0].to(torch.float64) + 1e-10 * full.diagonal().mean())
-        return torch.cholesky_inverse(torch.linalg.cholesky(full)).to(self.dtype)
+        full.diagonal().add_(ridge[:, 0] + 1e-10 * full.diagonal().mean())
+        if self._inverse is not None:
+            # From the inverse of the phase before, Newton's iteration (Schulz, 1933) takes a few products.
+            for _ in range(FEW):
+                rest = -(full @ self._inverse)
+                rest.diagonal().add_(1)
+                if not (away := float(rest.norm())) < 1:  # too far to come nearer
+                    break
+                self._inverse = self._inverse + self._inverse @ rest
+                if away**2 < CLOSE:
+                    return self._inverse.to(self.dtype)
+        self._inverse = torch.cholesky_inverse(torch.linalg.cholesky(full))
+        return self._inverse.to(self.dtype)
+
+    def recorded(self, work: Callable[..., T], *arrays: Any) -> T:
+        if self.device.type != "cuda":
+            return work(*arrays)
+        if self._recording is None:
+            self._recording = _Recording(work, arrays)
+        result: T = self._recording.play(arrays)
+        return result
 
     def draw(self, phase: int) -> None:
-        salt = torch.as_tensor(self.plan.salts(phase).astype(np.int64))
-        drawn = torch_keys(self._units, salt.to(self.device))
-        counts = torch.bincount(self._strata, minlength=self.plan.strata).tolist()
-        limits = torch.stack(
-            [
-                drawn[self._strata == stratum].kthvalue(wanted, dim=0).values if wanted else drawn[0] * 0
-                for stratum, wanted in enumerate(train_sizes(counts, self.plan.train_size))
+        salt = torch.as_tensor(self.plan.salts(phase).view(np.int32), device=self.device)
+        drawn = torch_keys(self._units[: self.count], salt)
+        if self.plan.strata == 1:
+            limits = drawn.kthvalue(self.plan.train_size, dim=1, keepdim=True).values
+        else:
+            strata = self._strata[: self.count]
+            sizes = train_sizes(torch.bincount(strata, minlength=self.plan.strata).tolist(), self.plan.train_size)
+            none = torch.full_like(drawn[:, 0], torch.iinfo(torch.int32).min)
+            of_stratum = [drawn[:, strata == stratum] for stratum in range(self.plan.strata)]
+            found = [
+                own.kthvalue(wanted, dim=1).values if wanted else none
+                for own, wanted in zip(of_stratum, sizes, strict=True)
             ]
-        )
-        self._train = (drawn <= limits[self._strata]).to(self.dtype)
+            limits = torch.stack(found, dim=1)[:, strata]
+        self._train[:, : self.count] = drawn <= limits
+        self._train[:, self.count :] = 0
 
     def gradient(self, theta: torch.Tensor) -> torch.Tensor:
         with exact_products():
-            self._odds = torch.addmm(theta[-1], self._X, theta[:-1])
-            rest = (torch.sigmoid(self._odds) - self._y[:, None]) * self._train
-            self._odds = self._odds.expand_as(rest)
-            return torch.cat([self._X.T @ rest, rest.sum(0, keepdim=True)])
+            odds = torch.addmm(theta[-1][:, None], theta[:-1].T, self._X.T)
+            rest = (torch.sigmoid(odds) - self._y) * self._train
+            self._odds.copy_(odds)
+            return torch.cat([rest @ self._X, rest.sum(1, keepdim=True)], dim=1).T.contiguous()
 
     def gram(self, theta: torch.Tensor) -> torch.Tensor:
-        chances = torch.sigmoid(self._X @ theta[:-1, 0] + theta[-1, 0])
+        chances = torch.sigmoid(self._X[: self.count] @ theta[:-1, 0] + theta[-1, 0])
         self.weights = chances * (1 - chances)
-        return self._weighted_gram(slice(None))
+        return self._weighted_gram(slice(self.count))
 
     def votes(self) -> tuple[Ints, Ints]:
-        held_out = self._train == 0
-        right = ((self._odds > 0) == (self._y[:, None] > 0)) & held_out
-        return right.sum(1).cpu().numpy(), held_out.sum(1).cpu().numpy()
+        held_out = self._train[:, : self.count] == 0
+        right = ((self._odds[:, : self.count] > 0) == (self._y[: self.count] > 0)) & held_out
+        right_votes, made = torch.stack([right.sum(0), held_out.sum(0)]).cpu().numpy()
+        return right_votes, made
 
     def drop(self, positions: Ints) -> torch.Tensor:
-        places = torch.as_tensor(positions, device=self.device)
-        lost = self._weighted_gram(places)
-        stay = torch.ones(self.count, dtype=torch.bool, device=self.device)
-        stay[places] = False
-        for name in ("weights", "_X", "_y", "_units", "_strata"):
-            setattr(self, name, getattr(self, name)[stay])
-        self.numbers = np.delete(self.numbers, positions)
+        gaps, movers = moves(self.count, positions)
+        places = torch.as_tensor(np.concatenate([positions, gaps, movers]), device=self.device)
+        gone, to, of = torch.tensor_split(places, [len(positions), len(positions) + len(gaps)])
+        lost = self._weighted_gram(gone)
+        for rows in (self.weights, self._X, self._y, self._units, self._strata):
+            rows[to] = rows[of]
+        self.numbers[gaps] = self.numbers[movers]
+        self.numbers = self.numbers[: self.count - len(positions)]
+        self.weights = self.weights[: self.count]
+        if not self.runs_ahead or self.count < LEAST_FILLED * len(self._X):
+            self._trim()
         return lost
+
+    def _trim(self) -> None:
+        """Let go of the rows that have left."""
+        self._recording = None
+        for name in ("_X", "_y", "_units", "_strata"):
+            setattr(self, name, getattr(self, name)[: self.count])
+        self._train, self._odds = (torch.zeros_like(rows[:, : self.count]) for rows in (self._train, self._odds))
 
     def _weighted_gram(self, rows: Any) -> torch.Tensor:
         root = self.weights[rows].sqrt()[:, None]
@@ -96,17 +146,48 @@ class TorchRows(FeatureRows):
             return scaled.T @ scaled
 
 
-def torch_keys(rows: Any, salt: Any) -> Any:
-    """As `rows.keys`, in torch, which has no products of unsigned 32-bit numbers: 64 bits, cut after every product."""
-    mixed = (rows[:, None] + salt[0]) & LOW
-    mixed = _mix(mixed) ^ salt[1]
-    return _mix(mixed)
+class _Recording:
+    """Work on a GPU, its launches recorded once as a CUDA graph; what it made stands until it is played again."""
+
+    def __init__(self, work: Callable[..., Any], arrays: Sequence[torch.Tensor]) -> None:
+        self._inputs = [array.clone() for array in arrays]
+        self._graph = torch.cuda.CUDAGraph()
+        # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
+        here, stream = torch.cuda.current_stream(), torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(here)
+        with torch.cuda.stream(stream):
+            self._graph.capture_begin()
+            self._made = work(*self._inputs)
+            self._graph.capture_end()
+        here.wait_stream(stream)
+
+    def play(self, arrays: Sequence[torch.Tensor]) -> Any:
+        """Run it on these arrays."""
+        for held, array in zip(self._inputs, arrays, strict=True):
+            held.copy_(array)
+        self._graph.replay()
+        return self._made
 
 
-def _mix(mixed: Any) -> Any:
-    mixed = ((mixed ^ (mixed >> 16)) * MIXERS[0]) & LOW
-    mixed = ((mixed ^ (mixed >> 13)) * MIXERS[1]) & LOW
-    return mixed ^ (mixed >> 16)
+def torch_keys(rows: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:
+    """As `rows.keys`, one row per classifier, less 2³¹: torch has no unsigned products, but signed ones wrap the same.
+
+    >>> from winokit.methods.aflite.rows import keys, salts
+    >>> rows, salt = np.arange(9, dtype=np.uint32), salts(0, 1, range(4))
+    >>> mixed = torch_keys(torch.as_tensor(rows.view(np.int32)), torch.as_tensor(salt.view(np.int32)))
+    >>> bool((mixed.numpy().astype(np.int64) + 2**31 == keys(rows, salt).T).all())
+    True
+    """
+    mixed = _mix(rows + salt[0][:, None]) ^ salt[1][:, None]
+    return _mix(mixed) ^ torch.iinfo(torch.int32).min
+
+
+def _mix(mixed: torch.Tensor) -> torch.Tensor:
+    """The finalizer; shifts bring in copies of the sign, which are cut off."""
+    first, second = np.array(MIXERS, dtype=np.uint32).view(np.int32).tolist()
+    mixed = (mixed ^ ((mixed >> 16) & 0xFFFF)) * first
+    mixed = (mixed ^ ((mixed >> 13) & 0x7FFFF)) * second
+    return mixed ^ ((mixed >> 16) & 0xFFFF)
 
 
 @contextmanager
