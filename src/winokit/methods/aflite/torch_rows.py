@@ -45,7 +45,7 @@ class TorchRows(FeatureRows):
         self._train = self.zeros(plan.classifiers, len(numbers))
         self._odds = self.zeros(plan.classifiers, len(numbers))
         self._inverse: torch.Tensor | None = None
-        self._recording: "_Recording | None" = None
+        self._recording: _Recording | None = None
 
     def zeros(self, height: int, width: int) -> torch.Tensor:
         return torch.zeros(height, width, dtype=self.dtype, device=self.device)
