@@ -1,8 +1,9 @@
 """Minimal pairs: a good text and a bad one, in the columns that public sets have, as JSON lines, an array or a table.
 
-BLiMP (Warstadt et al., 2020), MultiBLiMP, CrowS-Pairs, COMPS and EWoK are told by their columns (docs/minimal-pairs.md),
-any other set by `good` and `bad`. COMPS and EWoK compare log p(rest | beginning), which partial scoring of a blank at
-the beginning is. In which order texts are offered is drawn from their letters: the good one stands first in every file.
+BLiMP (Warstadt et al., 2020), MultiBLiMP, CrowS-Pairs, COMPS and EWoK are told by their columns
+(docs/minimal-pairs.md), any other set by `good` and `bad`. COMPS and EWoK compare log p(rest | beginning), which
+partial scoring of a blank at the beginning is. In which order texts are offered is drawn from their letters: the good
+one stands first in every file.
 """
 
 import hashlib
