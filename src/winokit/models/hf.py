@@ -1,19 +1,8 @@
 """`hf:NAME_OR_FOLDER`: any causal, masked or sequence-to-sequence language model of Hugging Face transformers.
 
-Options: `kind` (causal, masked, seq2seq; told from the model's configuration by default), `dtype` (float32, bfloat16,
-float16, auto), `device` (cpu, cuda, cuda:1, mps), `revision`, `adapter` (the folder of a LoRA), `gguf_file` (a GGUF
-file inside the folder), `budget` (tokens a batch; see `batching`), `bos` (on, off: whether texts begin with BOS; by
-default as the model's files say; causal models only). A folder that `winokit train` wrote is asked under the
-formalization it was trained with, unless a `kind` says otherwise.
-
-Large models:
-
-- `device_map` spreads a model over the devices there are, and over CPU and disk where those are full: `auto`,
-  `balanced`, `balanced_low_0`, `sequential` as accelerate has them, or a JSON file from names of parts to devices.
-- `max_memory` bounds that: `0:20GiB,1:20GiB,cpu:60GiB`, or one size for every GPU.
-- `load_in` quantises weights with bitsandbytes: `4bit` (NF4, products in `dtype`, or bfloat16) or `8bit` (LLM.int8).
-- `trust_remote_code=true` runs the code that comes with a model.
-- `chat_template`, of causal models: `auto` for the tokenizer's own, a Jinja file, or `off`, the default (see there).
+Its options, those for large models among them, are in docs/models.md; `kind` is told from the model's configuration by
+default. A folder that `winokit train` wrote is asked under the formalization it was trained with, unless a `kind` says
+otherwise.
 
 What changes answers is part of the fingerprint: `load_in` and the template, not where weights lie.
 

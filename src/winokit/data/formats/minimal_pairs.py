@@ -1,16 +1,9 @@
 """Minimal pairs: a good text and a bad one, in the columns that public sets have, as JSON lines, an array or a table.
 
-| set | a text, and a worse one | read as |
-|---|---|---|
-| BLiMP (Warstadt et al., 2020) and sets with its columns | `sentence_good`, `sentence_bad` | whole texts |
-| MultiBLiMP (Jumelet et al., 2025) | `sen`, `wrong_sen` | whole texts |
-| CrowS-Pairs (Nangia et al., 2020) | `sent_more`, `sent_less` | whole texts |
-| any other | `good`, `bad` | whole texts |
-| COMPS (Misra et al., 2023) | `prefix_acceptable`, `prefix_unacceptable` | beginnings of `property_phrase` |
-| EWoK (Ivanova et al., 2024) | `Context1`, `Context2`; for a twin, the other way round | of `Target1`; of `Target2` |
-
-COMPS and EWoK compare log p(rest | beginning), which partial scoring of a blank at the beginning is. In which order
-texts are offered is drawn from their letters: the good one stands first in every file.
+BLiMP (Warstadt et al., 2020), MultiBLiMP, CrowS-Pairs, COMPS and EWoK are told by their columns
+(docs/minimal-pairs.md), any other set by `good` and `bad`. COMPS and EWoK compare log p(rest | beginning), which
+partial scoring of a blank at the beginning is. In which order texts are offered is drawn from their letters: the good
+one stands first in every file.
 """
 
 import hashlib

@@ -1,15 +1,6 @@
 """Which column of a table of predictions says what: as told by `--prediction-columns`, or by their names.
 
-| role | what its column has |
-|---|---|
-| `text` | the problem's text (also COPA's premise), or a prompt that has it in it |
-| `id` | winokit's id, or that of the source: WinoGrande's qID, SuperGLUE's idx |
-| `order` | the problem's number; `order=line` where the rows themselves are in the order of the problems |
-| `option1`, `option2` … | the candidates in the row's own order; else the dataset's counts |
-| `prediction` | a candidate, its number or letter, true or false of a yes/no question, or a text that names one |
-| `scores1`, `scores2` …, or `scores` | a number for each candidate, the highest is chosen; or all of them in one cell |
-| `answer` | the right candidate according to the file, to be compared |
-| `model` | who made the prediction; else the file's name |
+docs/audit.md has a table of the roles.
 """
 
 import re

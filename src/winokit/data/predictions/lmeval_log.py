@@ -236,10 +236,8 @@ def _answered(
         raise Unmatched(f"{len(texts)} different answers; a filter of the task must choose one (take_first)")
     text, prompt = str(texts[0]), requests[0][0] if requests else ""
     judged = next((row[name] for name in ("exact_match", "acc") if row.get(name) in (0, 1)), None)
-    verdict, reading = (
-        None if judged is None else bool(judged),
-        AnswerReading(stated.candidates, False, prompt, found.language),
-    )
+    verdict = None if judged is None else bool(judged)
+    reading = AnswerReading(stated.candidates, False, prompt, found.language)
     place = int(text) - 1 if f"option{text.strip()}" in doc and match.option_behind(text, prompt) is None else None
     prediction = reading.chosen({"answer": text}, text, stated.answer, verdict) if place is None else place
     return replace(

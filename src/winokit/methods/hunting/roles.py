@@ -129,9 +129,8 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFil
                 continue
             if max(context[1] - query[2], query[1] - context[2]) > APART:
                 continue
-            label = _unlike(tokens, context[0], query[0], reading) or _label(
-                tokens, context[0], query[0], reading, parsed
-            )
+            heads = context[0], query[0]
+            label = _unlike(tokens, *heads, reading) or _label(tokens, *heads, reading, parsed)
             if label in (AGENT, PATIENT):
                 spans = [(tokens[start].start, tokens[end - 1].end) for _, start, end in (context, query)]
                 said = pair.context.said, pair.query.said

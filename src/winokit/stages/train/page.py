@@ -120,9 +120,8 @@ def _points(rows: Sequence[Metric], warnings: Sequence[str]) -> Iterator[Verdict
             decision.standing(row, len(family)),
             "problems" if row.metric == "accuracy" else "groups as a whole",
         )
-        yield decision.point_of(
-            f"{row.subset}/{row.metric}", place, f"{where(row)}: {decision.said(row, place, unit)}."
-        )
+        text = f"{where(row)}: {decision.said(row, place, unit)}."
+        yield decision.point_of(f"{row.subset}/{row.metric}", place, text)
     for warning in warnings:
         yield VerdictPoint(f"{warning[0].upper()}{warning[1:]}.", BAD, {SIGNS: YES})
 
