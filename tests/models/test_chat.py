@@ -402,8 +402,8 @@ def test_a_server_that_changes_its_model_in_the_middle_is_named():
 
     told = "changed its model in the middle, from 'one' to 'two'"
     with ChatServer(behave) as server, pytest.raises(BadInput, match=told):
-        list(chat(server, concurrency=1).answer(asks(4)))
-    assert len(server.bodies) == 3
+        list(chat(server, concurrency=1).answer(asks(9)))
+    assert len(server.bodies) in (3, 4)  # the next is sent before a reply is read
 
 
 def test_failures_of_the_server_are_tried_again():

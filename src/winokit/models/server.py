@@ -1,10 +1,10 @@
 """Many requests at once to an OpenAI-compatible server, with patience: what `chat:` and `completions:` models share.
 
-Results are handed over as they come, so that a caller can keep each of them before the next, and Ctrl-C ends it all.
-A server that has replied is sent the next request before its reply is looked at, so that it need not wait for us. What may pass (5xx, timeouts, broken connections, unreadable
-replies) is tried again, later each time; what will not (a wrong key, an unknown model) is a `Complaint` at once. A
-server that is asked too much (429, 503) is asked half as much at once, then slowly more again; that does not count
-against the tries, as long as somebody is answered now and then.
+All happens in the caller's thread, whenever it asks for the next result: it can keep each of them before the next, and
+Ctrl-C ends it all. What may pass (5xx, silence, broken connections, unreadable replies) is tried again, later each
+time; what will not (a wrong key, an unknown model) is a `Complaint` at once. A server that is asked too much (429, 503)
+is asked half as much at once, then slowly more again; that does not count against the tries, as long as somebody is
+answered now and then.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ class _Call:
 class _Exchange:
     """Requests to one path of a server, on their way.
 
-    The server comes first: whatever it has replied to makes room for the next request before the reply is looked at.
+    A reply makes room for the next request before it is read, which takes longer than a fast server needs to answer.
     """
 
     def __init__(
@@ -284,6 +284,9 @@ class _Exchange:
         self._waiting: list[_Call] = []
         """Calls to be sent again."""
         self._unread: deque[tuple[_Call, Outcome]] = deque()
+        self._ready: deque[tuple[int, Any]] = deque()
+        self._troubled = False
+        """Whether something unread may change what is sent next."""
         self._cuts = 0
         self._last_sign = self._last_answer = monotonic()
         self._answered = False
@@ -291,11 +294,15 @@ class _Exchange:
     def answers(self) -> Iterator[tuple[int, Any]]:
         """Send all, and yield (index, what was read) as replies come."""
         with closing(open_client(self.server.address(self.path), self.server._key, self._manners.concurrency)) as http:
-            while self._pending or self._underway or self._waiting or self._unread:
+            while self._pending or self._underway or self._waiting or self._unread or self._ready:
                 self._receive(http)
-                self._send_more(http)
-                if self._unread:
-                    yield from self._settled(*self._unread.popleft())
+                if not self._troubled:
+                    self._send_more(http)
+                if self._unread and not self._ready:
+                    self._ready.extend(self._settled(*self._unread.popleft()))
+                    self._troubled &= bool(self._unread)
+                if self._ready:
+                    yield self._ready.popleft()
 
     def _receive(self, http: HttpClient) -> None:
         """Take the replies that have come, or wait for one; where nobody is answered for too long, all are given up."""
@@ -309,11 +316,12 @@ class _Exchange:
             self._last_sign = now
             self._underway.remove(call)
             self._unread.append((call, outcome))
+            self._troubled |= isinstance(outcome, ExchangeFailed) or outcome.status != 200
             self._pace(now - call.sent_at, len(call.numbered))
 
     def _time_left(self) -> float:
         """Seconds until there is something to do, whether or not a reply comes."""
-        if self._unread or (self._pending and self._has_room()):
+        if self._ready or self._unread or (self._pending and self._has_room()):
             return 0.0
         until = [self._last_sign + self._manners.timeout] if self._underway else []
         if len(self._underway) < int(self.server._limit):
