@@ -434,6 +434,19 @@ def test_a_reply_that_comes_too_late_is_asked_for_again():
     assert len(server.bodies) == 2
 
 
+def test_a_slow_server_is_asked_once_as_long_as_it_answers_somebody():
+    one_by_one = threading.Lock()
+
+    def behave(number, body):
+        with one_by_one:
+            time.sleep(0.1)
+        return says("A")
+
+    with ChatServer(behave) as server:  # the last of twelve waits for more than a second
+        assert len(dict(chat(server, concurrency=12, timeout=0.6).answer(asks(13)))) == 13
+        assert len(server.bodies) == 13
+
+
 def test_a_server_that_never_replies_in_time_is_named():
     with ChatServer(in_turn(Response(pause=0.3))) as server, pytest.raises(BadInput, match=r"no reply within 0\.05 s"):
         list(chat(server, timeout=0.05, retries=1).answer(asks(1)))

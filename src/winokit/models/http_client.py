@@ -18,7 +18,7 @@ from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from socket import IPPROTO_TCP, TCP_NODELAY, create_connection, socket
 from sys import maxsize
 from threading import Thread
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -49,24 +49,8 @@ class HttpReply:
 Outcome: TypeAlias = HttpReply | ExchangeFailed
 
 
-class HttpClient(Protocol):
-    """Sends requests to one address; the ticket of each comes back with its reply."""
-
-    def send(self, ticket: Any, body: bytes | None) -> None:
-        """Send a POST of JSON, or a GET where there is no body; redirects are replies like others."""
-
-    def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
-        """What has come since; where nothing has, wait for it so long at most."""
-
-    def forget(self, ticket: Any) -> None:
-        """Wait no longer for a reply."""
-
-    def close(self) -> None:
-        """End all connections."""
-
-
 def open_client(url: str, key: str | None, connections: int) -> HttpClient:
-    """A client for an address, with a key in every request."""
+    """A client for one address, with a key in every request; the ticket of a request comes back with its reply."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return _NearClient(url, headers) if _is_near(url) else _FarClient(url, headers, connections)
 
@@ -149,6 +133,7 @@ class _NearClient:
         self._replies: list[tuple[Any, Outcome]] = []
 
     def send(self, ticket: Any, body: bytes | None) -> None:
+        """Send a POST of JSON, or a GET where there is no body; redirects are replies like others."""
         request = f"GET {self._head}\r\n".encode()
         if body is not None:
             described = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -179,6 +164,7 @@ class _NearClient:
         return connection
 
     def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
+        """What has come since, with its tickets; where nothing has, wait for it so long at most."""
         for key, events in self._selector.select(0 if self._replies else seconds):
             if key.data.line.fileno() >= 0:
                 self._advance(key.data, events)
@@ -215,6 +201,7 @@ class _NearClient:
         connection.line.close()
 
     def forget(self, ticket: Any) -> None:
+        """Wait no longer for a reply."""
         self._end(self._underway.pop(ticket))
 
     def close(self) -> None:
@@ -223,10 +210,11 @@ class _NearClient:
         self._selector.close()
 
 
+HttpClient: TypeAlias = _NearClient | _FarClient
+
+
 class _Connection:
     """A socket with the request that is on it, if any, and as much of the reply as has come."""
-
-    __slots__ = ("line", "ready", "received", "stays", "ticket", "unsent", "wanted")
 
     def __init__(self, line: socket) -> None:
         self.line = line

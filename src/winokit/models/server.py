@@ -116,10 +116,10 @@ def connect(spec: Spec, **settings: Any) -> ModelServer:
     """
     name, url = _name_and_url(spec)
     manners = ServerManners(
-        concurrency=spec.number("concurrency", 8, least=1),
-        timeout=spec.number("timeout", 300.0, least=0.001),
-        retries=spec.number("retries", 6),
-        delay=spec.number("delay", 1.0),
+        concurrency=spec.number("concurrency", ServerManners.concurrency, least=1),
+        timeout=spec.number("timeout", ServerManners.timeout, least=0.001),
+        retries=spec.number("retries", ServerManners.retries),
+        delay=spec.number("delay", ServerManners.delay),
     )
     server = ModelServer(url, _key(spec), {"model": name, **settings}, manners)
     if "tokenizer" in spec.options:
@@ -250,7 +250,7 @@ class _Call:
     due: float = 0.0
     """When it may be sent again."""
     body: Body | None = None
-    """What it was sent with, beside the settings."""
+    """What was sent."""
     sent_at: float = 0.0
     settings: Body = field(default_factory=dict)
     """Those of the server when it was sent."""
@@ -363,9 +363,10 @@ class _Exchange:
         call.settings, call.cuts, call.sent_at = self.server.settings, self._cuts, monotonic()
         self._last_sign = max(self._last_sign, call.sent_at)
         bodies: list[Any] = [body for _, body in call.numbered]
-        call.body = self.bundle.join(bodies) if self.bundle and len(bodies) > 1 else bodies[0]
+        body = self.bundle.join(bodies) if self.bundle and len(bodies) > 1 else bodies[0]
+        call.body = None if body is None else {**call.settings, **body}
         try:
-            http.send(call, None if call.body is None else _json({**call.settings, **call.body}))
+            http.send(call, None if body is None else _json(call.body))
         except UnicodeEncodeError as error:
             raise self.server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
         self._underway.add(call)
