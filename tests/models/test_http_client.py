@@ -1,9 +1,8 @@
 """The client between models and servers: what HTTP allows a server to answer, and where httpx takes over."""
 
-import asyncio
 import gzip
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from socket import create_server
 
 import pytest
@@ -40,11 +39,19 @@ def saying(*replies):
 
 
 def send(url, *bodies, key=None):
-    async def sent():
-        async with open_client(url, key, 4) as client:
-            return [await client.send(body) for body in bodies]
-
-    return asyncio.run(sent())
+    """What comes back for each body, one after the other; an error where nothing does."""
+    came = []
+    with closing(open_client(url, key, 4)) as client:
+        for number, body in enumerate(bodies):
+            client.send(number, body)
+            while not (replies := client.replies(10)):
+                pass
+            ((ticket, outcome),) = replies
+            assert ticket == number
+            if isinstance(outcome, ExchangeFailed):
+                raise outcome
+            came.append(outcome)
+    return came
 
 
 def zipped(raw):

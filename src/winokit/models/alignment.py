@@ -47,6 +47,11 @@ class PlacedToken(NamedTuple):
     """Where it may end already: another place where some tokens before the next known one are spelt as "\ufffd"."""
 
 
+# What `_make` does, without a frame of Python's for each of a million tokens.
+served_token: Callable[[tuple[str | None, float | None]], ServedToken] = partial(tuple.__new__, ServedToken)
+_placed_token: Callable[[tuple[int, int, float | None, int]], PlacedToken] = partial(tuple.__new__, PlacedToken)
+
+
 def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
     """The tokens of the text, each in its place; None where these are tokens of something else.
 
@@ -87,7 +92,7 @@ def _aligned_at_once(text: str, tokens: Sequence[ServedToken]) -> list[PlacedTok
     if lead:
         ends = [max(end, 0) for end in ends]
     borders = [0] * special + ends
-    return list(map(PlacedToken._make, zip(borders, borders[1:], logprobs, borders[1:], strict=False)))
+    return list(map(_placed_token, zip(borders, borders[1:], logprobs, borders[1:], strict=False)))
 
 
 def _aligned(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:

@@ -187,7 +187,8 @@ class Usage:
     """Whether the server did not say for some of them."""
     calls: int = 0
     """HTTP requests that they went in, second tries aside: several texts may share one."""
-    may_ask: Callable[[], bool] = field(default=lambda: True, repr=False)
+    may_ask: Callable[[], bool] | None = field(default=None, repr=False)
+    """Where there is a limit."""
 
     @classmethod
     def total(cls, usages: "Iterable[Usage]") -> "Usage":

@@ -22,7 +22,7 @@ from operator import eq
 from typing import Any
 
 from winokit.errors import BadInput
-from winokit.models.alignment import PlacedToken, ServedToken, align
+from winokit.models.alignment import PlacedToken, ServedToken, align, served_token
 from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Refusal, Request, Usage
 from winokit.models.boundary import ALONE, joined, moved, parts_of
 from winokit.models.reading import bare
@@ -65,7 +65,7 @@ class Dialect:
 
 def _echoed(payload: Any) -> list[ServedToken]:
     logprobs = payload["choices"][0]["logprobs"]
-    return list(map(ServedToken._make, zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True)))
+    return list(map(served_token, zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True)))
 
 
 def _prompted(payload: Any) -> list[ServedToken]:

@@ -1,26 +1,33 @@
-"""JSON over HTTP from an event loop, with little in between.
+"""JSON over HTTP, many requests at once, from one thread and with little in between.
 
 A server on this machine or its network (`http://`, no proxy in the way) may answer in less time than an ordinary client
-takes to ask, so it is spoken to over plain connections that stay open. What lies behind TLS or a proxy is far enough
-away for httpx.
+takes to ask, so it is spoken to over plain sockets that stay open. What lies behind TLS or a proxy is far enough away
+for httpx.
 """
 
 from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from queue import Empty, SimpleQueue
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from socket import IPPROTO_TCP, TCP_NODELAY, create_connection, socket
+from sys import maxsize
+from threading import Thread
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-if TYPE_CHECKING:
-    import httpx
-
-READ_AHEAD = 2**20
-"""Bytes of a reply that are taken before they are asked for; no header may be longer."""
+CONNECTING = 30.0
+"""Seconds for a connection to be made."""
+READ_AT_ONCE = 2**18
+"""Bytes that are taken from a socket at once."""
+LONGEST_HEAD = 2**20
+"""Bytes of a reply's headers at most."""
 IN_PATHS = "/%:@!$&'()*+,;=~"
 """What stands in a path as it is."""
 
@@ -39,22 +46,13 @@ class HttpReply:
     content: bytes
 
 
-@asynccontextmanager
-async def open_client(url: str, key: str | None, connections: int) -> AsyncIterator[HttpClient]:
-    """A client for an address, with a key in every request; its connections are closed in the end.
+Outcome: TypeAlias = HttpReply | ExchangeFailed
 
-    It sends a POST of JSON, or a GET where there is no body; redirects are replies like others.
-    """
+
+def open_client(url: str, key: str | None, connections: int) -> HttpClient:
+    """A client for one address, with a key in every request; the ticket of a request comes back with its reply."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    if _is_near(url):
-        async with aclosing(_NearClient(url, headers)) as near:
-            yield near
-        return
-    import httpx
-
-    limits = httpx.Limits(max_connections=connections)
-    async with httpx.AsyncClient(headers=headers, limits=limits, timeout=None) as http:
-        yield _FarClient(url, http)
+    return _NearClient(url, headers) if _is_near(url) else _FarClient(url, headers, connections)
 
 
 def _is_near(url: str) -> bool:
@@ -64,27 +62,60 @@ def _is_near(url: str) -> bool:
     return parts.scheme == "http" and not proxied
 
 
+def _failed(error: Exception) -> ExchangeFailed:
+    return ExchangeFailed(f"{type(error).__name__} {error}".strip())
+
+
 class _FarClient:
-    """httpx, with its errors as ours."""
+    """httpx on an event loop in a thread of its own: the caller's thread may run one already, as a notebook's does."""
 
-    def __init__(self, url: str, http: httpx.AsyncClient) -> None:
-        self._url, self._http = url, http
-
-    async def send(self, body: bytes | None) -> HttpReply:
+    def __init__(self, url: str, headers: Mapping[str, str], connections: int) -> None:
         import httpx
 
+        limits, timeout = httpx.Limits(max_connections=connections), httpx.Timeout(None, connect=CONNECTING)
+        self._url, self._http = url, httpx.AsyncClient(headers=headers, limits=limits, timeout=timeout)
+        self._replies: SimpleQueue[tuple[Any, Outcome]] = SimpleQueue()
+        self._underway: dict[Any, Future[None]] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="winokit-server", daemon=True)
+        self._thread.start()
+
+    def send(self, ticket: Any, body: bytes | None) -> None:
+        self._underway[ticket] = asyncio.run_coroutine_threadsafe(self._exchange(ticket, body), self._loop)
+
+    async def _exchange(self, ticket: Any, body: bytes | None) -> None:
+        import httpx
+
+        method, headers = ("GET", {}) if body is None else ("POST", {"Content-Type": "application/json"})
+        outcome: Outcome
         try:
-            if body is None:
-                response = await self._http.get(self._url)
-            else:
-                response = await self._http.post(self._url, content=body, headers={"Content-Type": "application/json"})
+            response = await self._http.request(method, self._url, content=body, headers=headers)
+            outcome = HttpReply(response.status_code, response.reason_phrase, response.headers, response.content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ExchangeFailed(f"{type(error).__name__} {error}".strip()) from None
-        return HttpReply(response.status_code, response.reason_phrase, response.headers, response.content)
+            outcome = _failed(error)
+        self._replies.put((ticket, outcome))
+
+    def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
+        replies: list[tuple[Any, Outcome]] = []
+        with suppress(Empty):
+            while True:
+                replies.append(self._replies.get(timeout=0 if replies else seconds))
+        return [(ticket, outcome) for ticket, outcome in replies if self._underway.pop(ticket, None)]
+
+    def forget(self, ticket: Any) -> None:
+        self._underway.pop(ticket).cancel()
+
+    def close(self) -> None:
+        for ticket in list(self._underway):
+            self.forget(ticket)
+        asyncio.run_coroutine_threadsafe(self._http.aclose(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
 
 class _NearClient:
-    """HTTP/1.1 over connections that are used again; as many are opened as requests are under way."""
+    """HTTP/1.1 over sockets that are used again; as many are opened as requests are under way."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         parts = urlsplit(url)
@@ -95,82 +126,166 @@ class _NearClient:
         always = {"Host": host, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "winokit", **headers}
         path = quote(parts.path, safe=IN_PATHS) or "/"
         self._head = "".join([f"{path} HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in always.items())])
-        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
-        self._open: set[asyncio.StreamWriter] = set()
+        self._selector = DefaultSelector()
+        self._peer: tuple[int, Any] | None = None
+        self._idle: list[_Connection] = []
+        self._underway: dict[Any, _Connection] = {}
+        self._replies: list[tuple[Any, Outcome]] = []
 
-    async def send(self, body: bytes | None) -> HttpReply:
+    def send(self, ticket: Any, body: bytes | None) -> None:
+        """Send a POST of JSON, or a GET where there is no body; redirects are replies like others."""
         request = f"GET {self._head}\r\n".encode()
         if body is not None:
             described = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             request = f"POST {self._head}{described}".encode() + body
         try:
-            reader, writer = await self._connection()
-            stays = False
-            try:
-                writer.write(request)
-                await writer.drain()
-                reply, stays = await _read_reply(reader)
-            finally:
-                if stays:
-                    self._idle.append((reader, writer))
+            connection = self._idle.pop() if self._idle else self._connect()
+        except (OSError, UnicodeError) as error:
+            self._replies.append((ticket, _failed(error)))
+            return
+        self._underway[ticket] = connection
+        connection.ticket, connection.unsent = ticket, request
+        if connection.ready:
+            self._advance(connection, EVENT_WRITE)
+
+    def _connect(self) -> _Connection:
+        """A new connection; all but the first are made while others are in use, to the address that took that one."""
+        if self._peer is None:
+            line = create_connection((self._host, self._port), CONNECTING)
+            self._peer = line.family, line.getpeername()
+            line.setblocking(False)
+        else:
+            line = socket(self._peer[0])
+            line.setblocking(False)
+            line.connect_ex(self._peer[1])
+        line.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+        connection = _Connection(line)
+        self._selector.register(line, EVENT_READ | EVENT_WRITE, connection)
+        return connection
+
+    def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
+        """What has come since, with its tickets; where nothing has, wait for it so long at most."""
+        for key, events in self._selector.select(0 if self._replies else seconds):
+            if key.data.line.fileno() >= 0:
+                self._advance(key.data, events)
+        replies, self._replies = self._replies, []
+        return replies
+
+    def _advance(self, connection: _Connection, events: int) -> None:
+        """Write and read what can be now."""
+        try:
+            if events & EVENT_WRITE and connection.write() != connection.ready:
+                connection.ready = not connection.ready
+                wanted = EVENT_READ if connection.ready else EVENT_READ | EVENT_WRITE
+                self._selector.modify(connection.line, wanted, connection)
+            if events & EVENT_READ and (reply := connection.read()):
+                self._replies.append((connection.ticket, reply))
+                del self._underway[connection.ticket]
+                connection.ticket = None
+                if connection.stays:
+                    self._idle.append(connection)
                 else:
-                    self._open.discard(writer)
-                    writer.transport.abort()
-        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError, zlib.error) as error:
-            raise ExchangeFailed(f"{type(error).__name__} {error}".strip()) from None
-        return reply
+                    self._end(connection)
+        except BlockingIOError:
+            pass
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            if connection.ticket is None:
+                self._idle.remove(connection)  # the server closes what it finds idle for long
+            else:
+                del self._underway[connection.ticket]
+                self._replies.append((connection.ticket, _failed(error)))
+            self._end(connection)
 
-    async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        while self._idle:
-            reader, writer = self._idle.pop()
-            if not (reader.at_eof() or writer.is_closing()):  # the server closes what it finds idle for long
-                return reader, writer
-            self._open.discard(writer)
-            writer.transport.abort()
-        reader, writer = await asyncio.open_connection(self._host, self._port, limit=READ_AHEAD)
-        self._open.add(writer)
-        return reader, writer
+    def _end(self, connection: _Connection) -> None:
+        self._selector.unregister(connection.line)
+        connection.line.close()
 
-    async def aclose(self) -> None:
-        for writer in self._open:
-            writer.transport.abort()
-            with suppress(OSError):
-                await writer.wait_closed()
+    def forget(self, ticket: Any) -> None:
+        """Wait no longer for a reply."""
+        self._end(self._underway.pop(ticket))
+
+    def close(self) -> None:
+        for connection in [*self._underway.values(), *self._idle]:
+            self._end(connection)
+        self._selector.close()
 
 
 HttpClient: TypeAlias = _NearClient | _FarClient
 
 
-async def _read_reply(reader: asyncio.StreamReader) -> tuple[HttpReply, bool]:
-    """One reply, and whether the connection may be used for another."""
-    status = 100
-    while status < 200:  # "100 Continue" and the like come before the reply
-        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        version, _, rest = first.partition(" ")
-        if not version.startswith("HTTP/1."):
+class _Connection:
+    """A socket with the request that is on it, if any, and as much of the reply as has come."""
+
+    def __init__(self, line: socket) -> None:
+        self.line = line
+        self.ticket: Any = None
+        self.unsent = self.received = b""
+        self.ready = False
+        """Whether it is connected and all is written."""
+        self.stays = False
+        """Whether it may be used again after the reply that was read."""
+        self.wanted = 0
+        """Bytes of a reply before which it need not be looked at."""
+
+    def write(self) -> bool:
+        """Send what can be sent; whether that is all."""
+        with suppress(BlockingIOError):
+            self.unsent = self.unsent[self.line.send(self.unsent) :]
+        return not self.unsent
+
+    def read(self) -> HttpReply | None:
+        """The reply, as soon as all of it is there."""
+        data = self.line.recv(READ_AT_ONCE)
+        if self.ticket is None:
+            raise EOFError("closed, or a reply that nobody asked for")
+        self.received += data
+        if data and len(self.received) < self.wanted:
+            return None
+        reply = self._parsed(ended=not data)
+        if reply is None and not data:
+            raise EOFError(f"the connection was closed after {len(self.received)} bytes")
+        if reply is not None:
+            self.received, self.wanted = b"", 0
+        return reply
+
+    def _parsed(self, *, ended: bool) -> HttpReply | None:
+        head, found, rest = self.received.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        version, _, answer = first.partition(" ")
+        if len(head) > LONGEST_HEAD or (found and not version.startswith("HTTP/1.")):
             raise ValueError(f"not HTTP: {first[:40]!r}")
-        code, _, reason = rest.partition(" ")
-        status = int(code)
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    stays = version != "HTTP/1.0" and "close" not in headers.get("connection", "").lower()
-    if status in (204, 304):
-        content = b""
-    elif "chunked" in headers.get("transfer-encoding", "").lower():
-        content = await _read_chunks(reader)
-    elif "content-length" in headers:
-        content = await reader.readexactly(int(headers["content-length"]))
-    else:
-        content, stays = await reader.read(), False
-    if headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate"):
-        content = zlib.decompress(content, wbits=47)
-    return HttpReply(status, reason, headers, content), stays
+        if not found:
+            return None
+        code, _, reason = answer.partition(" ")
+        if int(code) < 200:  # "100 Continue" and the like come before the reply
+            self.received = rest
+            return self._parsed(ended=ended)
+        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        self.stays = version != "HTTP/1.0" and "close" not in headers.get("connection", "").lower()
+        if "chunked" in headers.get("transfer-encoding", "").lower():
+            content = _dechunked(rest)
+        elif "content-length" in headers or code in ("204", "304"):
+            length = 0 if code in ("204", "304") else int(headers["content-length"])
+            self.wanted = len(head) + len(found) + length
+            content = rest[:length] if len(rest) >= length else None
+            self.stays &= len(rest) == length
+        else:
+            self.wanted, self.stays = maxsize, False
+            content = rest if ended else None
+        if content is None:
+            return None
+        if headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate"):
+            content = zlib.decompress(content, wbits=47)
+        return HttpReply(int(code), reason, headers, content)
 
 
-async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
-    chunks = []
-    while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
-        chunks.append(await reader.readexactly(size))
-        await reader.readexactly(2)
-    while await reader.readuntil(b"\r\n") != b"\r\n":  # trailers
-        pass
-    return b"".join(chunks)
+def _dechunked(raw: bytes) -> bytes | None:
+    """What was sent in chunks; None while some are missing, or the trailers behind them."""
+    chunks, at = [], 0
+    while (end := raw.find(b"\r\n", at)) >= 0:
+        size = int(raw[at:end].partition(b";")[0], 16)
+        if size <= 0:
+            return b"".join(chunks) if b"\r\n\r\n" in raw[end:] else None
+        chunks.append(raw[end + 2 : end + 2 + size])
+        at = end + 2 + size + 2
+    return None

@@ -1,35 +1,32 @@
 """Many requests at once to an OpenAI-compatible server, with patience: what `chat:` and `completions:` models share.
 
-Requests run on an event loop in a thread of their own, and results are handed over as they come, so that a caller can
-keep each of them before the next, and Ctrl-C ends it all. What may pass (5xx, timeouts, broken connections, unreadable
-replies) is tried again, later each time; what will not (a wrong key, an unknown model) is a `Complaint` at once. A
-server that is asked too much (429, 503) is asked half as much at once, then slowly more again; that does not count
-against the tries, as long as somebody is answered now and then.
+All happens in the caller's thread, whenever it asks for the next result: it can keep each of them before the next, and
+Ctrl-C ends it all. What may pass (5xx, silence, broken connections, unreadable replies) is tried again, later each
+time; what will not (a wrong key, an unknown model) is a `Complaint` at once. A server that is asked too much (429, 503)
+is asked half as much at once, then slowly more again; that does not count against the tries, as long as somebody is
+answered now and then.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import random
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from itertools import islice
-from queue import SimpleQueue
-from threading import Thread
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from winokit.errors import BadInput, MissingExtra, WinokitError
 from winokit.models.base import Usage, estimated_tokens
-from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, open_client
+from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, Outcome, open_client
 from winokit.models.registry import Spec
 
 PROMPT_REPLY = 0.5
@@ -40,6 +37,8 @@ LONGEST_PAUSE = 60.0
 """Seconds between two tries at most, unless the server asks for more."""
 LONGEST_REQUESTED_PAUSE = 600.0
 """A server that asks for more seconds than this is not waited for."""
+MOST_UNREAD = 256
+"""Replies that may be waiting to be looked at, of a server that answers faster than they are read."""
 PATIENCE = 600.0
 """Seconds of nothing but refusals after which a server with too many requests is given up."""
 ELSEWHERE = "the server is at another address: check the URL, and whether it begins with https"
@@ -78,10 +77,13 @@ class Complaint(BadInput):
 
 @dataclass(frozen=True)
 class ServerManners:
-    """How hard a server is pressed: requests at once, seconds for each, tries after the first, first pause."""
+    """How hard a server is pressed: requests at once, seconds of silence, tries after the first, first pause.
+
+    A request may wait its turn behind others at the server, so that as long as anybody is answered none is given up.
+    """
 
     concurrency: int = 8
-    timeout: float = 60.0
+    timeout: float = 300.0
     retries: int = 6
     delay: float = 1.0
 
@@ -114,10 +116,10 @@ def connect(spec: Spec, **settings: Any) -> ModelServer:
     """
     name, url = _name_and_url(spec)
     manners = ServerManners(
-        concurrency=spec.number("concurrency", 8, least=1),
-        timeout=spec.number("timeout", 60.0, least=0.001),
-        retries=spec.number("retries", 6),
-        delay=spec.number("delay", 1.0),
+        concurrency=spec.number("concurrency", ServerManners.concurrency, least=1),
+        timeout=spec.number("timeout", ServerManners.timeout, least=0.001),
+        retries=spec.number("retries", ServerManners.retries),
+        delay=spec.number("delay", ServerManners.delay),
     )
     server = ModelServer(url, _key(spec), {"model": name, **settings}, manners)
     if "tokenizer" in spec.options:
@@ -190,22 +192,9 @@ class ModelServer:
         bundle
             How several bodies go into one call, where the server takes that. What fails together is sent one by one.
         """
-        results: SimpleQueue[tuple[int, T] | Exception | None] = SimpleQueue()
-        loop = asyncio.new_event_loop()
         manners = self._manners if retries is None else replace(self._manners, retries=retries)
-        exchange = _Exchange(self, path, read, refused, manners, bundle, free=free)
-        work = loop.create_task(exchange.send_all(bodies, results.put, first_alone=first_alone))
-        thread = Thread(target=_drive, args=(loop, work, results.put), name="winokit-server", daemon=True)
-        thread.start()
-        try:
-            while (result := results.get()) is not None:
-                if isinstance(result, Exception):
-                    raise result
-                yield result
-        finally:
-            with suppress(RuntimeError):  # the loop has ended by itself
-                loop.call_soon_threadsafe(work.cancel)
-            thread.join()
+        exchange = _Exchange(self, path, bodies, read, refused, manners, bundle, free=free, first_alone=first_alone)
+        return exchange.answers()
 
     def address(self, path: str) -> str:
         """Where a request goes: a path below the URL, or, with two slashes before it, below the host."""
@@ -251,60 +240,136 @@ class ModelServer:
         self.usage.written += written
 
 
+@dataclass(eq=False, slots=True)
+class _Call:
+    """One HTTP request: the numbered bodies that go in it, and how it has fared."""
+
+    numbered: list[tuple[int, Body | None]]
+    tries: int = 0
+    refusals: int = 0
+    due: float = 0.0
+    """When it may be sent again."""
+    body: Body | None = None
+    """What was sent."""
+    sent_at: float = 0.0
+    settings: Body = field(default_factory=dict)
+    """Those of the server when it was sent."""
+    cuts: int = 0
+
+
 class _Exchange:
-    """Requests to one path of a server, on their way."""
+    """Requests to one path of a server, on their way.
+
+    A reply makes room for the next request before it is read, which takes longer than a fast server needs to answer.
+    """
 
     def __init__(
         self,
         server: ModelServer,
         path: str,
+        bodies: Sequence[Body | None],
         read: Callable[[dict[str, Any]], Any],
         refused: Callable[[Complaint], Any] | None,
         manners: ServerManners,
         bundle: Bundle | None,
         *,
         free: bool,
+        first_alone: bool,
     ) -> None:
         self.server, self.path, self.read, self.refused, self.bundle = server, path, read, refused, bundle
-        self._manners, self._free = manners, free
-        self._busy = self._cuts = 0
-        self._turn_ended = asyncio.Event()
-        self._last_answer = monotonic()
+        self._manners, self._free, self._alone = manners, free, first_alone
+        self._pending = deque(enumerate(bodies))
+        self._fair = -(-len(bodies) // manners.concurrency)
+        self._underway: set[_Call] = set()
+        self._waiting: list[_Call] = []
+        """Calls to be sent again."""
+        self._unread: deque[tuple[_Call, Outcome]] = deque()
+        self._ready: deque[tuple[int, Any]] = deque()
+        self._troubled = False
+        """Whether something unread may change what is sent next."""
+        self._cuts = 0
+        self._last_sign = self._last_answer = monotonic()
         self._answered = False
 
-    async def send_all(
-        self, bodies: Sequence[Body | None], put: Callable[[tuple[int, Any]], None], *, first_alone: bool
-    ) -> None:
-        """As many bodies at once as agreed, after the first alone where asked."""
-        pending = iter(enumerate(bodies))
-        fair = -(-len(bodies) // self._manners.concurrency)
+    def answers(self) -> Iterator[tuple[int, Any]]:
+        """Send all, and yield (index, what was read) as replies come."""
+        with closing(open_client(self.server.address(self.path), self.server._key, self._manners.concurrency)) as http:
+            while self._pending or self._underway or self._waiting or self._unread or self._ready:
+                self._receive(http)
+                if not self._troubled:
+                    self._send_more(http)
+                if self._unread and not self._ready:
+                    self._ready.extend(self._settled(*self._unread.popleft()))
+                    self._troubled &= bool(self._unread)
+                if self._ready:
+                    yield self._ready.popleft()
 
-        async def work_off(numbered: Iterator[tuple[int, Body | None]]) -> None:
-            while taken := self._take(numbered, min(self.server._at_a_time, fair)):
-                began = monotonic()
-                answers = await self._send_together(http, [body for _, body in taken]) if len(taken) > 1 else None
-                for place, (index, body) in enumerate(taken):
-                    put((index, answers[place] if answers else await self._send(http, body, self.read)))
-                self._pace(monotonic() - began, len(taken))
+    def _receive(self, http: HttpClient) -> None:
+        """Take the replies that have come, or wait for one; where nobody is answered for too long, all are given up."""
+        replies, now = http.replies(self._time_left()), monotonic()
+        if self._underway and not replies and now >= self._last_sign + self._manners.timeout:
+            late = ExchangeFailed(f"no reply within {self._manners.timeout:g} s")
+            replies = [(call, late) for call in self._underway]
+            for call in self._underway:
+                http.forget(call)
+        for call, outcome in replies:
+            self._last_sign = now
+            self._underway.remove(call)
+            self._unread.append((call, outcome))
+            self._troubled |= isinstance(outcome, ExchangeFailed) or outcome.status != 200
+            self._pace(now - call.sent_at, len(call.numbered))
 
-        async with open_client(self.server.address(self.path), self.server._key, self._manners.concurrency) as http:
-            if first_alone:
-                await work_off(islice(pending, 1))
-            try:
-                async with asyncio.TaskGroup() as workers:
-                    for _ in range(min(self._manners.concurrency, len(bodies))):
-                        workers.create_task(work_off(pending))
-            except* WinokitError as failures:
-                raise failures.exceptions[0] from None
+    def _time_left(self) -> float:
+        """Seconds until there is something to do, whether or not a reply comes."""
+        if self._ready or self._unread or (self._pending and self._has_room()):
+            return 0.0
+        until = [self._last_sign + self._manners.timeout] if self._underway else []
+        if len(self._underway) < int(self.server._limit):
+            until += [call.due for call in self._waiting]
+        return min(max(min(until) - monotonic(), 0.0), LONGEST_PAUSE)
 
-    def _take(self, numbered: Iterator[tuple[int, Body | None]], most: int) -> list[tuple[int, Body | None]]:
-        """The next bodies, as many as may be asked."""
-        taken: list[tuple[int, Body | None]] = []
-        usage, most = self.server.usage, min(most, self.bundle.most) if self.bundle else 1
-        while len(taken) < most and (self._free or usage.may_ask()) and (item := next(numbered, None)):
-            usage.requests += not self._free
-            taken.append(item)
-        return taken
+    def _send_more(self, http: HttpClient) -> None:
+        """As many calls as may be under way, those first that were tried before."""
+        usage, now = self.server.usage, monotonic()
+        for call in [call for call in self._waiting if call.due <= now]:
+            if len(self._underway) < int(self.server._limit):
+                self._waiting.remove(call)
+                self._send(http, call)
+        while self._pending and self._has_room():
+            most = min(self.server._at_a_time, self._fair, self.bundle.most) if self.bundle else 1
+            taken: list[tuple[int, Body | None]] = []
+            while self._pending and len(taken) < most and (self._free or usage.may_ask is None or usage.may_ask()):
+                taken.append(self._pending.popleft())
+                usage.requests += not self._free
+            if not taken:
+                self._pending.clear()
+                return
+            usage.calls += not self._free
+            self._send(http, _Call(taken))
+
+    def _has_room(self) -> bool:
+        """Whether one more call may be made of bodies that were not tried yet."""
+        waited_for = len(self._underway) + len(self._waiting)
+        # What a reply costs is known when it is read.
+        most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self._free else 1
+        return (
+            len(self._underway) < int(self.server._limit)
+            and waited_for < self._manners.concurrency
+            and len(self._unread) < most_unread
+            and not (self._alone and (waited_for or self._unread))
+        )
+
+    def _send(self, http: HttpClient, call: _Call) -> None:
+        call.settings, call.cuts, call.sent_at = self.server.settings, self._cuts, monotonic()
+        self._last_sign = max(self._last_sign, call.sent_at)
+        bodies: list[Any] = [body for _, body in call.numbered]
+        body = self.bundle.join(bodies) if self.bundle and len(bodies) > 1 else bodies[0]
+        call.body = None if body is None else {**call.settings, **body}
+        try:
+            http.send(call, None if body is None else _json(call.body))
+        except UnicodeEncodeError as error:
+            raise self.server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
+        self._underway.add(call)
 
     def _pace(self, seconds: float, taken: int) -> None:
         """How many bodies go into the next call, from how long the last took."""
@@ -313,68 +378,44 @@ class _Exchange:
         elif seconds > 4 * PROMPT_REPLY:
             self.server._at_a_time = max(min(self.server._at_a_time, taken // 2), 1)
 
-    async def _send_together(self, http: HttpClient, bodies: Sequence[Any]) -> list[Any] | None:
-        """The answers to several bodies in one call; None where each is to be sent by itself."""
-        bundle = self.bundle
-        if bundle is None:
-            return None
-
-        def read(payload: dict[str, Any]) -> list[Any]:
-            return [self.read(part) for part in bundle.part(payload, len(bodies))]
-
+    def _settled(self, call: _Call, outcome: Outcome) -> list[tuple[int, Any]]:
+        """The answers to a call, each with its body's index; none where it is to be sent again."""
+        server, alone = self.server, len(call.numbered) == 1
         try:
-            answers: list[Any] = await self._send(http, bundle.join(bodies), read, alone=False)
-        except (_Failed, Complaint) as trouble:
-            if not (isinstance(trouble, Complaint) and trouble.too_long):
-                self.bundle = replace(bundle, most=max(len(bodies) // 2, 1))
-            return None
-        return answers
-
-    async def _send(
-        self, http: HttpClient, body: Body | None, read: Callable[[dict[str, Any]], Any], *, alone: bool = True
-    ) -> Any:
-        """One answer, after as many tries as it takes or as are allowed; of several together, after one."""
-        self.server.usage.calls += not self._free
-        tries = refusals = 0
-        while True:
-            try:
-                async with self._turn():
-                    sent, cuts = self.server.settings, self._cuts
-                    answer = await self._try(http, None if body is None else {**sent, **body}, read)
-            except _Failed as failed:
-                if failed.crowded:
-                    self._slow_down(cuts)
-                    refusals += 1
-                elif alone:
-                    tries += 1
-                else:
-                    raise
-                await asyncio.sleep(self._pause(failed, tries, refusals))
-            except Complaint as complaint:
-                if sent is not self.server.settings:
-                    continue  # another request has found out what the server does not accept
-                answer = self.refused(complaint) if self.refused and alone else None
-                if answer is not None:
-                    return answer
-                if sent is self.server.settings:
-                    raise
+            answers = self._read(call, outcome)
+        except _Failed as failed:
+            if failed.crowded:
+                self._slow_down(call.cuts)
+                call.refusals += 1
+            elif alone:
+                call.tries += 1
             else:
-                self._last_answer, self._answered = monotonic(), True
-                self.server._limit = min(self.server._limit + 1 / self.server._limit, self._manners.concurrency)
-                return answer
+                return self._divide(call, shorter=True)
+            call.due = monotonic() + self._pause(failed, call.tries, call.refusals)
+        except Complaint as complaint:
+            if call.settings is server.settings:  # else another request has found out what the server does not accept
+                if not alone:
+                    return self._divide(call, shorter=not complaint.too_long)
+                answer = self.refused(complaint) if self.refused else None
+                if answer is not None:
+                    self._alone = False
+                    return [(call.numbered[0][0], answer)]
+                if call.settings is server.settings:
+                    raise
+        else:
+            self._last_answer, self._answered, self._alone = monotonic(), True, False
+            server._limit = min(server._limit + 1 / server._limit, self._manners.concurrency)
+            return [(index, answer) for (index, _), answer in zip(call.numbered, answers, strict=True)]
+        self._waiting.append(call)
+        return []
 
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """Wait until one more request may be under way."""
-        while self._busy >= int(self.server._limit):
-            self._turn_ended.clear()
-            await self._turn_ended.wait()
-        self._busy += 1
-        try:
-            yield
-        finally:
-            self._busy -= 1
-            self._turn_ended.set()
+    def _divide(self, call: _Call, *, shorter: bool) -> list[tuple[int, Any]]:
+        """Send bodies one by one that failed together, and fewer together from now on; there is no answer yet."""
+        if shorter and self.bundle:
+            self.bundle = replace(self.bundle, most=max(len(call.numbered) // 2, 1))
+        self._waiting += [_Call([numbered]) for numbered in call.numbered]
+        self.server.usage.calls += 0 if self._free else len(call.numbered)
+        return []
 
     def _slow_down(self, cuts: int) -> None:
         """Half as many at once; requests that were under way together count as one sign."""
@@ -382,37 +423,35 @@ class _Exchange:
             self._cuts += 1
             self.server._limit = max(self.server._limit / 2, 1.0)
 
-    async def _try(self, http: HttpClient, body: Body | None, read: Callable[[dict[str, Any]], Any]) -> Any:
+    def _read(self, call: _Call, outcome: Outcome) -> list[Any]:
+        """The answers to the bodies of a call."""
         server = self.server
-        try:
-            async with asyncio.timeout(self._manners.timeout):
-                response = await http.send(None if body is None else _json(body))
-        except TimeoutError:
-            raise _Failed(f"no reply within {self._manners.timeout:g} s") from None
-        except UnicodeEncodeError as error:
-            raise server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
-        except ExchangeFailed as error:
-            raise _Failed(str(error)) from None
-        status = response.status
-        said = "" if status == 200 else _complaint(response)
+        if isinstance(outcome, ExchangeFailed):
+            raise _Failed(str(outcome))
+        status = outcome.status
+        said = "" if status == 200 else _complaint(outcome)
         # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
         lasting = "logprob" in said or TOO_LONG.search(said)
         if (status in (408, 409, 429) or status >= 500) and not lasting:
-            raise _Failed(said, status, _requested_pause(response))
+            raise _Failed(said, status, _requested_pause(outcome))
         if status != 200:
             line = server._line(self.path, f"status {status}: {said}", WAYS_OUT.get(status, ""))
             raise Complaint(line, server._hide(said), status)
         try:
-            payload = json.loads(response.content)
+            payload = json.loads(outcome.content)
             if not isinstance(payload, dict):
                 raise TypeError(payload)
             server.check_same_model(self.path, payload)
-            server.charge(payload, body)
-            return read(payload)
+            server.charge(payload, call.body)
+            count = len(call.numbered)
+            return [
+                self.read(part)
+                for part in (self.bundle.part(payload, count) if self.bundle and count > 1 else [payload])
+            ]
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise _Failed(f"not an answer of such a server: {_complaint(response)}", status) from None
+            raise _Failed(f"not an answer of such a server: {_complaint(outcome)}", status) from None
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
@@ -465,19 +504,6 @@ def _requested_pause(response: HttpReply) -> float:
     with suppress(ValueError):
         return max((parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds(), 0.0)
     return 0.0
-
-
-def _drive(loop: asyncio.AbstractEventLoop, work: asyncio.Task[None], put: Callable[[Exception | None], None]) -> None:
-    """Run the work to its end in this thread; None says that there is no more."""
-    try:
-        with suppress(asyncio.CancelledError):
-            loop.run_until_complete(work)
-    except Exception as error:
-        put(error)
-    finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
-        put(None)
 
 
 def _name_and_url(spec: Spec) -> tuple[str, str]:

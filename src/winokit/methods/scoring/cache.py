@@ -154,8 +154,9 @@ def answer_all(
 ) -> Mapping[Request, Answer]:
     """Answer requests, each distinct one at most once, from the cache or from the model."""
     distinct = list(dict.fromkeys(requests))
-    keys = {key_of(model.fingerprint, request): request for request in distinct}
-    answers = {keys[key]: answer for key, answer in cache.find(keys).items()}
+    keys = {request: key_of(model.fingerprint, request) for request in distinct}
+    known = cache.find(keys.values())
+    answers = {request: known[key] for request, key in keys.items() if key in known}
     answers |= _kept_earlier(model, [request for request in distinct if request not in answers], cache)
     missing: Sequence[Request] = [request for request in distinct if request not in answers]
     unfit = next((request for request in missing if type(request) not in model.can), None)
@@ -176,7 +177,7 @@ def answer_all(
         request = missing[index]
         # A refusal is quickly told again, and may be a matter of what the fingerprint leaves out: a server, n_ctx.
         if not isinstance(answer, Refusal):
-            cache.keep(key_of(model.fingerprint, request), answer)
+            cache.keep(keys[request], answer)
         answers[request] = answer
         done += size(request)
         if progress:

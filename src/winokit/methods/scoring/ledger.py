@@ -118,7 +118,8 @@ class Ledger:
         """The requests that may be asked: all, where the model itself asks before each call."""
         usage = getattr(model, "usage", None)
         if usage is not None:
-            usage.may_ask = lambda: self.spending.exhausted(self.usages) is None
+            limited = self.spending.limited
+            usage.may_ask = (lambda: self.spending.exhausted(self.usages) is None) if limited else None
             self.usages += [] if any(usage is known for known in self.usages) else [usage]
         if usage is not None or not self.spending.limited:
             return missing
