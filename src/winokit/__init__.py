@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from winokit.stages.debias.run import debias
     from winokit.stages.embed import embed
     from winokit.stages.evolve.run import release
+    from winokit.stages.gate import gate
     from winokit.stages.grade.run import grade
     from winokit.stages.hunt import hunt
     from winokit.stages.release.verify import verify
@@ -82,6 +83,7 @@ _HOMES = {
         "stages.evolve.run": "release",
         "stages.release.verify": "verify",
         "stages.grade.run": "grade",
+        "stages.gate": "gate",
         "stages.embed": "embed",
     }.items()
     for name in names.split()
