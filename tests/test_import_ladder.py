@@ -22,7 +22,7 @@ ROOMS = [
 ]
 FLOORS = {
     "methods": [
-        {"arrays"},
+        {"arrays", "cluster"},
         {"transforms", "metrics", "aflite", "overlap"},
         {"scoring"},
         {"formalizations", "hunting"},
