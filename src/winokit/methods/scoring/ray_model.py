@@ -26,10 +26,10 @@ from winokit.models.ensemble import EnsembleModel, members_of
 from winokit.models.registry import Spec, load_model
 from winokit.progress import tell
 
-SHARD = 256
-"""Requests that a copy is handed at a time, at most."""
+SMALLEST, LARGEST = 32, 256
+"""Requests that a copy is handed at a time: fewer are not worth a copy of their own, more wait for the slowest."""
 SHARDS_EACH = 4
-"""A copy's share of few requests is cut into so many, lest all wait for the slowest."""
+"""Between these bounds a copy's share of all requests is cut into so many."""
 TRIES = 3
 PIECES = 16
 """Into so many a shard is cut when its copy died: 256 texts are one by one at the third try."""
@@ -149,7 +149,7 @@ class ClusterModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests shard by shard, in the order in which copies are done with them."""
-        size = max(1, min(SHARD, -(-len(requests) // (SHARDS_EACH * self._placing()[1]))))
+        size = min(max(len(requests) // (SHARDS_EACH * self._placing()[1]), SMALLEST), LARGEST)
         waiting = deque(Shard(range(len(requests))[at : at + size]) for at in range(0, len(requests), size))
         try:
             while waiting or self._busy:
