@@ -21,29 +21,22 @@ class ClusterSettings(Settings):
     engine: Engine = "local"
     address: Address = None
     cores_each: Annotated[
-        int | None,
-        Help("With --engine ray: cores of each copy of a model. Default: all of a machine, or 1 with GPUs.", least=1),
+        int | None, Help("On Ray: cores of each copy of a model. Default: a machine's, or 1 with GPUs.", least=1)
     ] = None
-    gpus_each: Annotated[
-        int | None, Help("With --engine ray: GPUs of each copy. Default: 1 where there are any.", least=0)
-    ] = None
+    gpus_each: Annotated[int | None, Help("On Ray: GPUs of each copy. Default: 1 where there are any.", least=0)] = None
     memory_each: Annotated[
-        float | None,
-        Help("With --engine ray: GB of each copy without a GPU. Default: twice its files.", metavar="GB", above=0),
+        float | None, Help("On Ray: GB of each copy without a GPU. Default: twice its files.", "GB", above=0)
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("address", "cores_each", "gpus_each", "memory_each"):
-            if self.engine == "local" and getattr(self, name) is not None:
+        for name, value in vars(self).items():
+            if self.engine == "local" and name != "engine" and value is not None:
                 raise BadInput(f"--{name.replace('_', '-')}: an option of --engine ray")
 
 
 def started(address: str | None, need: str) -> Any:
-    """Ray, connected to the cluster at `address`, or started on this machine; it says nothing of itself.
-
-    `need` is what it is wanted for, should it not be installed.
-    """
+    """Ray, connected to a cluster or started on this machine; `need` says what for, should it not be installed."""
     # No word to its makers, and none about GPUs that a worker without one will not see.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

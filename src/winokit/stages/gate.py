@@ -26,12 +26,11 @@ from winokit.methods.metrics.accuracy import credit
 from winokit.methods.metrics.compare import drop_to_find, paired_interval
 from winokit.methods.metrics.consistency import role_kept
 from winokit.methods.metrics.groups import all_right, complete_groups
-from winokit.methods.metrics.measuring import MetricColumns, clusters_by_id
-from winokit.methods.transforms.variants import ORIGINAL
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
+from winokit.stages.audit.sheet import AuditSheet
 
 GateMetric = Literal["accuracy", "expected_accuracy", "group_accuracy", "consistency"]
 POWER = 0.8
@@ -41,13 +40,12 @@ PASSED, FAILED, OPEN = "passed", "failed", "open"
 
 @dataclass(frozen=True)
 class DropTest:
-    """One metric of two models on the same problems; shares from 0 to 1."""
+    """One metric of two models on the same problems, as shares; the drop is old minus new, with its interval."""
 
     metric: str
     old: float
     new: float
     drop: float
-    """Old minus new."""
     low: float
     high: float
     n: int
@@ -58,24 +56,23 @@ class DropTest:
     """`failed`: dropped by more than is allowed; `passed`: by less; `open`: the interval holds both."""
 
     def sentence(self, max_drop: float) -> str:
-        """What a person reads of it; `max_drop` in points."""
+        """What a person reads of it."""
         rose = self.drop < 0
         ends = (-self.high, -self.low) if rose else (self.low, self.high)
-        interval = ", ".join(points(end).removeprefix("+") for end in ends)
         moved = f"{'rose' if rose else 'fell'} by {100 * abs(self.drop):.1f}" if self.drop else "stayed the same"
+        interval = ", ".join(points(end).removeprefix("+") for end in ends)
         said = f"{self.metric.replace('_', ' ')} {moved} [{interval}]"
         if self.verdict == FAILED:
             return f"{said}, more than the {max_drop:.1f} allowed"
         if self.verdict == OPEN:
             said += f", not shown to be more or less than the {max_drop:.1f} allowed"
-        if self.found is None:
-            return f"{said}; no drop would have been found with {100 * POWER:.0f} % power: too few problems"
-        return f"{said}; a drop of {100 * self.found:.1f} would have been found with {100 * POWER:.0f} % power"
+        drop = "no drop" if self.found is None else f"a drop of {100 * self.found:.1f}"
+        return f"{said}; {drop} would have been found with {100 * POWER:.0f} % power"
 
 
 @dataclass(frozen=True, repr=False)
 class GateOutcome(Brief):
-    """Whether the new model may pass, and the tests that say so."""
+    """Whether the new model may pass, and the tests that say so; `max_drop` is in points."""
 
     passed: bool
     tests: tuple[DropTest, ...]
@@ -84,7 +81,6 @@ class GateOutcome(Brief):
     dataset: str
     scoring: str
     max_drop: float
-    """In points."""
     level: float
     strict: bool
 
@@ -96,10 +92,9 @@ class GateOutcome(Brief):
     @property
     def verdict(self) -> str:
         """The whole in one line."""
+        strictly = " (--strict)" if self.strict else ""
         word = "passed" if self.passed else "failed"
-        left_open = not self.passed and all(test.verdict != FAILED for test in self.tests)
-        why = f": --strict, and not every drop is shown to be below {self.max_drop:.1f}" if left_open else ""
-        return f"{word}: {self.new} against {self.old} on {self.dataset} ({self.scoring}){why}"
+        return f"{word}{strictly}: {self.new} against {self.old} on {self.dataset}, scored by {self.scoring}"
 
 
 @verb
@@ -112,9 +107,7 @@ def gate(
         Help("What must not drop; repeatable. Default: accuracy, and group_accuracy where there are groups."),
     ] = None,
     max_drop: Annotated[float, Help("The drop that is allowed, in points.", least=0, most=100)] = 1.0,
-    level: Annotated[
-        float, Help("1 minus the confidence of all intervals together.", metavar="SHARE", above=0, below=1)
-    ] = 0.05,
+    level: Annotated[float, Help("1 minus the confidence of all intervals together.", above=0, below=1)] = 0.05,
     strict: Annotated[bool, Help("Pass only what is shown to have dropped by less than is allowed.")] = False,
     model: Annotated[str | None, Help("Which model, where a run has several.", metavar="NAME")] = None,
     scoring: Annotated[str | None, Help("Which scoring, where a model has several.", metavar="NAME")] = None,
@@ -128,83 +121,46 @@ def gate(
 
     Exit code 1 where it fails. Runs over other problems, under another scoring or with other shots are refused.
     """
-    ours, theirs = (ModelRun.of(run, name, model, scoring) for name, run in _loaded(new, against, data).items())
+    runs = _loaded({"NEW": new, "--against": against}, data)
+    ours, theirs = (_sheet(run, name, model, scoring) for name, run in runs.items())
     if model not in (None, ours.model, theirs.model):
         raise UnknownName("model in the runs", str(model), [ours.model, theirs.model])
-    _check_alike(ours, theirs)
-    has_twins = any(len(members) > 1 for members in ours.run.dataset.groups.values())
+    _check_alike(ours, theirs, *(run.settings for run in runs.values()))
+    has_twins = any(size > 1 for size in ours.sizes.values())
     names = metric or ("accuracy", "group_accuracy")[: 1 + has_twins]
     tests = tuple(_tested(name, ours, theirs, max_drop / 100, 1 - level / len(names)) for name in names)
     verdicts = {test.verdict for test in tests}
     passed = verdicts == {PASSED} if strict else FAILED not in verdicts
-    about = (ours.model, theirs.model, ours.run.dataset.card.name, ours.scoring)
+    about = (ours.model, theirs.model, ours.dataset.card.name, ours.scoring)
     outcome = GateOutcome(passed, tests, *about, max_drop, level, strict)
     if markdown is not None:
         write_whole(markdown, summary(outcome).encode())
     return outcome
 
 
-def _loaded(new: str | Path | Run, old: str | Path | Run, data: str | Path | Dataset | None) -> dict[str, Run]:
+def _loaded(given: Mapping[str, str | Path | Run], data: str | Path | Dataset | None) -> dict[str, Run]:
     """The runs; a file of predictions is read with the problems of `data`, or of the run beside it."""
-    given = {"NEW": new, "--against": old}
-    runs = {
-        name: run if isinstance(run, Run) else Run.load(Path(run))
-        for name, run in given.items()
-        if isinstance(run, Run) or not Path(run).is_file()
-    }
+    folders = {name: run for name, run in given.items() if isinstance(run, Run) or not Path(run).is_file()}
+    runs = {name: run if isinstance(run, Run) else Run.load(Path(run)) for name, run in folders.items()}
     dataset = load_one(data) if data is not None else next((run.dataset for run in runs.values()), None)
     for name, file in given.items():
-        if name not in runs and not isinstance(file, Run):
+        if name not in runs:
             if dataset is None:
                 raise BadInput(f"{file}: predictions without their problems; name those with --data DATA")
-            reads = read_predictions(file, dataset)
+            reads = read_predictions(str(file), dataset)
             tell(note for read in reads for note in read.notes)
             runs[name] = Run({}, [], [row for read in reads for row in read.predictions], dataset)
     return {name: runs[name] for name in given}
 
 
-@dataclass(frozen=True)
-class ModelRun:
-    """What one model predicted in a run."""
-
-    name: str
-    """How the run was given: NEW or --against."""
-    run: Run
-    model: str
-    scoring: str
-    choices: Mapping[str, Mapping[str, int | None]]
-    """By variant and problem id, the predicted candidate."""
-
-    @classmethod
-    def of(cls, run: Run, name: str, model: str | None, scoring: str | None) -> ModelRun:
-        """The model that is asked for, or the only one there is; likewise its scoring."""
-        model = _only(f"{name} has several models", (row.model for row in run.predictions), model, "--model")
-        own = [row for row in run.predictions if row.model == model]
-        scoring = _only(f"{name} has several scorings", (row.scoring for row in own), scoring, "--scoring")
-        choices: dict[str, dict[str, int | None]] = {}
-        for row in own:
-            if row.scoring == scoring:
-                choices.setdefault(row.variant, {})[row.id] = row.prediction
-        return cls(name, run, model, scoring, choices)
-
-    def values(self, metric: str) -> tuple[list[str], Values, IntArray]:
-        """The ids of the problems, what the model has of each, or of each whole group, and their clusters."""
-        dataset, before, after = self.run.dataset, self.choices.get(ORIGINAL, {}), self.choices.get("switched", {})
-        known = before.keys() & after.keys() if metric == "consistency" else before.keys()
-        problems = [problem for problem in dataset if problem.answer is not None and problem.id in known]
-        if not problems:
-            raise BadInput(f"{metric}: {self.name} has no predictions to take it from")
-        ids = [problem.id for problem in problems]
-        columns = MetricColumns(problems, [before[name] for name in ids], clusters_by_id(dataset))
-        if metric == "consistency":
-            return ids, role_kept(columns.predictions, [after[name] for name in ids]), columns.clusters
-        if metric == "expected_accuracy":
-            return ids, credit(columns.predictions, columns.answers, columns.candidates), columns.clusters
-        if metric == "group_accuracy":
-            sizes = {name: len(members) for name, members in dataset.groups.items()}
-            firsts = [rows[0] for rows in complete_groups(columns.groups, sizes).values()]
-            return ids, all_right(columns.correct, columns.groups, sizes), columns.clusters[firsts]
-        return ids, columns.correct, columns.clusters
+def _sheet(run: Run, name: str, model: str | None, scoring: str | None) -> AuditSheet:
+    """What one model predicted in a run: the model that is asked for, or the only one; likewise its scoring."""
+    model = _only(f"{name} has several models", (row.model for row in run.predictions), model, "--model")
+    own = [row for row in run.predictions if row.model == model]
+    scoring = _only(f"{name} has several scorings", (row.scoring for row in own), scoring, "--scoring")
+    variants = grouped((row.variant, row) for row in own if row.scoring == scoring)
+    predictions = {variant: {row.id: row for row in rows} for variant, rows in variants.items()}
+    return AuditSheet(run.dataset, predictions, {}, model, scoring)
 
 
 def _only(several: str, names: Iterable[str], asked: str | None, option: str) -> str:
@@ -215,22 +171,40 @@ def _only(several: str, names: Iterable[str], asked: str | None, option: str) ->
     return asked if asked in known else known[0]
 
 
-def _check_alike(new: ModelRun, old: ModelRun) -> None:
-    """Refuse runs that differ in more than the model."""
-    datasets = [side.run.dataset for side in (new, old)]
-    if datasets[0].content_hash != datasets[1].content_hash:
-        about = [f"{dataset.card.name} ({plural(len(dataset), 'problem')})" for dataset in datasets]
+def _check_alike(new: AuditSheet, old: AuditSheet, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    """Refuse runs that differ in more than the model; a file of predictions says its scoring alone."""
+    if new.dataset.content_hash != old.dataset.content_hash:
+        about = [f"{side.dataset.card.name} ({plural(len(side.dataset), 'problem')})" for side in (new, old)]
         raise BadInput(f"NEW is over {about[0]}, --against over {about[1]}: a gate needs the same problems and answers")
-    settings = [{"scoring": side.scoring, **side.run.settings} for side in (new, old)]
-    alike = ("scoring", "shots", "substitution", "prompt", *(["seed"] if settings[0].get("shots") else []))
-    for name in alike if all(side.run.settings for side in (new, old)) else ("scoring",):
-        values = [side.get(name) for side in settings]
-        if values[0] != values[1]:
-            raise BadInput(f"NEW has {name} {values[0]}, --against {values[1]}: a gate needs the same")
+    values: dict[str, tuple[Any, Any]] = {"scoring": (new.scoring, old.scoring)}
+    if ours and theirs:
+        names = ("shots", "substitution", "prompt", "seed")[: 4 if ours.get("shots") else 3]
+        values |= {name: (ours.get(name), theirs.get(name)) for name in names}
+    for name, (own, other) in values.items():
+        if own != other:
+            raise BadInput(f"NEW has {name} {own}, --against {other}: a gate needs the same")
 
 
-def _tested(metric: str, new: ModelRun, old: ModelRun, allowed: float, level: float) -> DropTest:
-    (ids, ours, clusters), (others, theirs, _) = new.values(metric), old.values(metric)
+def _values(sheet: AuditSheet, metric: str) -> tuple[list[str], Values, IntArray]:
+    """The ids of the problems, what the model has of each, or of each whole group, and their clusters."""
+    switched = sheet.predictions.get("switched", {})
+    graded = [case for case in sheet.graded() if metric != "consistency" or case.problem.id in switched]
+    if not graded:
+        raise BadInput(f"{metric}: {sheet.model} has no predictions to take it from")
+    columns, ids = sheet.columns(graded), [case.problem.id for case in graded]
+    if metric == "group_accuracy":
+        firsts = [rows[0] for rows in complete_groups(columns.groups, sheet.sizes).values()]
+        return ids, all_right(columns.correct, columns.groups, sheet.sizes), columns.clusters[firsts]
+    values: Values = columns.correct
+    if metric == "consistency":
+        values = role_kept(columns.predictions, [switched[name].prediction for name in ids])
+    elif metric == "expected_accuracy":
+        values = credit(columns.predictions, columns.answers, columns.candidates)
+    return ids, values, columns.clusters
+
+
+def _tested(metric: str, new: AuditSheet, old: AuditSheet, allowed: float, level: float) -> DropTest:
+    (ids, ours, clusters), (others, theirs, _) = _values(new, metric), _values(old, metric)
     if ids != others:
         counts = f"{len(ids):,} and {len(others):,}, {len({*ids} & {*others}):,} in common"
         raise BadInput(f"{metric}: NEW and --against answer other problems ({counts}): a gate needs the same")
@@ -241,10 +215,8 @@ def _tested(metric: str, new: ModelRun, old: ModelRun, allowed: float, level: fl
     return DropTest(metric, *means, means[0] - means[1], interval.low, interval.high, len(ours), found, verdict)
 
 
-HEADS = ("metric", "old", "new", "drop", "interval", "verdict")
-
-
-def _cells(outcome: GateOutcome) -> Iterator[tuple[str, ...]]:
+def _rows(outcome: GateOutcome) -> Iterator[tuple[str, ...]]:
+    yield "metric", "old", "new", "drop", "interval", "verdict"
     for test in outcome.tests:
         ends = f"{points(test.low)} to {points(test.high)}"
         yield test.metric, percent(test.old), percent(test.new), points(test.drop), ends, test.verdict
@@ -252,19 +224,18 @@ def _cells(outcome: GateOutcome) -> Iterator[tuple[str, ...]]:
 
 def summary(outcome: GateOutcome) -> str:
     """The outcome in Markdown, for a pull request."""
-    head, _, rest = outcome.verdict.partition(": ")
-    rows = [HEADS, ("---", *["---:"] * 4, "---"), *_cells(outcome)]
-    tabular = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    head, *rows = _rows(outcome)
+    word, _, about = outcome.verdict.partition(": ")
+    tabular = [f"| {' | '.join(cells)} |" for cells in (head, ("---", *["---:"] * 4, "---"), *rows)]
     sure = f"Intervals hold together with {1 - outcome.level:.0%} confidence, paired and clustered by group."
-    listed = "\n".join(f"- {sentence}" for sentence in outcome.sentences)
-    return f"### winokit gate {head}\n\n{rest}\n\n{tabular}\n\n{listed}\n\n{sure}\n"
+    parts = [about, "", *tabular, "", *(f"- {sentence}" for sentence in outcome.sentences), "", sure]
+    return "\n".join([f"### winokit gate {word}", "", *parts, ""])
 
 
 def lines(outcome: GateOutcome) -> Lines:
     """The verdict, a sentence per metric, and the numbers."""
-    yield outcome.verdict
-    yield from outcome.sentences
-    yield table(HEADS, _cells(outcome), words=(-1,))
+    head, *rows = _rows(outcome)
+    return [outcome.verdict, *outcome.sentences, table(head, rows, words=(-1,))]
 
 
 def as_json(outcome: GateOutcome) -> dict[str, Any]:

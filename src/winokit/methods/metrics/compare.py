@@ -135,9 +135,8 @@ def drop_to_find(
 ) -> float | None:
     """The smallest drop that these problems would show, with probability `power`, to be more than is allowed.
 
-    Shown means that `paired_interval` of old minus new lies above `allowed`. More and more of what the new model has
-    right is taken from it, or given where it has dropped already: disagreement grows with the drop, and the interval
-    with it. None where no drop is large enough.
+    Shown means that `paired_interval` of old minus new lies above `allowed`; None where no drop would be. More and more
+    of what the new model has right is taken from it: models disagree more as one drops, and the interval grows.
     """
     from scipy import special
 

@@ -26,25 +26,21 @@ from winokit.models.ensemble import EnsembleModel, members_of
 from winokit.models.registry import Spec, load_model
 from winokit.progress import tell
 
-SMALLEST, LARGEST = 32, 256
-"""Requests that a copy is handed at a time: fewer are not worth a copy of their own, more wait for the slowest."""
-SHARDS_EACH = 4
-"""Between these bounds a copy's share of all requests is cut into so many."""
-TRIES = 3
-PIECES = 16
-"""Into so many a shard is cut when its copy died: 256 texts are one by one at the third try."""
-GB = 10**9
+SHARDS_EACH, SMALLEST, LARGEST = 4, 32, 256
+"""A copy's share of all requests is cut into so many shards, of so many requests at least and at most."""
+TRIES, PIECES = 3, 16
+"""A shard whose copy died is cut into so many pieces: 256 texts are one by one at the third try."""
 SERVED = ("chat", "completions")
-"""Models behind a server, which no machine of ours can share in."""
-PATIENCE = 2.0
-"""Seconds until it is looked again whether machines have come."""
+FACTS = ("spec", "kind", "can", "fingerprint", "notes", "plan", "formalization")
+"""What is known here of a model that is loaded elsewhere."""
+PATIENCE, GB = 2.0, 10**9
+"""Seconds until it is looked again whether machines have come; bytes."""
 
 
 def load_on(model: str | Spec | Model, cluster: ClusterSettings, *, in_turns: bool = False) -> Model:
     """The model where the engine has it: loaded here, or as copies on a Ray cluster.
 
-    A model behind a server is asked from here in any case. The members of an ensemble take turns (`in_turns`): each
-    leaves the cluster to the next when it has answered.
+    A model behind a server is asked from here in any case. The members of an ensemble take turns on the cluster.
     """
     if cluster.engine == "local" or isinstance(model, ClusterModel):
         return load_model(model)
@@ -61,50 +57,25 @@ def load_on(model: str | Spec | Model, cluster: ClusterSettings, *, in_turns: bo
     return ClusterModel(spec, cluster, in_turns=in_turns)
 
 
-@dataclass(frozen=True)
-class ModelFacts:
-    """What a copy says of the model: all that is known of it here."""
-
-    spec: str
-    kind: str
-    can: frozenset[type]
-    fingerprint: str
-    notes: tuple[str, ...]
-    plan: str
-    formalization: str | None
-
-    @classmethod
-    def of(cls, model: Model) -> ModelFacts:
-        """Those of a model that is loaded."""
-        more = (getattr(model, "notes", ()), getattr(model, "plan", ""), getattr(model, "formalization", None))
-        return cls(model.spec, model.kind, model.can, model.fingerprint, *more)
-
-
 class ModelCopy:
-    """One copy of a model in a process of its own. What it refuses it says in a line: not every error can travel."""
+    """One copy of a model in a process of its own."""
 
-    def load(self, model: str | Spec | Model, threads: int) -> ModelFacts | str:
-        """Load the model."""
+    def __init__(self, model: Spec | Model, threads: int) -> None:
         os.environ["OMP_NUM_THREADS"] = str(threads)  # what torch and onnxruntime go by
+        self._given = model
+        self._model: Model | None = None
+
+    def answer(self, requests: Sequence[Request]) -> tuple[list[tuple[int, Answer]], dict[str, Any]] | str:
+        """The answers, and what is known of the model by now; or in a line why not, since not every error can travel.
+
+        It is loaded when it is first asked, be it for nothing.
+        """
         try:
-            self._model = load_model(model)
-            return ModelFacts.of(self._model)
+            self._model = model = self._model or load_model(self._given)
+            answers = list(model.answer(requests)) if requests else []
         except WinokitError as error:
             return str(error)
-
-    def answer(self, requests: Sequence[Request]) -> tuple[list[tuple[int, Answer]], ModelFacts] | str:
-        """The answers of a shard, and the facts: a model may have learned something to tell."""
-        try:
-            return list(self._model.answer(requests)), ModelFacts.of(self._model)
-        except WinokitError as error:
-            return str(error)
-
-
-@dataclass(frozen=True)
-class LostCopy:
-    """That a copy has died before it answered, and why."""
-
-    why: str
+        return answers, {name: getattr(model, name) for name in FACTS if hasattr(model, name)}
 
 
 @dataclass(frozen=True)
@@ -136,44 +107,38 @@ class ClusterModel:
             self._model = self._ray.put(model)
         except TypeError:
             raise BadInput(f"{self._name}: cannot be sent to other machines; name the model by its SPEC") from None
-        self._loading: dict[Any, Any] = {}
-        """Copies by what will tell that they are loaded; some wait for room."""
         self._free: list[Any] = []
         self._busy: dict[Any, tuple[Any, Shard]] = {}
+        """Copies by what will tell that they are done, with the shard they are at: an empty one while they load."""
         self._died_loading = 0
-        while "fingerprint" not in vars(self):
-            self._start_copies(1)
-            self._take_in(self._first_ready())
-        if in_turns:
-            self.close()
+        list(self.answer(()))  # a first copy tells what the model is
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests shard by shard, in the order in which copies are done with them."""
         size = min(max(len(requests) // (SHARDS_EACH * self._placing()[1]), SMALLEST), LARGEST)
         waiting = deque(Shard(range(len(requests))[at : at + size]) for at in range(0, len(requests), size))
         try:
-            while waiting or self._busy:
-                self._start_copies(len(waiting))
+            while waiting or any(shard.places for _, shard in self._busy.values()) or not self._known:
+                self._start_copies(len(waiting) if self._known else 1)
                 while waiting and self._free:
-                    copy, shard = self._free.pop(), waiting.popleft()
-                    self._busy[copy.answer.remote([requests[place] for place in shard.places])] = copy, shard
-                ready = self._first_ready()
-                if ready not in self._busy:
-                    self._take_in(ready)
-                    continue
-                copy, shard = self._busy.pop(ready)
-                said = self._said(ready)
-                if isinstance(said, LostCopy):
-                    if shard.tries + 1 == TRIES:
-                        raise BadInput(f"{self._name}: {TRIES} copies died of {_shown(requests, shard)} ({said.why})")
+                    self._hand_out(self._free.pop(), waiting.popleft(), requests)
+                # Now and then it is looked whether machines have come.
+                for done in self._ray.wait([*self._busy], timeout=PATIENCE)[0]:
+                    copy, shard = self._busy.pop(done)
+                    answers = self._heard(done)
+                    if isinstance(answers, list):
+                        self._died_loading = 0
+                        self._free.append(copy)
+                        yield from ((shard.places[place], answer) for place, answer in answers)
+                        continue
+                    self._died_loading += not shard.places
+                    if TRIES in (self._died_loading, shard.tries + 1):
+                        texts = shorten(" and ".join(str(requests[place]) for place in shard.places), 300)
+                        what = f"of {texts}" if texts else "while they were loaded"
+                        raise BadInput(f"{self._name}: {TRIES} copies died {what} ({answers})")
                     waiting.extendleft(reversed(shard.pieces()))
-                    continue
-                self._free.append(copy)
-                answers, facts = said
-                self._learn(facts)
-                yield from ((shard.places[place], answer) for place, answer in answers)
         finally:
-            for copy, _ in self._busy.values():  # somebody has stopped us, and nobody waits for them
+            for copy, _ in self._busy.values():  # nobody waits for them any more
                 self._ray.kill(copy)
             self._busy = {}
             if self._in_turns:
@@ -181,16 +146,22 @@ class ClusterModel:
 
     def close(self) -> None:
         """Let every copy go; whoever asks for more starts them anew."""
-        for copy in (*self._free, *self._loading.values()):
+        for copy in self._free:
             self._ray.kill(copy)
-        self._free, self._loading = [], {}
+        self._free = []
+
+    @property
+    def _known(self) -> bool:
+        return "fingerprint" in vars(self)
 
     def _placing(self) -> tuple[dict[str, int], int]:
         """What a copy takes of a machine, and for how many there is room on all of them, were they empty."""
         machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        asked, has_gpus = self._cluster, any(machine.get("GPU") for machine in machines)
-        gpus = int(has_gpus) if asked.gpus_each is None else asked.gpus_each
-        cores = asked.cores_each or (1 if gpus else int(min((machine["CPU"] for machine in machines), default=1)))
+        gpus, cores = self._cluster.gpus_each, self._cluster.cores_each
+        if gpus is None:
+            gpus = int(any(machine.get("GPU") for machine in machines))
+        if cores is None:
+            cores = 1 if gpus else int(min((machine["CPU"] for machine in machines), default=1))
         share = {"CPU": cores, "GPU": gpus, "memory": 0 if gpus else self._bytes}
         needs = {name: need for name, need in share.items() if need}
         room = sum(int(min(machine.get(name, 0) // need for name, need in needs.items())) for machine in machines)
@@ -204,48 +175,32 @@ class ClusterModel:
     def _start_copies(self, shards: int) -> None:
         """Ask for copies, as many as there is room for and work; those there is no room for yet wait in Ray's queue."""
         share, room = self._placing()
-        coming = len(self._free) + len(self._loading)
-        for _ in range(min(room - coming - len(self._busy), shards - coming)):
+        coming = len(self._free) + sum(not shard.places for _, shard in self._busy.values())
+        for _ in range(min(room - len(self._free) - len(self._busy), shards - coming)):
             options = {"num_cpus": share["CPU"], "num_gpus": share["GPU"], "memory": share["memory"] or None}
-            copy = self._ray.remote(**options)(ModelCopy).remote()
-            self._loading[copy.load.remote(self._model, share["CPU"])] = copy
+            copy = self._ray.remote(**options)(ModelCopy).remote(self._model, share["CPU"])
+            self._hand_out(copy, Shard(range(0)), ())
 
-    def _first_ready(self) -> Any:
-        """What comes next of all that is under way; None where nothing comes for a while."""
-        ready, _ = self._ray.wait([*self._busy, *self._loading], num_returns=1, timeout=PATIENCE)
-        return next(iter(ready), None)
+    def _hand_out(self, copy: Any, shard: Shard, requests: Sequence[Request]) -> None:
+        self._busy[copy.answer.remote([requests[place] for place in shard.places])] = copy, shard
 
-    def _take_in(self, ready: Any) -> None:
-        """Count a copy that is loaded among the free."""
-        if ready is None:
-            return
-        copy, said = self._loading.pop(ready), self._said(ready)
-        if isinstance(said, LostCopy):
-            self._died_loading += 1
-            if self._died_loading == TRIES:
-                raise BadInput(f"{self._name}: {TRIES} copies died while they were loaded ({said.why})")
-            return
-        self._died_loading = 0
-        self._learn(said)
-        self._free.append(copy)
-
-    def _said(self, ready: Any) -> Any:
-        """What a copy says, or that it is lost; what it refuses is raised here."""
+    def _heard(self, done: Any) -> list[tuple[int, Answer]] | str:
+        """The answers of a copy, none from one that has loaded; or why it died. What it refuses is raised here."""
         try:
-            said = self._ray.get(ready)
+            said = self._ray.get(done)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except self._ray.exceptions.RayError as error:
-            return LostCopy(next(iter(str(error).splitlines()), type(error).__name__))
+            return next(iter(str(error).splitlines()), type(error).__name__)
         if isinstance(said, str):
             raise BadInput(said)
-        return said
-
-    def _learn(self, facts: ModelFacts) -> None:
-        known = vars(self).get("fingerprint", facts.fingerprint)
-        if known != facts.fingerprint:
-            raise BadInput(f"{self._name}: differs between machines of the cluster: {known}, and {facts.fingerprint}")
-        vars(self).update(vars(facts))
+        answers: list[tuple[int, Answer]]
+        answers, facts = said
+        if self._known and self.fingerprint != facts["fingerprint"]:
+            both = f"{self.fingerprint} and {facts['fingerprint']}"
+            raise BadInput(f"{self._name}: is not the same on all machines of the cluster: {both}")
+        vars(self).update(facts)
+        return answers
 
 
 def weight_bytes(model: Spec | Model) -> int:
@@ -262,9 +217,3 @@ def weight_bytes(model: Spec | Model) -> int:
             place = Path(str(try_to_load_from_cache(model.place, "config.json"))).parent
     kinds = (model.options.get("gguf_file", "*.safetensors"), "*.bin")
     return next((size for kind in kinds if (size := sum(file.stat().st_size for file in place.glob(kind)))), 0)
-
-
-def _shown(requests: Sequence[Request], shard: Shard) -> str:
-    """The first of a shard's requests, and how many more there are."""
-    first, more = shorten(str(requests[shard.places[0]]), 200), len(shard.places) - 1
-    return first + (f" and {more} more" if more else "")
