@@ -227,7 +227,7 @@ def summary(outcome: GateOutcome) -> str:
     head, *rows = _rows(outcome)
     word, _, about = outcome.verdict.partition(": ")
     tabular = [f"| {' | '.join(cells)} |" for cells in (head, ("---", *["---:"] * 4, "---"), *rows)]
-    sure = f"Intervals hold together with {1 - outcome.level:.0%} confidence, paired and clustered by group."
+    sure = f"Intervals hold together with {100 * (1 - outcome.level):g} % confidence, paired and clustered by group."
     parts = [about, "", *tabular, "", *(f"- {sentence}" for sentence in outcome.sentences), "", sure]
     return "\n".join([f"### winokit gate {word}", "", *parts, ""])
 

@@ -141,16 +141,18 @@ def drop_to_find(
     from scipy import special
 
     one, other = as_values(old), as_values(new)
-    beyond, order = float(special.ndtri(power)), np.random.default_rng(0).permutation(len(other))
+    order = np.random.default_rng(0).permutation(len(other))
 
-    def found_at(drop: float) -> bool:
+    def dropped(drop: float) -> FloatArray:
         change = drop - float((one - other).mean())
         worst = np.zeros_like(other) if change > 0 else np.ones_like(other)
         reached = np.cumsum(np.abs(worst - other)[order]) <= abs(change) * len(other) + ROUNDING
-        changed = other.copy()
-        changed[order[reached]] = worst[order[reached]]
-        low = paired_gap(one, changed, groups).interval(level).low
-        return low - beyond * standard_error(one - changed, groups) >= allowed
+        return np.where(reached[np.argsort(order)], worst, other)
+
+    def found_at(drop: float) -> bool:
+        # So low a drop, or lower, is seen in one of five samples.
+        seen = drop - float(special.ndtri(power)) * standard_error(one - dropped(drop), groups)
+        return paired_gap(one, dropped(seen), groups).interval(level).low >= allowed
 
     most = float(one.mean()) - allowed
     steps = np.arange(1, max(round(most / FINE), 0) + 1) * FINE + allowed
