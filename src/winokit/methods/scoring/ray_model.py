@@ -138,17 +138,16 @@ class ClusterModel:
                         raise BadInput(f"{self._name}: {TRIES} copies died {what} ({answers})")
                     waiting.extendleft(reversed(shard.pieces()))
         finally:
-            for copy, _ in self._busy.values():  # nobody waits for them any more
-                self._ray.kill(copy)
-            self._busy = {}
+            for done in [done for done, (_, shard) in self._busy.items() if shard.places]:
+                self._ray.kill(self._busy.pop(done)[0])  # nobody waits for its answers any more
             if self._in_turns:
                 self.close()
 
     def close(self) -> None:
         """Let every copy go; whoever asks for more starts them anew."""
-        for copy in self._free:
+        for copy in (*self._free, *(copy for copy, _ in self._busy.values())):
             self._ray.kill(copy)
-        self._free = []
+        self._free, self._busy = [], {}
 
     @property
     def _known(self) -> bool:
