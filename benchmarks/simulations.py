@@ -19,7 +19,7 @@ from itertools import repeat
 import numpy as np
 from scipy import stats
 
-from winokit.methods.metrics.compare import compare, n_to_tell_apart, p_paired, paired_interval
+from winokit.methods.metrics.compare import compare, drop_to_find, n_to_tell_apart, p_paired, paired_interval
 from winokit.methods.metrics.intervals import gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_chance
 
@@ -223,6 +223,42 @@ def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
         yield Measured("problems to tell two apart", setting, "0.80", hits / times)
 
 
+def gates(times: int = TIMES) -> Iterator[Measured]:
+    """How often a gate fails a model that has lost just what is allowed, and one that has lost what it should find."""
+    rng = np.random.default_rng(10)
+    shapes = [  # pairs, share right, shared luck, allowed
+        *((12, 0.8, 0.7, 0.01), (37, 0.8, 0.7, 0.01), (136, 0.7, 0.9, 0.01), (136, 0.9, 0.9, 0.05)),
+        *((634, 0.75, 0.9, 0.01), (634, 0.75, 0.99, 0.01), (634, 0.55, 0.5, 0.0), (634, 0.55, 0.0, 0.02)),
+    ]
+    for pairs_, right, shared, allowed in shapes:
+        numbers, alarms, told, found = _numbers(pairs_), 0, 0, []
+        for _ in range(times):
+            alarms += _fails(two_models(rng, pairs_, right, right - allowed, shared), numbers, allowed)
+            drop = drop_to_find(*two_models(rng, pairs_, right, right, shared), numbers, allowed=allowed)
+            if drop is not None:
+                found.append(drop)
+                told += _fails(two_models(rng, pairs_, right, right - drop, shared), numbers, allowed)
+        setting = f"{pairs_} pairs, {right:.0%} right, {shared:.0%} shared, {100 * allowed:.0f} allowed"
+        yield Measured("gate, false alarm", setting, "≤ 0.025", alarms / times)
+        if found:
+            setting = (
+                f"{pairs_} pairs, {right:.0%}, {shared:.0%}, {100 * allowed:.0f}: finds {100 * np.mean(found):.1f}"
+            )
+            yield Measured("gate, power", setting, "0.80", told / len(found))
+    for groups in (37, 284):  # twins that are always alike: accuracy and group accuracy drop by the same
+        alarms = 0
+        for _ in range(times):
+            one, other = (side[:groups] for side in two_models(rng, groups, 0.8, 0.78, 0.7))
+            twice = (np.repeat(one, 2), np.repeat(other, 2))
+            both = ((twice, _numbers(groups)), ((one, other), np.arange(groups)))
+            alarms += any(_fails(sides, numbers, 0.02, 0.975) for sides, numbers in both)
+        yield Measured("gate, false alarm", f"{groups} pairs alike, two metrics", "≤ 0.025", alarms / times)
+
+
+def _fails(sides: tuple[np.ndarray, np.ndarray], numbers: np.ndarray, allowed: float, level: float = 0.95) -> bool:
+    return paired_interval(*sides, numbers, level).low > allowed
+
+
 def searches(times: int = TIMES) -> Iterator[Measured]:
     """The best of many trials against its equals (search_luck.py has more)."""
     from search_luck import Search, rejected
@@ -275,6 +311,7 @@ SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "gaps": gaps,
     "paired": paired,
     "sample-sizes": sample_sizes,
+    "gates": gates,
     "searches": searches,
     "curves": curves,
     "relabelled": relabelled,

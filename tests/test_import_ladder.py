@@ -22,7 +22,7 @@ ROOMS = [
 ]
 FLOORS = {
     "methods": [
-        {"arrays"},
+        {"arrays", "cluster"},
         {"transforms", "metrics", "aflite", "overlap"},
         {"scoring"},
         {"formalizations", "hunting"},
@@ -44,7 +44,7 @@ FLOORS = {
             "variants",
         },
         {"report", "compare", "search", "curve", "transfer", "release"},
-        {"grade"},
+        {"grade", "gate"},
         {"evolve"},
     ],
     "collect": [{"study"}, {"platforms"}, {"web"}, {"verbs"}, {"demo"}],

@@ -21,6 +21,7 @@ from winokit.stages.datasets import datasets as datasets
 from winokit.stages.debias.run import debias as debias
 from winokit.stages.embed import embed as embed
 from winokit.stages.evolve.run import release as release
+from winokit.stages.gate.run import gate as gate
 from winokit.stages.grade.run import grade as grade
 from winokit.stages.hunt import hunt as hunt
 from winokit.stages.release.verify import verify as verify

@@ -1,6 +1,6 @@
 """The `winokit` command: verbs that load when they are typed, errors as one line, exit codes.
 
-0 done; 1 `check` or `verify` found something; 2 bad input or usage; 130 interrupted.
+0 done; 1 `check`, `verify` or `gate` found something; 2 bad input or usage; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -72,6 +72,11 @@ VERBS: dict[str, Verb] = {
     ),
     "compare": Verb(
         "compare.run:compare", "comparing", "Compare runs: paired tests, corrected for their number, and a page."
+    ),
+    "gate": Verb(
+        "gate:gate",
+        "comparing",
+        "Fail where a new model has lost more than is allowed: a paired test over groups for each metric.",
     ),
     "report": Verb("report:report", "writing", "Write the report of an audit or a training run anew."),
     "stats": Verb("stats:stats", "counting", "Count problems, groups, words and vocabulary."),

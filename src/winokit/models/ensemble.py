@@ -100,11 +100,17 @@ def _log_mean_exp(logprobs: Floats) -> Floats:
 
 
 def load(spec: Spec) -> EnsembleModel:
-    """Load `ensemble:SPEC+SPEC?combine=…`; of the options at the end, all but `combine` are the last member's."""
+    """Load `ensemble:SPEC+SPEC?combine=…`."""
+    return EnsembleModel(
+        str(spec), [load_model(member) for member in members_of(spec)], spec.options.get("combine", COMBINE[0])
+    )
+
+
+def members_of(spec: Spec) -> list[Spec]:
+    """The members' SPECs; of the options at the end, all but `combine` and the `name` are the last one's."""
     names = [name for name in spec.place_or_fail("two or more models with + between them").split("+") if name]
     if len(names) < 2:
         raise BadInput(f"{spec}: two or more models with + between them expected")
     *others, last = map(Spec.parse, names)
-    options = {name: value for name, value in spec.options.items() if name != "combine"}
-    members = [load_model(member) for member in (*others, replace(last, options=options))]
-    return EnsembleModel(str(spec), members, spec.options.get("combine", "probability"))
+    options = {name: value for name, value in spec.options.items() if name not in ("combine", "name")}
+    return [*others, replace(last, options=options)]

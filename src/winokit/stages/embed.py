@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one
 from winokit.errors import BadInput
+from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring import features as plain
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.methods.scoring.features import FeatureKind, Pooling, check_features_file, write_features
+from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.training.settings import Device, TrainSettings, need_training
 from winokit.models.base import notes_of
-from winokit.models.registry import ModelSpec, load_model
+from winokit.models.registry import ModelSpec
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Brief
@@ -81,6 +83,7 @@ def embed(
         ),
     ] = AS_IT_IS,
     device: Device = None,
+    cluster: ClusterSettings = ClusterSettings(),
     limit: Limit = None,
     as_: As = None,
     reading: Reading = Reading(),
@@ -105,7 +108,7 @@ def embed(
         for name, value in {**settings.identity(), "device": device}.items():
             if value != getattr(AS_IT_IS, name, None):
                 raise BadInput(f"--{name.replace('_', '-')}: {UNUSED}")
-        loaded = load_model(model)
+        loaded = load_on(model, cluster)
         notes = [*dataset.notes, *notes_of(loaded)]
         tell(notes)
         with open_cache(cache) as known:
@@ -117,6 +120,8 @@ def embed(
         need_training("embed --finetune")
         from winokit.methods.training.embedding import SentenceParts, finetuned_features
 
+        if cluster.engine != "local":
+            raise BadInput(f"--engine {cluster.engine}: a model is fine-tuned on this machine; leave one of them out")
         if cache is not None:
             raise BadInput(
                 "--cache keeps answers of a model that stays the same, which one that is fine-tuned does not"

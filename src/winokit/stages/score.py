@@ -9,14 +9,16 @@ from typing import Annotated, Any
 
 from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one, load_shots
 from winokit.drawing.tables import Lines, plan_lines
+from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring import scorer
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
+from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
-from winokit.models.registry import ModelSpec, load_model
+from winokit.models.registry import ModelSpec
 from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
@@ -43,6 +45,7 @@ def score(
     *,
     plan: scorer.ScoringPlan = scorer.ScoringPlan(),
     spending: Spending = Spending(),
+    cluster: ClusterSettings = ClusterSettings(),
     out: Annotated[
         str | Path | None, Help("Where to write the predictions.", typed=Path, otherwise=Path("predictions.jsonl"))
     ] = None,
@@ -60,7 +63,7 @@ def score(
     file = None if out is None else Path(out)
     if file is not None:
         scorer.check_replaceable(file)
-    dataset, loaded = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit), load_model(model)
+    dataset, loaded = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit), load_on(model, cluster)
     early, said = notes_of(loaded), list[Transcript]()
     tell((*early, *unread_languages([loaded.spec], dataset)))
     plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded, dataset)

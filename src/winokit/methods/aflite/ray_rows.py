@@ -8,15 +8,14 @@ order, the driver knows without asking.
 
 from __future__ import annotations
 
-import logging
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from winokit.errors import BadInput, MissingExtra
 from winokit.methods.aflite.inputs import Floats, Ints, precision
 from winokit.methods.aflite.rows import FeatureRows, FitPlan, NumpyRows, filling, train_sizes
+from winokit.methods.cluster import started
 
 
 class RayRows(FeatureRows):
@@ -33,7 +32,7 @@ class RayRows(FeatureRows):
         workers: int | None = None,
         address: str | None = None,
     ) -> None:
-        self._ray = started(address)
+        self._ray = started(address, "filtering on Ray")
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         # One worker per machine, with all its cores: what travels grows with the workers, not with their cores.
         workers = workers or sum(bool(node["Alive"]) for node in self._ray.nodes())
@@ -131,17 +130,3 @@ def shares(numbers: Ints, units: Ints, workers: int) -> list[Ints]:
     wanted = np.linspace(0, len(ordered), workers + 1)[1:-1]
     cuts = np.unique(first[np.searchsorted(first, wanted, side="right") - 1])
     return [part for part in np.split(ordered, cuts) if len(part)]
-
-
-def started(address: str | None) -> Any:
-    """Ray, connected to the cluster at `address`, or started on this machine."""
-    try:
-        import ray
-    except ImportError:
-        raise MissingExtra("filtering on Ray", "ray") from None
-    if not ray.is_initialized():
-        try:
-            ray.init(address=address, logging_level=logging.ERROR, include_dashboard=False if address is None else None)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise BadInput(f"no Ray cluster answers at {address}: {error}") from error
-    return ray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,13 +11,15 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray, Groups, IntArray, Values, as_values, clusters, same_length
-from winokit.methods.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap
+from winokit.methods.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap, standard_error
 from winokit.methods.metrics.luck import guessed
 
 WHOLE_PARTS = (1, 2, 4, 8, 12)
 """Sums of groups that are whole numbers of such parts (halves, where a guess is worth one half) are counted out."""
 DRAWS = 10_000
 """Random signs, where they are not."""
+FINE = 0.001
+"""How finely a drop that would be found is told: a tenth of a point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,36 @@ def n_to_tell_apart(
     spread = math.sqrt(max(square - mean**2, 0.0))
     needed = (special.ndtri(1 - alpha / 2) * math.sqrt(square) + special.ndtri(power) * spread) ** 2 / mean**2
     return math.ceil(float(needed) * len(first) / len(sums))
+
+
+def drop_to_find(
+    old: Values, new: Values, groups: Groups, *, allowed: float = 0.0, level: float = LEVEL, power: float = 0.8
+) -> float | None:
+    """The smallest drop that these problems would show, with probability `power`, to be more than is allowed.
+
+    Shown means that `paired_interval` of old minus new lies above `allowed`; None where no drop would be. More and more
+    of what the new model has right is taken from it: models disagree more as one drops, and the interval grows.
+    """
+    from scipy import special
+
+    one, other = as_values(old), as_values(new)
+    order = np.random.default_rng(0).permutation(len(other))
+
+    def dropped(drop: float) -> FloatArray:
+        change = drop - float((one - other).mean())
+        worst = np.zeros_like(other) if change > 0 else np.ones_like(other)
+        reached = np.cumsum(np.abs(worst - other)[order]) <= abs(change) * len(other) + ROUNDING
+        return np.where(reached[np.argsort(order)], worst, other)
+
+    def found_at(drop: float) -> bool:
+        # So low a drop, or lower, is seen in one of five samples.
+        seen = drop - float(special.ndtri(power)) * standard_error(one - dropped(drop), groups)
+        return paired_gap(one, dropped(seen), groups).interval(level).low >= allowed
+
+    most = float(one.mean()) - allowed
+    steps = np.arange(1, max(round(most / FINE), 0) + 1) * FINE + allowed
+    place = bisect_left(steps, True, key=found_at)
+    return float(steps[place]) if place < len(steps) else None
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

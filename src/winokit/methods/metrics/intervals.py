@@ -139,11 +139,16 @@ def mean_interval(values: arrays.Values, groups: arrays.Groups, level: float = L
     """Interval of any mean over problems: Student's, with the variance between groups; without end for one group."""
     arrays.same_length(values=values, groups=groups)
     check_level(level)
-    numbers, found = arrays.clusters(groups), arrays.as_values(values)
-    sizes, mean = np.bincount(numbers).astype(np.float64), float(found.mean())
+    sizes, mean = np.bincount(arrays.clusters(groups)).astype(np.float64), float(arrays.as_values(values).mean())
     many = float((sizes**2).sum() ** 2 / (sizes**4).sum())
-    half = _quantile(level, many) * math.sqrt(_variance(found, numbers, sizes, mean)) if many > 1 else math.inf
+    half = _quantile(level, many) * standard_error(values, groups) if many > 1 else math.inf
     return Interval(mean - half, mean + half, level, "Student's, over groups")
+
+
+def standard_error(values: arrays.Values, groups: arrays.Groups) -> float:
+    """Standard error of a mean over problems, with groups as what varies."""
+    numbers, found = arrays.clusters(groups), arrays.as_values(values)
+    return math.sqrt(_variance(found, numbers, np.bincount(numbers).astype(np.float64), float(found.mean())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,12 @@ from winokit.data.predictions.logs import check_no_log, logged_data, prediction_
 from winokit.data.predictions.read import read_files
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
+from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import (
@@ -33,7 +35,7 @@ from winokit.methods.transforms.variants import (
     perturbed_variants,
 )
 from winokit.models.base import Model, notes_of
-from winokit.models.registry import MODEL_HELP, Spec, check_model, load_model, release
+from winokit.models.registry import MODEL_HELP, Spec, check_model, release
 from winokit.problem import Dataset, collector_off, grouped
 from winokit.progress import Progress, tell
 from winokit.results import Metric
@@ -107,6 +109,7 @@ def audit(
     lenient: Lenient = False,
     plan: Annotated[ScoringPlan, Without("scoring")] = ScoringPlan(),
     spending: Spending = Spending(),
+    cluster: ClusterSettings = ClusterSettings(),
     limit: Limit = None,
     cache: CacheFile = None,
     progress: Progress | None = None,
@@ -183,7 +186,7 @@ def audit(
         answers = ModelAnswers()
         plans = [replace(plan, scoring=name) for name in scorings]
         for each in models:
-            loaded = load_model(each)
+            loaded = load_on(each, cluster)
             try:
                 answers.ask(loaded, texts, plans, chosen, bool(protocol), known, progress)
             finally:

@@ -12,11 +12,12 @@ report/                                   the page
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import winokit
 from winokit.data.loading import As, Data, Lenient, Reading
 from winokit.errors import BadInput
+from winokit.methods.cluster import Address, Engine
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import VariantArm
 from winokit.problem import Dataset
@@ -69,8 +70,8 @@ def search(
     threads: Annotated[
         int | None, Help("CPU threads of each worker. Default: an equal share of the cores.", least=1)
     ] = None,
-    engine: Annotated[Literal["local", "ray"], Help("local, or ray for a cluster.")] = "local",
-    address: Annotated[str | None, Help("The Ray cluster's address. Default: this machine.")] = None,
+    engine: Engine = "local",
+    address: Address = None,
     variant: training.VariantName = None,
     arm: training.ArmName = None,
     human: Annotated[

@@ -22,15 +22,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 import torch
 
-from winokit.errors import BadInput, MissingExtra, WinokitError
+from winokit.errors import BadInput, WinokitError
 from winokit.files import write_whole
-from winokit.methods.aflite.ray_rows import started
+from winokit.methods.cluster import started
 from winokit.methods.training.learner import NAME as CHECKPOINT
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 
@@ -213,9 +212,7 @@ def work() -> None:
 
 def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address: str | None = None) -> Answers:
     """Run trials as tasks of Ray, as many at a time as there are workers."""
-    if find_spec("ray") is None:
-        raise MissingExtra("searching on Ray", "ray")
-    ray = started(address)
+    ray = started(address, "searching on Ray")
     shared = ray.put(job)
     run = ray.remote(**resources(ray.cluster_resources(), crew))(_remote)
     running: dict[Any, SearchTask] = {}

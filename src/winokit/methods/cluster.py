@@ -1,0 +1,53 @@
+"""Beyond one machine: the settings of a Ray cluster, and the one place that starts or joins one."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from winokit.errors import BadInput, MissingExtra
+from winokit.settings import Help, Settings
+
+Engine = Annotated[Literal["local", "ray"], Help("local, or ray for a cluster.")]
+Address = Annotated[str | None, Help("The Ray cluster's address. Default: this machine.")]
+
+
+@dataclass(frozen=True)
+class ClusterSettings(Settings):
+    """Where models run, and what each copy of one takes of a cluster's machines."""
+
+    engine: Engine = "local"
+    address: Address = None
+    cores_each: Annotated[
+        int | None, Help("On Ray: cores of each copy of a model. Default: a machine's, or 1 with GPUs.", least=1)
+    ] = None
+    gpus_each: Annotated[int | None, Help("On Ray: GPUs of each copy. Default: 1 where there are any.", least=0)] = None
+    memory_each: Annotated[
+        float | None, Help("On Ray: GB of each copy without a GPU. Default: twice its files.", "GB", above=0)
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, value in vars(self).items():
+            if self.engine == "local" and name != "engine" and value is not None:
+                raise BadInput(f"--{name.replace('_', '-')}: an option of --engine ray")
+
+
+def started(address: str | None, need: str) -> Any:
+    """Ray, connected to a cluster or started on this machine; `need` says what for, should it not be installed."""
+    # No word to its makers, and none about GPUs that a worker without one will not see.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra(need, "ray") from None
+    if not ray.is_initialized():
+        dashboard = False if address is None else None
+        try:
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=dashboard)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise BadInput(f"no Ray cluster answers at {address}: {error}") from error
+    return ray

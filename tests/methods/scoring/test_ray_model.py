@@ -1,0 +1,203 @@
+"""A model on a cluster answers as on one machine, whoever dies meanwhile: real nodes, one of them killed."""
+
+import hashlib
+import os
+import sys
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import winokit
+from winokit.errors import BadInput
+from winokit.methods.cluster import ClusterSettings
+from winokit.methods.scoring.cache import Cache, answer_all
+from winokit.methods.scoring.ray_model import SMALLEST, ClusterModel, Shard, load_on, weight_bytes
+from winokit.models.base import Continuation, Piece
+from winokit.models.ensemble import EnsembleModel
+from winokit.models.registry import Spec
+from winokit.progress import telling
+
+ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
+from ray.cluster_utils import Cluster
+
+# Ray leaves sockets and processes to be closed when the interpreter ends.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+ON_RAY = ClusterSettings(engine="ray", cores_each=1)
+DEADLY = "deadly"
+
+
+class Writer:
+    """Takes its time over each text, writes down that it has read it, and dies of one."""
+
+    spec, kind, can = "writer", "causal", frozenset({Continuation})
+
+    def __init__(self, diary, seconds=0.0):
+        self.diary, self.seconds, self.fingerprint = diary, seconds, "writer"
+
+    def answer(self, requests):
+        for index, request in enumerate(requests):
+            with self.diary.open("a") as diary:
+                diary.write(f"{request.text}\n")
+            if request.text == DEADLY:
+                os._exit(1)
+            time.sleep(self.seconds)
+            yield index, value(request)
+
+
+def value(request):
+    return (Piece(0, 1, -float(hashlib.blake2b(request.text.encode(), digest_size=2).digest()[0])),)
+
+
+def texts(count):
+    return [Continuation("a", f"text {number}") for number in range(count)]
+
+
+def read(diary):
+    return Counter(diary.read_text().splitlines())
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head that does no work and two machines of a core each."""
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):
+        made.add_node(num_cpus=1, memory=500_000_000, wait=False)
+    ray.init(address=made.address, logging_level="ERROR", log_to_driver=False)
+    made.wait_for_nodes()
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def builtin(cluster):
+    """The built-in model on it."""
+    model = load_on("builtin", ON_RAY)
+    yield model
+    model.close()
+
+
+def test_scores_and_vectors_are_those_of_one_machine(builtin, twins):
+    here, there = (winokit.score(twins, model, cache="off") for model in ("builtin", builtin))
+    assert [row.prediction for row in there] == [row.prediction for row in here]
+    assert [row.scores for row in there] == [pytest.approx(row.scores, abs=1e-5) for row in here]
+    here, there = (winokit.embed(twins, model, cache="off").rows for model in ("builtin", builtin))
+    assert np.abs(here - there).max() < 1e-5
+
+
+def test_an_audit_runs_there_when_it_is_told_to(cluster, builtin, twins):
+    builtin.close()  # it starts again when it is asked
+    run = winokit.audit(twins, "builtin", cache="off", protocol="accuracy", **vars(ON_RAY))
+    assert run.find("accuracy", "all", "accuracy").n == 6
+    assert run.settings["models"] == {"builtin": winokit.load_model("builtin").fingerprint}
+
+
+def test_a_machine_that_dies_costs_its_shard_and_nothing_else(cluster, tmp_path):
+    diary, requests = tmp_path / "diary", texts(240)
+    model, killed = load_on(Writer(diary, 0.04), ON_RAY), []
+
+    def kill(done, total):
+        if done > total / 3 and not killed:
+            killed.append(next(iter(cluster.worker_nodes)))
+            cluster.remove_node(killed[0], allow_graceful=False)
+            cluster.add_node(num_cpus=1)  # one goes, and another comes
+
+    answers = answer_all(model, requests, Cache(), kill)
+    assert killed
+    assert answers == {request: value(request) for request in requests}
+    assert len([text for text, times in read(diary).items() if times > 1]) <= SMALLEST
+    model.close()
+
+
+def test_a_text_that_kills_whoever_reads_it_is_named_and_the_others_are_kept(cluster, tmp_path):
+    requests = [*texts(20), Continuation("a", DEADLY), *texts(60)[20:]]
+    model = load_on(Writer(tmp_path / "diary"), ON_RAY)
+    with Cache(tmp_path / "answers.sqlite") as cache:
+        with pytest.raises(BadInput, match=r"writer: 3 copies died of Continuation\(context='a', text='deadly'\) \("):
+            answer_all(model, requests, cache)
+        known = answer_all(Writer(tmp_path / "again"), texts(20), cache)
+    assert read(tmp_path / "diary")[DEADLY] == 3
+    assert len(known) == 20
+    model.close()
+
+
+def test_who_stops_keeps_what_was_scored(cluster, tmp_path):
+    requests = texts(96)
+
+    def stop(done, total):
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with Cache(tmp_path / "answers.sqlite") as cache:
+        with pytest.raises(KeyboardInterrupt):
+            answer_all(load_on(Writer(tmp_path / "first"), ON_RAY), requests, cache, stop)
+        model = load_on(Writer(tmp_path / "second"), ON_RAY)
+        assert answer_all(model, requests, cache) == {request: value(request) for request in requests}
+        model.close()
+    assert 0 < len(read(tmp_path / "second")) <= len(requests) / 2
+
+
+def test_the_members_of_an_ensemble_take_turns(cluster, builtin, tmp_path):
+    builtin.close()
+    alone = EnsembleModel("both", [Writer(tmp_path / name) for name in "ab"])
+    spread = load_on(alone, ON_RAY)
+    requests = texts(2 * SMALLEST)  # enough for either member to take both machines
+    assert answer_all(spread, requests, Cache()) == answer_all(alone, requests, Cache())
+    assert [member.fingerprint for member in spread.members] == ["writer"] * 2
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"memory_each": 64.0}, "builtin: no machine of the cluster has what a copy takes: cores 1, GPUs 0, memory 64"),
+        ({"cores_each": 32}, "cores 32, GPUs 0, memory 0.0 GB; see --cores-each"),
+        ({"gpus_each": 1}, "cores 1, GPUs 1, memory"),
+    ],
+)
+def test_what_no_machine_has_room_for_is_refused(cluster, how, said):
+    with pytest.raises(BadInput, match=said):
+        load_on("builtin", ClusterSettings(engine="ray", **how))
+
+
+def test_what_a_copy_refuses_is_said_in_a_line(cluster):
+    with pytest.raises(BadInput, match="builtin: nothing expected after the colon, found 'x'"):
+        load_on("builtin:x", ON_RAY)
+    with pytest.raises(BadInput, match="builtin: cannot be sent to other machines; name the model by its SPEC"):
+        load_on(winokit.load_model("builtin"), ON_RAY)
+
+
+def test_a_server_is_asked_from_here():
+    notes = []
+    with telling(notes.append):
+        model = load_on("chat:tiny@http://localhost:9/v1", ON_RAY)
+    assert not isinstance(model, ClusterModel)
+    assert notes == ["chat:tiny: a server, asked from here and not from the cluster"]
+
+
+@pytest.mark.parametrize("option", [{"address": "head:6379"}, {"cores_each": 2}, {"memory_each": 1.0}])
+def test_options_of_ray_need_ray(option):
+    with pytest.raises(BadInput, match="an option of --engine ray"):
+        ClusterSettings(**option)
+
+
+def test_a_shard_comes_down_to_single_texts_by_its_third_try():
+    second = Shard(range(256)).pieces()
+    assert [len(piece.places) for piece in second] == [16] * 16
+    assert [list(piece.places) for piece in second[1].pieces()] == [[place] for place in range(16, 32)]
+    assert second[1].pieces()[0].tries == 2
+
+
+def test_the_size_of_a_model_is_that_of_its_files(tmp_path):
+    for name, size in (("a.safetensors", 300), ("b.safetensors", 200), ("old.bin", 9), ("x.gguf", 70)):
+        (tmp_path / name).write_bytes(bytes(size))
+    assert weight_bytes(Spec("hf", str(tmp_path))) == 500
+    assert weight_bytes(Spec("hf", str(tmp_path), {"gguf_file": "x.gguf"})) == 70
+    assert weight_bytes(Spec("gguf", str(tmp_path / "x.gguf"))) == 70
+    assert weight_bytes(Spec("hf", "nobody/has-this")) == weight_bytes(Spec("builtin", "")) == 0

@@ -1,0 +1,190 @@
+"""A gate fails what has lost more than is allowed, says what it could have seen, and refuses unlike runs."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import winokit
+from winokit.cli.main import app
+from winokit.data.runs import Run
+from winokit.errors import BadInput, UnknownName
+from winokit.methods.metrics.compare import paired_interval
+from winokit.methods.scoring.scorer import Prediction, write_predictions
+from winokit.problem import Dataset, Problem
+
+PAIRS = 150
+DATA = Dataset(
+    [
+        Problem(
+            f"The cup {number} stood by the jug because ",
+            f" was {word}.",
+            ("the cup", "the jug"),
+            answer,
+            group=str(number),
+        )
+        for number in range(PAIRS)
+        for answer, word in enumerate(("empty", "full"))
+    ]
+)
+SETTINGS = {"shots": 0, "seed": 0, "substitution": "auto", "models": {}}
+
+
+def run(
+    right: float, *, model: str = "m", scoring: str = "partial", seed: int = 0, data: Dataset = DATA, **settings
+) -> Run:
+    """A run of a model that is right on the problems whose fixed luck is below `right`."""
+    luck = np.random.default_rng(seed).random(len(data))
+    rows = [
+        Prediction(p.id, "original", model, scoring, None, p.answer if lucky < right else 1 - p.answer, p.answer)
+        for p, lucky in zip(data, luck, strict=True)
+    ]
+    return Run({**SETTINGS, **settings}, [], rows, data)
+
+
+def test_a_large_drop_fails_with_a_sentence():
+    outcome = winokit.gate(run(0.6), against=run(0.8))
+    assert not outcome.passed
+    accuracy, groups = outcome.tests
+    assert accuracy.verdict == groups.verdict == "failed"
+    said = f"accuracy fell by {100 * accuracy.drop:.1f} [{100 * accuracy.low:.1f}, {100 * accuracy.high:.1f}]"
+    assert outcome.sentences[0] == f"{said}, more than the 1.0 allowed"
+    assert outcome.sentences[1].startswith("group accuracy fell by ")
+    assert outcome.verdict == "failed: m against m on unnamed, scored by partial"
+
+
+def test_what_is_tested_are_the_rows_of_the_audit(twins):
+    audited = [
+        winokit.audit(twins, model, cache="off", protocol=["accuracy", "groups", "switching"])
+        for model in ("random", "random?seed=5")
+    ]
+    outcome = winokit.gate(
+        audited[0], against=audited[1], metric=["accuracy", "expected_accuracy", "group_accuracy", "consistency"]
+    )
+    names = {"group_accuracy": ("groups", "complete"), "consistency": ("switching", "switchable")}
+    for test in outcome.tests:
+        rows = [one.find(*names.get(test.metric, ("accuracy", "all")), test.metric) for one in audited]
+        assert (test.new, test.old, test.n) == (rows[0].value, rows[1].value, rows[0].n)
+
+
+def test_no_change_passes_and_says_what_would_have_been_found():
+    outcome = winokit.gate(run(0.8), against=run(0.8))
+    assert outcome.passed
+    test = outcome.tests[0]
+    assert test.low <= 0 <= test.high
+    assert 0.02 < test.found < 0.1
+    assert outcome.sentences[0] == (
+        f"accuracy stayed the same [{100 * test.low:.1f}, {100 * test.high:.1f}], not shown to be more or less than "
+        f"the 1.0 allowed; a drop of {100 * test.found:.1f} would have been found with 80 % power"
+    ).replace("[-", "[−")
+
+
+def test_a_rise_is_called_one():
+    assert winokit.gate(run(0.9), against=run(0.6)).sentences[0].startswith("accuracy rose by ")
+
+
+def test_a_strict_gate_wants_it_shown():
+    alike = {"new": run(0.8), "against": run(0.8, model="old")}
+    assert winokit.gate(**alike, max_drop=0.5).passed
+    closed = winokit.gate(**alike, max_drop=0.5, strict=True)
+    assert not closed.passed
+    assert closed.verdict.startswith("failed (--strict): m against old on ")
+    assert "not shown to be more or less than the 0.5 allowed" in closed.sentences[0]
+    assert winokit.gate(**alike, max_drop=5, strict=True).passed
+
+
+def test_several_metrics_share_the_level():
+    new, old = run(0.75, seed=1), run(0.8)
+    alone, together = winokit.gate(new, against=old, metric="accuracy"), winokit.gate(new, against=old)
+    right = [np.array([row.prediction == row.answer for row in one.predictions]) for one in (old, new)]
+    for outcome, level in ((alone, 0.95), (together, 0.975)):
+        interval = paired_interval(*right, DATA.clusters, level)
+        assert (outcome.tests[0].low, outcome.tests[0].high) == (interval.low, interval.high)
+
+
+def test_an_abstention_is_no_right_answer():
+    silent = run(0.8)
+    silent.predictions = [replace(row, prediction=None) for row in silent.predictions]
+    assert not winokit.gate(silent, against=run(0.8)).passed
+
+
+def test_few_problems_find_nothing_and_say_so(twins):
+    outcome = winokit.gate(run(1, data=twins), against=run(1, data=twins), metric="accuracy")
+    assert outcome.tests[0].found is None
+    assert outcome.sentences[0].endswith("; no drop would have been found with 80 % power")
+
+
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [
+        (
+            run(0.8, data=DATA[:100]),
+            "NEW is over unnamed (300 problems), --against over unnamed, 100 of 300 (100 problems)",
+        ),
+        (run(0.8, scoring="full"), "NEW has scoring partial, --against full"),
+        (run(0.8, shots=5), "NEW has shots 0, --against 5"),
+        (run(0.8, prompt="Which?"), "NEW has prompt None, --against Which?"),
+        (
+            replace(run(0.8), predictions=run(0.8).predictions[10:]),
+            "answer other problems (300 and 290, 290 in common)",
+        ),
+    ],
+    ids=["data", "scoring", "shots", "prompt", "problems"],
+)
+def test_what_differs_in_more_than_the_model_is_refused(old, said):
+    with pytest.raises(BadInput) as error:
+        winokit.gate(run(0.8), against=old)
+    assert said in str(error.value)
+
+
+def test_other_seeds_matter_where_there_are_shots():
+    assert winokit.gate(run(0.8), against=replace(run(0.8), settings={**SETTINGS, "seed": 1})).passed
+    with pytest.raises(BadInput, match="NEW has seed 0, --against 1"):
+        winokit.gate(run(0.8, shots=2), against=replace(run(0.8), settings={**SETTINGS, "seed": 1, "shots": 2}))
+
+
+def test_one_of_several_models_is_named():
+    both = replace(run(0.8), predictions=[*run(0.8).predictions, *run(0.5, model="worse").predictions])
+    with pytest.raises(BadInput, match=r"NEW has several models: name one with --model \(m, worse\)"):
+        winokit.gate(both, against=run(0.8))
+    assert not winokit.gate(both, against=run(0.8), model="worse").passed
+    assert winokit.gate(both, against=run(0.8), model="m").passed
+    with pytest.raises(UnknownName, match="No model in the runs named 'x'"):
+        winokit.gate(run(0.8), against=run(0.8), model="x")
+
+
+def test_a_metric_without_its_predictions_is_refused():
+    with pytest.raises(BadInput, match="consistency: m has no predictions to take it from"):
+        winokit.gate(run(0.8), against=run(0.8), metric="consistency")
+
+
+def test_files_of_predictions_take_the_problems_of_the_run_beside_them(tmp_path):
+    write_predictions(run(0.6).predictions, tmp_path / "new.jsonl")
+    run(0.8).save(tmp_path / "old")
+    outcome = winokit.gate(tmp_path / "new.jsonl", against=tmp_path / "old")
+    assert outcome == winokit.gate(run(0.6), against=run(0.8))
+    winokit.write(DATA, tmp_path / "data.jsonl")
+    files = {"new": tmp_path / "new.jsonl", "against": tmp_path / "new.jsonl"}
+    assert winokit.gate(**files, data=tmp_path / "data.jsonl").passed
+    with pytest.raises(BadInput, match=r"new\.jsonl: predictions without their problems; name those with --data DATA"):
+        winokit.gate(**files)
+
+
+def test_the_command_line_exits_with_1_and_writes_a_summary(tmp_path):
+    for name, right in (("new", 0.6), ("old", 0.8)):
+        run(right, model=name).save(tmp_path / name)
+    typed = ["gate", str(tmp_path / "new"), "--against", str(tmp_path / "old"), "--markdown", str(tmp_path / "pr.md")]
+    shown = CliRunner().invoke(app, typed)
+    assert shown.exit_code == 1
+    assert shown.stdout.startswith("failed: new against old on ")
+    summary = (tmp_path / "pr.md").read_text("utf-8")
+    assert summary.startswith("### winokit gate failed\n\nnew against old on ")
+    assert "| accuracy | " in summary
+    assert "more than the 1.0 allowed" in summary
+    machine = CliRunner().invoke(app, [*typed, "--json", "--max-drop", "40"])
+    assert machine.exit_code == 0
+    outcome = json.loads(machine.stdout)
+    assert outcome["passed"]
+    assert {test["metric"] for test in outcome["tests"]} == {"accuracy", "group_accuracy"}
