@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from winokit.stages.score import score
     from winokit.stages.search.run import search
     from winokit.stages.stats import stats
+    from winokit.stages.suite.run import suite
     from winokit.stages.tasks.run import tasks
     from winokit.stages.train.run import train
     from winokit.stages.transfer.run import transfer
@@ -72,6 +73,7 @@ _HOMES = {
         "stages.report": "report",
         "stages.score": "score",
         "stages.stats": "stats",
+        "stages.suite.run": "suite",
         "stages.tasks.run": "tasks",
         "stages.variants": "variants",
         "stages.search.run": "search",
