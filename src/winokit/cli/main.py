@@ -81,7 +81,9 @@ VERBS: dict[str, Verb] = {
         "compare.run:compare", "comparing", "Compare runs: paired tests, corrected for their number, and a page."
     ),
     "suite": Verb(
-        "suite.run:suite", "suite", "Run models x datasets x scorings x shots, and leave one page: who is told from whom."
+        "suite.run:suite",
+        "suite",
+        "Run models x datasets x scorings x shots, and leave one page: who is told from whom.",
     ),
     "report": Verb("report:report", "writing", "Write the report of an audit or a training run anew."),
     "stats": Verb("stats:stats", "counting", "Count problems, groups, words and vocabulary."),

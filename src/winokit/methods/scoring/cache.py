@@ -61,6 +61,15 @@ class Cache:
     def __exit__(self, *error: object) -> None:
         self._db.close()
 
+    @contextmanager
+    def parts_of(self, whole: Ledger) -> Iterator[Ledger]:
+        """Have every verb that uses these answers meanwhile enter what it asks as a part of a whole."""
+        self.whole = whole
+        try:
+            yield whole
+        finally:
+            self.whole = None
+
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers that are known."""
         wanted, found = list(keys), {}

@@ -93,8 +93,8 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
     """Every pair of scorers on accuracy and, where there are groups, on group accuracy.
 
     Problems are matched by id, which depends on their text alone: runs over different files of the same problems can be
-    compared. Scorers that share no problem are passed over. Abstentions are settled by guesses, on either side: who answers more
-    often is not better for that.
+    compared. Scorers that share no problem are passed over. Abstentions are settled by guesses, on either side: who
+    answers more often is not better for that.
     """
     problems: dict[str, Problem] = {p.id: p for run in runs.values() for p in run.dataset if p.answer is not None}
     right = _right(runs, problems)

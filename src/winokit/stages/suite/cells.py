@@ -14,6 +14,7 @@ from winokit.stages.suite.settings import SuiteData, SuiteModel
 WAITING, RUNNING, DONE, FAILED, EMPTY = "waiting", "running", "done", "failed", "empty"
 """What may be said of a cell; an empty one has nothing to run: no predictions are stored for it."""
 
+
 @dataclass(frozen=True)
 class Entrant:
     """A row of the matrix: a model, the way it is scored and the shots it is shown."""
@@ -22,6 +23,8 @@ class Entrant:
     scoring: str | None
     shots: int
     name: str
+    number: int
+    """Its row, from 1."""
 
 
 @dataclass
@@ -47,12 +50,16 @@ class SuiteCell:
         """The name of its dataset."""
         return self.data.name or ""
 
+    @property
+    def folder_link(self) -> str | None:
+        """Its folder, seen from the suite's, where there is something in it."""
+        return None if self.folder is None or self.state != DONE else "/".join(self.folder.parts[-3:])
+
     def to_json(self) -> dict[str, Any]:
         """What `suite.json` says of it."""
         names = {"entrant": self.entrant.name, "model": self.entrant.model.title, "dataset": self.dataset}
         asked = {"scoring": self.entrant.scoring, "shots": self.entrant.shots}
-        folder = None if self.folder is None or self.state != DONE else "/".join(self.folder.parts[-3:])
-        about = {"state": self.state, "why": self.why, "seconds": round(self.seconds, 3), "folder": folder}
+        about = {"state": self.state, "why": self.why, "seconds": round(self.seconds, 3), "folder": self.folder_link}
         return {**names, **asked, **about, "parameters": self.parameters, "family": self.entrant.model.family}
 
 

@@ -11,7 +11,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
 from winokit.errors import BadInput, WinokitError, check_known
 from winokit.files import check_own_folder, json_bytes, write_whole
-from winokit.methods.scoring.base import SCORINGS
+from winokit.methods.scoring.base import parse_scoring
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.methods.scoring.prompts import read_prompt
@@ -39,12 +39,12 @@ from winokit.settings import Help, Without, verb
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import URL, audit
 from winokit.stages.suite.cells import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch
-from winokit.stages.suite.page import RESULTS, write_suite
+from winokit.stages.suite.page import write_suite
 from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
 
 TOLD_BY_SPEC = ("builtin", "random", "chat", "completions")
 """Models of which the SPEC says everything that can be known here; a server may change what it serves."""
-CELL = "cell.json"
+CELL, RESULTS = "cell.json", "suite.json"
 
 
 @verb
@@ -78,22 +78,24 @@ def suite(
     folder = None if out is None else Path(out)
     cells = _planned(settings, plan, folder)
     models = list({id(cell.entrant.model): cell.entrant.model for cell in cells}.values())
-    about = {"winokit": winokit.__version__, "when": datetime.now(UTC).isoformat(timespec="seconds")}
-    about |= {"models": [model.title for model in models]}
-    about |= {"datasets": {cell.dataset: _asked(cell).content_hash for cell in cells[: len(cells) // len(models)]}}
-    about |= {name: list(getattr(settings, name)) for name in ("scorings", "shots", "protocol")}
-    result = SuiteRun({**about, "seed": plan.seed, "substitution": plan.substitution}, cells)
+    about = {
+        "winokit": winokit.__version__,
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "models": [model.title for model in models],
+        "datasets": {cell.dataset: cell.data.asked.content_hash for cell in cells},
+        **{name: list(getattr(settings, name)) for name in ("scorings", "shots", "protocol")},
+        **{"seed": plan.seed, "substitution": plan.substitution},
+    }
+    result = SuiteRun(about, cells)
     if folder is not None and not spending.dry_run and not (folder / RESULTS).exists():
         # First, since it is what tells that the folder is a suite's, should the rest not come to be written.
         write_whole(folder / RESULTS, json_bytes({"suite": result.settings, "cells": []}))
-    with open_cache(cache, spending) as known:
-        known.whole = whole = Ledger(spending)
+    with open_cache(cache, spending) as known, known.parts_of(Ledger(spending)) as whole:
         work = _Work(settings, plan, known, whole, cells, progress or (lambda cells: None))
         for model in models:
             work.go_through(model)
-        known.whole = None
     if spending.dry_run:
-        result.plan = {**whole.planned({}), "by_cell": work.plans}
+        result.plan = {**whole.planned({}), "by_variant": work.plans}
     elif folder is not None:
         result.settings["asked"] = whole.spent()
         result.page = write_suite(result, folder)
@@ -116,16 +118,16 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
         if model.spec is not None:
             check_model(model.spec)
         for name in model.predictions or ():
-            check_known("dataset of this suite", name, [str(each.name) for each in data])
+            check_known("dataset of this suite", name, [each.short for each in data])
     for name in settings.scorings:
-        SCORINGS[name.partition("?")[0]]
+        parse_scoring(name)
     for name in settings.protocol:
         PROTOCOLS[name.partition("@")[0]]
     if plan.shots_from is not None and not any(settings.shots):
         raise BadInput("--shots-from needs --shots: how many to put before each problem")
     if folder is not None:
         check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
-    entrants = [entrant for model in models for entrant in _entrants(model, settings)]
+    entrants = _entrants(models, settings)
     for what, names in (("models", [each.name for each in entrants]), ("datasets", [str(each.name) for each in data])):
         for name, times in Counter(map(_folder_name, names)).items():
             if times > 1:
@@ -133,42 +135,34 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
     cells = [SuiteCell(entrant, each) for entrant, each in product(entrants, data)]
     for cell in cells:
         stored = cell.entrant.model.predictions
-        if stored is not None and cell.dataset not in stored:
+        if stored is not None and cell.data.short not in stored:
             cell.state, cell.why = EMPTY, "no predictions are stored"
         elif stored is not None:
-            cell.predictions = _of_one_model(Path(stored[cell.dataset]), cell)
+            cell.predictions = _of_one_model(Path(stored[cell.data.short]), cell.data.whole)
         if folder is not None:
             cell.folder = folder / "cells" / _folder_name(cell.entrant.name) / _folder_name(cell.dataset)
     return cells
 
 
-def _entrants(model: SuiteModel, settings: SuiteSettings) -> Iterator[Entrant]:
-    """A model under every scoring with every number of shots; a name says what there are several of."""
-    if model.predictions is not None:
-        yield Entrant(model, None, 0, model.title)
-        return
-    for scoring, shots in product(settings.scorings or (None,), settings.shots):
-        more = [scoring] if scoring and len(settings.scorings) > 1 else []
-        more += [f"{shots} shots"] if len(settings.shots) > 1 else []
-        yield Entrant(model, scoring, shots, " · ".join([model.title, *more]))
+def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Entrant]:
+    """Every model under every scoring with every number of shots; a name says what there are several of."""
+    found: list[Entrant] = []
+    for model in models:
+        stored = model.predictions is not None
+        for scoring, shots in [(None, 0)] if stored else product(settings.scorings or (None,), settings.shots):
+            more = [scoring] if scoring and len(settings.scorings) > 1 else []
+            more += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
+            found.append(Entrant(model, scoring, shots, " · ".join([model.title, *more]), len(found) + 1))
+    return found
 
 
-def _of_one_model(path: Path, cell: SuiteCell) -> Path:
+def _of_one_model(path: Path, whole: Dataset) -> Path:
     """A file of predictions, read to see that it fits: one model's, under one scoring."""
-    names = {(one.model, one.scoring) for one in read_predictions(path, _whole(cell)) if one.variant == ORIGINAL}
+    names = {(one.model, one.scoring) for one in read_predictions(path, whole) if one.variant == ORIGINAL}
     if len(names) != 1:
         said = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
         raise BadInput(f"{path}: predictions by one model under one scoring expected, found {said}")
     return path
-
-
-def _whole(cell: SuiteCell) -> Dataset:
-    assert isinstance(cell.data.data, Dataset)  # `SuiteData.loaded` has seen to it
-    return cell.data.data
-
-
-def _asked(cell: SuiteCell) -> Dataset:
-    return _whole(cell)[: cell.data.limit]
 
 
 def _folder_name(name: str) -> str:
@@ -213,7 +207,7 @@ class _Work:
 
     def key(self, cell: SuiteCell, identity: str) -> str:
         """Everything that determines a cell, as a hash."""
-        texts = [winokit.__version__, identity, cell.entrant.name, cell.dataset, _asked(cell).content_hash]
+        texts = [winokit.__version__, identity, cell.entrant.name, cell.dataset, cell.data.asked.content_hash]
         texts += [each.content_hash if isinstance(each, Dataset) else str(each) for each in cell.data.perturbed]
         texts += [pool.content_hash if isinstance(pool := self.plan.shots_from, Dataset) else str(pool)]
         plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots))
@@ -261,7 +255,7 @@ class _Work:
             plan = replace(self.plan, shots=shots, shots_from=self.plan.shots_from if shots else None)
             asked = {"model": model, "scoring": cell.entrant.scoring, "plan": plan, "spending": self.whole.spending}
         run: Run = audit(
-            cell.data.data,
+            cell.data.whole,
             **asked,
             out=None if self.whole.spending.dry_run else cell.folder,
             protocol=self.settings.protocol,

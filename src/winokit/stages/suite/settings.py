@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,6 +62,22 @@ class SuiteData(Settings):
     language: str | None = None
     labels: Labels = ()
     perturbed: Perturbed = ()
+
+    @property
+    def whole(self) -> Dataset:
+        """All of its problems, once it is loaded."""
+        assert isinstance(self.data, Dataset)
+        return self.data
+
+    @cached_property
+    def asked(self) -> Dataset:
+        """The problems that are asked."""
+        return self.whole[: self.limit]
+
+    @property
+    def short(self) -> str:
+        """Its name, without how much of it is asked."""
+        return self.whole.card.name
 
     def loaded(self, limit: int | None) -> Iterator[SuiteData]:
         """The same with everything loaded and a name; a folder is as many as are in it."""

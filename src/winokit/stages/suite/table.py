@@ -100,7 +100,9 @@ def live(doing: str) -> Iterator[Watch]:
 
 def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
     """How much is done, and about how long the rest takes at the pace so far; one problem is taken for another."""
-    sizes = [(cell.share if cell.state != FAILED else 1.0, len(cell.data.data)) for cell in cells if cell.state != EMPTY]  # type: ignore[arg-type]
+    sizes = [
+        (1.0 if cell.state == FAILED else cell.share, len(cell.data.asked)) for cell in cells if cell.state != EMPTY
+    ]
     done = sum(share * size for share, size in sizes) / max(sum(size for _, size in sizes), 1)
     if not done:
         return "starting"
