@@ -111,7 +111,9 @@ def choose_scoring(
             raise BadInput(
                 f"no scoring fits {model.spec!r}: without a language-modelling head it gives embeddings only"
             )
-        raise BadInput(f"scoring {scoring.name!r} does not fit {model.spec!r}, a {model.kind} model; these do: {fitting}")
+        raise BadInput(
+            f"scoring {scoring.name!r} does not fit {model.spec!r}, a {model.kind} model; these do: {fitting}"
+        )
     return scoring, options
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import scorers
-from winokit.drawing.wording import join
+from winokit.drawing.wording import join, plural
 from winokit.errors import BadInput
 from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.compare import compare as paired_test
@@ -69,8 +69,8 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
     apart = [pair for pair in combinations(runs, 2) if not ids[pair[0]] & ids[pair[1]]]
     datasets = grouped((tuple(runs[name].dataset.card.name for name in pair), pair) for pair in apart)
     return [
-        f"{one} and {other} have no problem in common, so that {', '.join(' and '.join(pair) for pair in pairs[:3])} "
-        f"{f'and {len(pairs) - 3:,} pairs more ' if len(pairs) > 3 else ''}are not compared"
+        f"{one} and {other} have no problem in common: "
+        f"{plural(len(pairs), 'pair')} of runs not compared, as {pairs[0][0]} and {pairs[0][1]}"
         for (one, other), pairs in datasets.items()
     ]
 

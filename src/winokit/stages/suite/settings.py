@@ -126,7 +126,8 @@ def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
         check_known(f"key of {path.name}", key, names)
     try:
         for key, kind in (("models", SuiteModel), ("data", SuiteData)):
-            table[key] = [_entry(key, kind, row) for row in table.get(key, [])]
+            rows = table.get(key, [])
+            table[key] = [_entry(key, kind, row) for row in rows] if isinstance(rows, list) else rows
         table |= {name: getattr(given, name) for name in names if getattr(given, name) != getattr(defaults, name)}
         return SuiteSettings(**table)
     except BadInput as error:
