@@ -44,7 +44,7 @@ FLOORS = {
             "variants",
         },
         {"report", "compare", "search", "curve", "transfer", "release"},
-        {"grade"},
+        {"grade", "suite"},
         {"evolve"},
     ],
     "collect": [{"study"}, {"platforms"}, {"web"}, {"verbs"}, {"demo"}],
