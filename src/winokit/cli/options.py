@@ -127,8 +127,8 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
 
 def greedy_options(verb: Callable[..., Any]) -> list[str]:
     """The options of a verb that several values may follow at once."""
-    parameters = signature_of(verb).parameters.values()
-    return [f"--{one.name}" for one in parameters if (said := help_of(one.annotation)) is not None and said.greedy]
+    said = {one.name: help_of(one.annotation) for one in signature_of(verb).parameters.values()}
+    return [f"--{name}" for name, help_ in said.items() if help_ is not None and help_.greedy]
 
 
 def spread(typed: Sequence[str], greedy: Collection[str]) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.tables import Lines, dim, plan_lines, table
 from winokit.drawing.wording import plural, say, say_interval
-from winokit.results import AT, Metric, stands
+from winokit.results import AT, stands
 from winokit.stages.suite.cells import DONE, EMPTY, FAILED, RUNNING, SuiteCell, SuiteRun, Watch
 from winokit.stages.suite.exports import suite_json
 from winokit.stages.suite.matrix import SuiteMatrix
@@ -47,55 +47,46 @@ def code(result: SuiteRun) -> int:
 
 
 def _matrix(cells: Sequence[SuiteCell]) -> Table:
-    datasets = list(dict.fromkeys(cell.dataset for cell in cells))
     rows: dict[str, list[str | Text]] = {}
     for cell in cells:
         rows.setdefault(cell.entrant.name, [cell.entrant.name]).append(_said(cell))
-    return table(["accuracy", *datasets], rows.values())
+    return table(["accuracy", *dict.fromkeys(cell.dataset for cell in cells)], rows.values())
 
 
-def _accuracy(cell: SuiteCell) -> Metric | None:
-    return None if cell.run is None else cell.run.find("accuracy", "all", "accuracy")
-
-
-def _said(cell: SuiteCell) -> str | Text:
-    row = _accuracy(cell)
+def _said(cell: SuiteCell) -> Text:
+    """The accuracy of a cell, dim where chance would do as well; else what there is to say."""
+    row = None if cell.run is None else cell.run.find("accuracy", "all", "accuracy")
     if row is not None:
         return dim(f"{say(row)} {say_interval(row)}", stands(row) == AT)
-    return f"{cell.share:.0%}" if cell.state == RUNNING else {EMPTY: "–", DONE: "done"}.get(cell.state, cell.state)
+    return dim({RUNNING: f"{cell.share:.0%}", EMPTY: "–"}.get(cell.state, cell.state), cell.state != RUNNING)
 
 
 @contextmanager
 def live(doing: str) -> Iterator[Watch]:
     """The matrix as it grows with the time left, where a person looks; elsewhere a line per cell that is done."""
-    from rich.console import Console, Group
+    from rich.console import Console
     from rich.live import Live
 
     console, begun = Console(stderr=True, highlight=False), time.monotonic()
-    if console.is_terminal:
-        with Live(console=console, transient=True, auto_refresh=False) as shown:
-            drawn = 0.0
-
-            def draw(cells: Sequence[SuiteCell]) -> None:
-                nonlocal drawn
-                if time.monotonic() - drawn > 0.2:
-                    drawn = time.monotonic()
-                    shown.update(Group(_matrix(cells), time_left(cells, drawn - begun)), refresh=True)
-
-            yield draw
-        return
+    board: list[SuiteCell] = []
     told: set[int] = set()
 
-    def tell_done(cells: Sequence[SuiteCell]) -> None:
-        for cell in cells:
+    def drawn() -> Table:
+        matrix = _matrix(board)
+        matrix.caption = time_left(board, time.monotonic() - begun)
+        return matrix
+
+    def moved(cells: Sequence[SuiteCell]) -> None:
+        board[:] = cells
+        for cell in cells if not console.is_terminal else ():
             if cell.state in (DONE, FAILED) and id(cell) not in told:
                 told.add(id(cell))
-                row = _accuracy(cell)
-                said = cell.why if cell.state == FAILED else f"{say(row)} {say_interval(row)}" if row else "done"
                 place = f"{doing} {len(told)} of {sum(one.state != EMPTY for one in cells)}"
-                console.print(f"{place}: {cell.entrant.name} on {cell.dataset}: {said}", soft_wrap=True, markup=False)
+                line = f"{place}: {cell.entrant.name} on {cell.dataset}: {cell.why or _said(cell)}"
+                console.print(line, soft_wrap=True, markup=False)
 
-    yield tell_done
+    with Live(console=console, transient=True, get_renderable=drawn) if console.is_terminal else nullcontext():
+        yield moved
 
 
 def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
@@ -104,7 +95,5 @@ def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
         (1.0 if cell.state == FAILED else cell.share, len(cell.data.asked)) for cell in cells if cell.state != EMPTY
     ]
     done = sum(share * size for share, size in sizes) / max(sum(size for _, size in sizes), 1)
-    if not done:
-        return "starting"
-    minutes, seconds = divmod(round(elapsed * (1 - done) / done), 60)
-    return f"{done:.0%} done, about {minutes}:{seconds:02d} left at this pace"
+    minutes, seconds = divmod(round(elapsed * (1 - done) / done) if done else 0, 60)
+    return f"{done:.0%} done, about {minutes}:{seconds:02d} left at this pace" if done else "starting"
