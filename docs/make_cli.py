@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 VERBS = (
-    *("audit", "compare", "gate", "report", "stats", "check", "convert", "datasets", "score", "embed"),
+    *("audit", "compare", "gate", "suite", "report", "stats", "check", "convert", "datasets", "score", "embed"),
     *("debias aflite", "debias pmi", "debias random", "hunt index", "hunt ask", "hunt associate"),
     *("train", "search", "curve", "transfer", "release", "verify", "grade"),
     *("collect init", "collect serve", "collect invite", "collect status", "collect export", "collect withdraw"),

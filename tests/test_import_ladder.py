@@ -44,7 +44,7 @@ FLOORS = {
             "variants",
         },
         {"report", "compare", "search", "curve", "transfer", "release"},
-        {"grade", "gate"},
+        {"grade", "gate", "suite"},
         {"evolve"},
     ],
     "collect": [{"study"}, {"platforms"}, {"web"}, {"verbs"}, {"demo"}],

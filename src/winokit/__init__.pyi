@@ -21,7 +21,7 @@ from winokit.stages.datasets import datasets as datasets
 from winokit.stages.debias.run import debias as debias
 from winokit.stages.embed import embed as embed
 from winokit.stages.evolve.run import release as release
-from winokit.stages.gate.run import gate as gate
+from winokit.stages.gate import gate as gate
 from winokit.stages.grade.run import grade as grade
 from winokit.stages.hunt import hunt as hunt
 from winokit.stages.release.verify import verify as verify
@@ -29,6 +29,7 @@ from winokit.stages.report import report as report
 from winokit.stages.score import score as score
 from winokit.stages.search.run import search as search
 from winokit.stages.stats import stats as stats
+from winokit.stages.suite.run import suite as suite
 from winokit.stages.tasks.run import tasks as tasks
 from winokit.stages.train.run import train as train
 from winokit.stages.transfer.run import transfer as transfer

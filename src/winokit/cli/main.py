@@ -1,6 +1,6 @@
 """The `winokit` command: verbs that load when they are typed, errors as one line, exit codes.
 
-0 done; 1 `check`, `verify` or `gate` found something; 2 bad input or usage; 130 interrupted.
+0 done; 1 `check`, `verify` or `gate` found something, or a cell of a `suite` failed; 2 bad input or usage; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import winokit
 from winokit.errors import WinokitError
@@ -36,8 +36,8 @@ class Verb:
     """A call of the library (`module:function` below `winokit.stages`), what the bar says meanwhile, and what it does.
 
     The module `shown`, by default the call's own, or the `table` beside a `run`, has `lines(result)`, what a person
-    reads, `as_json(result)`, `code(result)` where the exit code is not always 0, and `questions(given)` where a person
-    is asked for what is missing.
+    reads, `as_json(result)`, `code(result)` where the exit code is not always 0, `questions(given)` where a person is
+    asked for what is missing, and `live(doing)` where there is more to watch than a bar.
     """
 
     call: str
@@ -49,7 +49,7 @@ class Verb:
 
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
-        from winokit.cli.options import command
+        from winokit.cli.options import command, greedy_options, progress_bar, spread
 
         home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
         shown = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
@@ -61,8 +61,15 @@ class Verb:
             doing=self.doing,
             code=getattr(shown, "code", lambda result: 0),
             questions=getattr(shown, "questions", lambda given: {}),
+            bar=getattr(shown, "live", progress_bar),
         )
-        app.command(name)(derived)
+        greedy = [] if of else greedy_options(call)
+
+        class Spreading(TyperCommand):
+            def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+                return super().parse_args(ctx, spread(args, greedy))
+
+        app.command(name, cls=Spreading)(derived)
         return typer.main.get_command(app)
 
 
@@ -77,6 +84,11 @@ VERBS: dict[str, Verb] = {
         "gate:gate",
         "comparing",
         "Fail where a new model has lost more than is allowed: a paired test over groups for each metric.",
+    ),
+    "suite": Verb(
+        "suite.run:suite",
+        "suite",
+        "Run models x datasets x scorings x shots, and leave one page: who is told from whom.",
     ),
     "report": Verb("report:report", "writing", "Write the report of an audit or a training run anew."),
     "stats": Verb("stats:stats", "counting", "Count problems, groups, words and vocabulary."),

@@ -7,8 +7,8 @@ the parameter (`winokit.settings.Help`). Every verb gets `--json`.
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -33,6 +33,7 @@ def command(
     doing: str,
     code: Callable[[Any], int] = lambda result: 0,
     questions: Callable[[Mapping[str, Any]], Questions] = lambda given: {},
+    bar: Callable[[str], AbstractContextManager[Any]] = progress_bar,
 ) -> Callable[..., None]:
     """A function that Typer takes for a command: it calls the verb, shows the result, and exits with its code.
 
@@ -50,6 +51,8 @@ def command(
         The exit code of a result: `check`, `verify` and `gate` have 1 for having found something.
     questions
         From the values given to what a person who sits there is asked for besides, by parameter.
+    bar
+        From what the bar says to what is told how far the job is.
     """
     signature = signature_of(verb)
     parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
@@ -68,8 +71,8 @@ def command(
                 given[name] = typer.confirm(question, abort=True)
             elif sys.stdin.isatty() and sys.stderr.isatty():
                 given[name] = typer.prompt(question, err=True, type=kind)
-        bar = progress_bar(doing) if "progress" in signature.parameters else nullcontext()
-        with telling(lambda note: typer.echo(f"note: {note}", err=True)), bar as progress:
+        watched = bar(doing) if "progress" in signature.parameters else nullcontext()
+        with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
             handled = {"progress": progress, "say": typer.echo}
             result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
         show(as_json(result) if machine and as_json else lines(result), machine)
@@ -118,6 +121,31 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     else:
         info = typer.Argument(**keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
+
+
+def greedy_options(verb: Callable[..., Any]) -> list[str]:
+    """The options of a verb that several values may follow at once."""
+    said = {one.name: help_of(one.annotation) for one in signature_of(verb).parameters.values()}
+    return [f"--{name}" for name, help_ in said.items() if help_ is not None and help_.greedy]
+
+
+def spread(typed: Sequence[str], greedy: Collection[str]) -> list[str]:
+    """What was typed, with a greedy option repeated before each of its values, as Typer wants it.
+
+    >>> spread(["--models", "a", "b", "--json"], ["--models"])
+    ['--models', 'a', '--models', 'b', '--json']
+    """
+    made: list[str] = []
+    option = ""
+    for place, word in enumerate(typed):
+        if word == "--":
+            return [*made, *typed[place:]]
+        if word.startswith("-"):
+            option = word if word in greedy else ""
+            made.append(word)
+        else:
+            made += [option, word] if option and made[-1] != option else [word]
+    return made
 
 
 def _typed(parameter: inspect.Parameter) -> Any:

@@ -51,8 +51,10 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
     def cells(row: Mapping[str, Any]) -> list[str]:
         return [f"{row[name]:,.4f}" if name == "cost_at_most" else f"{row[name]:,}" for name in counts]
 
-    named = ("model", "scoring", "variant")
-    yield table([*named, *heads], ([*(row[n] for n in named), *cells(row)] for row in plan["by_variant"]), left=3)
+    # Of a suite a row is a dataset.
+    named = [name for name in ("model", "scoring", "dataset", "variant") if name in next(iter(plan["by_variant"]), ())]
+    listed = ([*(row[name] for name in named), *cells(row)] for row in plan["by_variant"])
+    yield table([*named, *heads], listed, left=len(named))
     if plan["by_protocol"]:
         yield ""
         yield table(["protocol", *heads], ([row["protocol"], *cells(row)] for row in plan["by_protocol"]))

@@ -221,6 +221,15 @@ def notes_of(model: Model) -> tuple[str, ...]:
     return (*notes, f"{model.spec}: its plan: {plan}") if plan else notes
 
 
+def parameters_of(model: Model) -> int | None:
+    """How many parameters a model has, where its `network` is here to be counted; None elsewhere."""
+    network = getattr(model, "network", None)
+    if network is None:
+        return None
+    own = getattr(network, "num_parameters", None)  # which knows how weights of four bits are packed
+    return int(own() if own is not None else sum(weights.numel() for weights in network.parameters()))
+
+
 class LetGo:
     """Stands where a model's weights were once it is closed: whoever asks for them is told so in a line."""
 

@@ -242,6 +242,11 @@ class HfModel:
         usual = BUDGET_ON_CPU if settings.device == "cpu" else BUDGET_ELSEWHERE
         self.budget = budget_of(settings, usual, self.read_filler)
 
+    @property
+    def network(self) -> Any:
+        """What was loaded."""
+        return self.model
+
     @cached_property
     def fingerprint(self) -> str:
         """Weights, tokenizer, precision."""

@@ -261,6 +261,11 @@ class CausalModel:
             raise BadInput(f"{settings.place}: not a causal model, since its guesses change with what follows")
 
     @property
+    def network(self) -> Any:
+        """What was loaded."""
+        return self.reader.network
+
+    @property
     def plan(self) -> str:
         """How texts are read: `prefix tree`, or `plain` where the model cannot read trees."""
         return self.reader.plan

@@ -162,13 +162,18 @@ def load_model(spec: str | Spec | Model) -> Model:
 def check_model(spec: str | Model) -> None:
     """Refuse a SPEC that cannot be loaded, as far as that can be told without loading: another model may come first.
 
-    A module of models may have a function `check` for that beside its `load`.
+    A module of models may have a function `check` for that beside its `load`. A file must be there, and what is loaded
+    in no time is.
     """
     if isinstance(spec, str):
         parsed = Spec.parse(spec)
         home = sys.modules[_loader(parsed).__module__]
         check: Callable[[Spec], object] = getattr(home, "check", lambda parsed: None)
         check(parsed)
+        if parsed.prefix in ("gguf", "ngram"):
+            parsed.file_or_fail("FILE")
+        elif parsed.prefix in ("random", "python"):
+            _loader(parsed)(parsed)
 
 
 def _loader(spec: Spec) -> Callable[[Spec], Model]:

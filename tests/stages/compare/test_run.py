@@ -5,7 +5,7 @@ from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
-from winokit.stages.compare.run import compare_runs
+from winokit.stages.compare.run import compare, compare_runs
 
 OPEN = load("open")
 
@@ -69,3 +69,26 @@ def test_runs_that_share_nothing_or_stand_alone_are_refused():
         compare_runs({"a": run(bool, OPEN[:10]), "b": run(bool, OPEN[10:20])})
     with pytest.raises(BadInput, match="two scorers or more"):
         compare_runs({"a": run(bool)})
+
+
+def test_of_several_datasets_what_can_be_paired_is_and_what_cannot_is_named():
+    runs = {
+        "a on first": run(lambda i: i % 3, OPEN[:40]),
+        "b on first": run(lambda i: i % 2, OPEN[:40]),
+        "a on second": run(lambda i: i % 3, OPEN[40:60]),
+        "b on second": run(lambda i: i % 2, OPEN[40:60]),
+    }
+    found = compare(runs)
+    assert {(pair.first, pair.second) for pair in found.pairs} == {
+        ("a on first", "b on first"),
+        ("a on second", "b on second"),
+    }
+    (note,) = found.notes
+    assert note == (
+        "open, 40 of 428 and open, 20 of 428 have no problem in common: "
+        "4 pairs of runs not compared, as a on first and a on second"
+    )
+
+
+def test_one_dataset_has_nothing_to_note():
+    assert compare({"a": run(lambda i: i % 3), "b": run(lambda i: i % 2)}).notes == ()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
-from winokit.errors import BadInput, UnknownName, check_known
+from winokit.errors import BadInput, check_known
 from winokit.methods.scoring.prompts import PromptTemplate
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Model, Piece, Refusal, Request
@@ -104,18 +104,25 @@ def choose_scoring(
 
     A model that cannot answer what the scoring asks is told which scorings fit.
     """
-    head, _, query = (name or default_scoring(model, problems)).partition("?")
-    scoring, options = SCORINGS[head], dict(parse_qsl(query, keep_blank_values=True))
-    for option in options:
-        if option not in scoring.options:
-            raise UnknownName(f"option of scoring {head!r}", option, scoring.options)
+    scoring, options = parse_scoring(name or default_scoring(model, problems))
     if not fits(scoring, model):
         fitting = ", ".join(other.name for other in SCORINGS.values() if fits(other, model))
         if not fitting:
             raise BadInput(
                 f"no scoring fits {model.spec!r}: without a language-modelling head it gives embeddings only"
             )
-        raise BadInput(f"scoring {head!r} does not fit {model.spec!r}, a {model.kind} model; these do: {fitting}")
+        raise BadInput(
+            f"scoring {scoring.name!r} does not fit {model.spec!r}, a {model.kind} model; these do: {fitting}"
+        )
+    return scoring, options
+
+
+def parse_scoring(name: str) -> tuple[Scoring, Mapping[str, str]]:
+    """The scoring of a name and its options, each of which it must know."""
+    head, _, query = name.partition("?")
+    scoring, options = SCORINGS[head], dict(parse_qsl(query, keep_blank_values=True))
+    for option in options:
+        check_known(f"option of scoring {head!r}", option, scoring.options)
     return scoring, options
 
 

@@ -43,6 +43,8 @@ class Cache:
         self.path = path
         self.ledger = Ledger(Spending())
         """What keeps count of what is asked beyond these answers, and may forbid it."""
+        self.whole: Ledger | None = None
+        """The ledger of a job of which each verb that uses these answers is a part."""
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +60,15 @@ class Cache:
 
     def __exit__(self, *error: object) -> None:
         self._db.close()
+
+    @contextmanager
+    def parts_of(self, whole: Ledger) -> Iterator[Ledger]:
+        """Have every verb that uses these answers meanwhile enter what it asks as a part of a whole."""
+        self.whole = whole
+        try:
+            yield whole
+        finally:
+            self.whole = None
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers that are known."""
@@ -105,7 +116,7 @@ def open_cache(cache: str | Path | Cache | None, spending: Spending = Spending()
     with ExitStack() as stack:
         if not isinstance(cache, Cache):
             cache = stack.enter_context(Cache(None if cache == "off" else Path(cache) if cache else default_path()))
-        cache.ledger = Ledger(spending)
+        cache.ledger = Ledger(spending) if cache.whole is None else cache.whole.part()
         yield cache
 
 

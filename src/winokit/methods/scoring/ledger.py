@@ -84,13 +84,21 @@ class Texts:
 class Ledger:
     """What is asked of models in one run, under which heading, and whether more may be asked."""
 
-    def __init__(self, spending: Spending) -> None:
+    def __init__(self, spending: Spending, whole: Ledger | None = None) -> None:
         self.spending = spending
-        self.usages: list[Usage] = []
+        self.usages: list[Usage] = [] if whole is None else whole.usages
+        """Of all parts of a whole together: what one of them spent is spent."""
+        self._before = Usage.total(self.usages)
+        self._parts: list[Ledger] = []
         self.exact = True
         """Whether all tokens were counted with a tokenizer."""
         self._entries: dict[tuple[str, ...], Texts] = {}
         self._heading: tuple[str, ...] = ()
+
+    def part(self) -> Ledger:
+        """A ledger for a part of a job: it says what the part asked, within the limits of the whole."""
+        self._parts.append(Ledger(self.spending, self))
+        return self._parts[-1]
 
     @contextmanager
     def under(self, *heading: str) -> Iterator[None]:
@@ -146,11 +154,13 @@ class Ledger:
 
     def spent(self) -> dict[str, Any]:
         """What servers were asked and charged; empty where none was asked anything."""
-        used = Usage.total(self.usages)
-        if not used.requests:
+        used, before = Usage.total(self.usages), self._before
+        requests, calls = used.requests - before.requests, used.calls - before.calls
+        read, written = used.read - before.read, used.written - before.written
+        if not requests:
             return {}
-        counts = {"requests": used.requests, "calls": used.calls, "tokens_in": used.read, "tokens_out": used.written}
-        cost = self.spending.cost(used.read, used.written)
+        counts = {"requests": requests, "calls": calls, "tokens_in": read, "tokens_out": written}
+        cost = self.spending.cost(read, written)
         return {**counts, "estimated": used.estimated} | ({} if cost is None else {"cost": round(cost, 6)})
 
     @property
@@ -180,8 +190,12 @@ class Ledger:
             {"protocol": name, **self._counts(t for heading, t in self._entries.items() if heading[-1] in wanted)}
             for name, wanted in ((name, set(variants)) for name, variants in protocols.items())
         ]
-        total = self._counts(self._entries.values())
-        return {**total, "estimated": not self.exact, "by_variant": variants, "by_protocol": by_protocol}
+        exact = self.exact and all(part.exact for part in self._parts)
+        return {**self.counted(), "estimated": not exact, "by_variant": variants, "by_protocol": by_protocol}
+
+    def counted(self) -> dict[str, Any]:
+        """What would be asked in all, by this ledger and its parts; what two parts ask of one model counts once."""
+        return self._counts(entry for ledger in (self, *self._parts) for entry in ledger._entries.values())
 
     def _counts(self, entries: Iterable[Texts]) -> dict[str, Any]:
         texts = Texts()

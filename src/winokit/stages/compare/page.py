@@ -49,19 +49,21 @@ class ScorerPair:
 class ComparePage:
     """Everything the page of several runs shows."""
 
-    def __init__(self, runs: Mapping[str, Run], comparisons: Comparisons) -> None:
+    def __init__(self, runs: Mapping[str, Run], comparisons: Comparisons, notes: Sequence[str] = ()) -> None:
         self.columns, rows = _side_by_side(runs)
         self.datasets = [(name, run.dataset.card.name, len(run.dataset)) for name, run in runs.items()]
         """Each run's name, dataset and number of problems."""
         self.same_data = len({run.dataset.content_hash for run in runs.values()}) == 1
-        self.pairs = paired(comparisons)
+        self.pairs, self.notes = paired(comparisons), notes
         self.sentences = list(comparison_sentences(self.pairs))
         self.forest, self.differences = forest(rows, self.columns), _differences(self.pairs)
 
 
-def write_comparison(runs: Mapping[str, Run], comparisons: Comparisons, folder: Path) -> Path:
+def write_comparison(
+    runs: Mapping[str, Run], comparisons: Comparisons, folder: Path, notes: Sequence[str] = ()
+) -> Path:
     """Write the page that compares runs into a folder and return it."""
-    page = ComparePage(runs, comparisons)
+    page = ComparePage(runs, comparisons, notes)
     made = forest_figures({"forest": page.forest}, [column.name for column in page.columns])
     figures = write_figures(made | forest_figures({"differences": page.differences}, []), folder / "figures")
     write_page(folder / INDEX, "stages/compare/page.html.j2", page=page, figures=figures)

@@ -13,12 +13,14 @@ import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import scorers
+from winokit.drawing.wording import join, plural
 from winokit.errors import BadInput
 from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.compare import compare as paired_test
 from winokit.methods.metrics.groups import all_right_chance, complete_groups
 from winokit.methods.transforms.variants import ORIGINAL
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
+from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
 from winokit.stages.compare.page import ScorerPair, paired, write_comparison
@@ -43,7 +45,8 @@ def compare(
 ) -> ComparedRuns:
     """Compare runs: paired tests, corrected for their number, and a page.
 
-    Runs are compared on the problems they share; one run with several models is compared within itself.
+    Runs are compared on the problems they share; one run with several models is compared within itself. Of runs over
+    several datasets those are paired that can be, and the others are named.
 
     Parameters
     ----------
@@ -54,8 +57,22 @@ def compare(
     """
     loaded = dict(runs) if isinstance(runs, Mapping) else _named(runs)
     comparisons = compare_runs(loaded)
-    page = None if out is None else write_comparison(loaded, comparisons, Path(out))
-    return ComparedRuns(paired(comparisons), page)
+    notes = unpaired(loaded)
+    tell(notes)
+    page = None if out is None else write_comparison(loaded, comparisons, Path(out), notes)
+    return ComparedRuns(paired(comparisons), page, tuple(notes))
+
+
+def unpaired(runs: Mapping[str, Run]) -> list[str]:
+    """The runs that have no problem in common, a sentence for each two datasets they are on."""
+    ids = {name: {problem.id for problem in run.dataset} for name, run in runs.items()}
+    apart = [pair for pair in combinations(runs, 2) if not ids[pair[0]] & ids[pair[1]]]
+    datasets = grouped((tuple(runs[name].dataset.card.name for name in pair), pair) for pair in apart)
+    return [
+        f"{one} and {other} have no problem in common: "
+        f"{plural(len(pairs), 'pair')} of runs not compared, as {pairs[0][0]} and {pairs[0][1]}"
+        for (one, other), pairs in datasets.items()
+    ]
 
 
 def _named(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
@@ -76,8 +93,8 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
     """Every pair of scorers on accuracy and, where there are groups, on group accuracy.
 
     Problems are matched by id, which depends on their text alone: runs over different files of the same problems can be
-    compared. Runs that share no problem cannot. Abstentions are settled by guesses, on either side: who answers more
-    often is not better for that.
+    compared. Scorers that share no problem are passed over. Abstentions are settled by guesses, on either side: who
+    answers more often is not better for that.
     """
     problems: dict[str, Problem] = {p.id: p for run in runs.values() for p in run.dataset if p.answer is not None}
     right = _right(runs, problems)
@@ -89,7 +106,7 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
     for first, second in combinations(right, 2):
         shared = [key for key in right[first] if key in right[second]]
         if not shared:
-            raise BadInput(f"{first} and {second} have no problem in common")
+            continue
         one, other = (np.array([right[name][key] for key in shared]) for name in (first, second))
         together = np.array([clusters[key] for key in shared])
         found[first, second, "accuracy"] = paired_test(one, other, together)
@@ -98,6 +115,8 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
             whole = [all_right_chance(values, groups, sizes) for values in (one, other)]
             together = together[[rows[0] for rows in members.values()]]
             found[first, second, "group_accuracy"] = paired_test(whole[0], whole[1], together)
+    if not found:
+        raise BadInput(f"{join(list(right))} have no problem in common")
     return found
 
 

@@ -1,0 +1,317 @@
+"""The suite: models x datasets x scorings x shots. A cell is an audit; a model is loaded once for all of its cells.
+
+What is done stays done: a cell whose folder says that nothing has changed which determines it is read, not run. A cell
+that fails is tried once more, then says why, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import winokit
+from winokit.data.loading import load_one
+from winokit.data.predictions.read import read_predictions
+from winokit.data.runs import Run
+from winokit.errors import BadInput, WinokitError, check_known
+from winokit.files import check_own_folder, json_bytes, write_whole
+from winokit.methods.scoring.base import parse_scoring
+from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
+from winokit.methods.scoring.ledger import Ledger, Spending
+from winokit.methods.scoring.prompts import read_prompt
+from winokit.methods.scoring.scorer import ScoringPlan
+from winokit.methods.transforms.variants import ORIGINAL
+from winokit.models.base import Model, parameters_of
+from winokit.models.registry import Spec, check_model, load_model, release
+from winokit.problem import Dataset
+from winokit.progress import telling
+from winokit.settings import Help, Without, verb
+from winokit.stages.audit.protocols import PROTOCOLS
+from winokit.stages.audit.run import URL, audit
+from winokit.stages.suite.cells import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch
+from winokit.stages.suite.page import write_suite
+from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
+
+TOLD_BY_SPEC = ("builtin", "random", "chat", "completions")
+"""Models of which the SPEC says everything that can be known here; a server may change what it serves."""
+CELL, RESULTS = "cell.json", "suite.json"
+
+
+@verb
+def suite(
+    file: Annotated[
+        str | Path | None, Help("A suite.toml that says all this (docs/suite.md).", metavar="FILE", typed=Path)
+    ] = None,
+    *,
+    settings: SuiteSettings = SuiteSettings(),
+    plan: Annotated[ScoringPlan, Without("scoring", "shots")] = ScoringPlan(),
+    spending: Spending = Spending(),
+    out: Annotated[str | Path | None, Help("The suite's folder.", typed=Path, otherwise=Path("runs/suite"))] = None,
+    cache: CacheFile = None,
+    progress: Watch | None = None,
+) -> SuiteRun:
+    """Run models x datasets x scorings x shots, and leave one page: who is told from whom, and by what.
+
+    Options that take several values take them at once (--models a b c) or one by one. Run the same command again after
+    an interruption, and it goes on. A cell that fails says why, the others go on, and the exit code is 1.
+
+    Parameters
+    ----------
+    out
+        Where the page, suite.json, the tables and the cells' runs are written; None writes nothing.
+    progress
+        Told of all cells whenever one has moved on.
+    """
+    settings = settings if file is None else read_suite(Path(file), settings)
+    pool = None if plan.shots_from is None else load_one(plan.shots_from)
+    plan = replace(plan, prompt=read_prompt(plan.prompt), shots_from=pool)
+    folder = None if out is None else Path(out)
+    cells = _planned(settings, plan, folder)
+    models = list({id(cell.entrant.model): cell.entrant.model for cell in cells}.values())
+    about = {
+        "winokit": winokit.__version__,
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "models": [model.title for model in models],
+        "datasets": {cell.dataset: cell.data.asked.content_hash for cell in cells},
+        **{name: list(getattr(settings, name)) for name in ("scorings", "shots", "protocol")},
+        **{"seed": plan.seed, "substitution": plan.substitution},
+    }
+    result = SuiteRun(about, cells)
+    if folder is not None and not spending.dry_run and not (folder / RESULTS).exists():
+        # First, since it is what tells that the folder is a suite's, should the rest not come to be written.
+        write_whole(folder / RESULTS, json_bytes({"suite": result.settings, "cells": []}))
+    with open_cache(cache, spending) as known, known.parts_of(Ledger(spending)) as whole:
+        work = _Work(settings, plan, known, whole, cells, progress or (lambda cells: None))
+        for model in models:
+            work.go_through(model)
+    if spending.dry_run:
+        result.plan = {**whole.planned({}), "by_variant": work.plans}
+    elif folder is not None:
+        result.settings["asked"] = whole.spent()
+        result.page = write_suite(result, folder)
+    return result
+
+
+def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) -> list[SuiteCell]:
+    """Every cell, after a check of all that can be checked before anything is run."""
+    models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.models]
+    listed = [each if isinstance(each, SuiteData) else SuiteData(each) for each in settings.data]
+    data = [loaded for each in listed for loaded in each.loaded(settings.limit)]
+    for given in settings.predictions:
+        name, equals, path = given.partition("=")
+        if not equals:
+            raise BadInput(f"--predictions {given}: DATA=FILE expected, with DATA as the dataset is called")
+        models.append(SuiteModel(name=Path(path).stem, predictions={name: path}))
+    if not models or not data:
+        raise BadInput("models and data expected: --models SPEC… --data DATA…, or a suite.toml that has both")
+    for model in models:
+        if model.spec is not None:
+            check_model(model.spec)
+        for name in model.predictions or ():
+            check_known("dataset of this suite", name, [each.short for each in data])
+    for name in settings.scorings:
+        parse_scoring(name)
+    for name in settings.protocol:
+        PROTOCOLS[name.partition("@")[0]]
+    if plan.shots_from is not None and not any(settings.shots):
+        raise BadInput("--shots-from needs --shots: how many to put before each problem")
+    if folder is not None:
+        check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
+    entrants = _entrants(models, settings)
+    for what, names in (("models", [each.name for each in entrants]), ("datasets", [str(each.name) for each in data])):
+        for name, times in Counter(map(_folder_name, names)).items():
+            if times > 1:
+                raise BadInput(f"two {what} are called {name!r}: give one of them another name, or leave it out")
+    cells = [SuiteCell(entrant, each) for entrant, each in product(entrants, data)]
+    for cell in cells:
+        stored = cell.entrant.model.predictions
+        if stored is not None and cell.data.short not in stored:
+            cell.state, cell.why = EMPTY, "no predictions are stored"
+        elif stored is not None:
+            cell.predictions = _of_one_model(Path(stored[cell.data.short]), cell.data.whole)
+        if folder is not None:
+            cell.folder = folder / "cells" / _folder_name(cell.entrant.name) / _folder_name(cell.dataset)
+    return cells
+
+
+def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Entrant]:
+    """Every model under every scoring with every number of shots; a name says what there are several of."""
+    found: list[Entrant] = []
+    for model in models:
+        stored = model.predictions is not None
+        for scoring, shots in [(None, 0)] if stored else product(settings.scorings or (None,), settings.shots):
+            more = [scoring] if scoring and len(settings.scorings) > 1 else []
+            more += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
+            found.append(Entrant(model, scoring, shots, " · ".join([model.title, *more]), len(found) + 1))
+    return found
+
+
+def _of_one_model(path: Path, whole: Dataset) -> Path:
+    """A file of predictions, read to see that it fits: one model's, under one scoring."""
+    names = {(one.model, one.scoring) for one in read_predictions(path, whole) if one.variant == ORIGINAL}
+    if len(names) != 1:
+        said = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
+        raise BadInput(f"{path}: predictions by one model under one scoring expected, found {said}")
+    return path
+
+
+def _folder_name(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
+
+
+@dataclass
+class _Work:
+    """What all cells have in common while they are worked through."""
+
+    settings: SuiteSettings
+    plan: ScoringPlan
+    cache: Cache
+    whole: Ledger
+    cells: Sequence[SuiteCell]
+    watch: Watch
+    plans: list[dict[str, Any]] = field(default_factory=list)
+    """Of a dry run, what each cell would ask."""
+
+    def go_through(self, model: SuiteModel) -> None:
+        """Do what is left to do of a model's cells: it is loaded where there is something, and let go."""
+        todo = [cell for cell in self.cells if cell.entrant.model is model and cell.state != EMPTY]
+        identity = identity_of(model)
+        if identity is not None:
+            todo = [cell for cell in todo if not self.resumed(cell, identity)]
+        if model.spec is None:
+            for cell in () if self.whole.spending.dry_run else todo:
+                self.attempt(cell, None, str(identity))
+        elif todo:
+            spec = model.spec
+            try:
+                loaded = self.twice(lambda: load_model(spec))
+            except Exception as error:
+                for cell in todo:
+                    self.fail(cell, error)
+                return
+            try:
+                score_cells(loaded, todo, identity or loaded.fingerprint, self)
+            finally:
+                if loaded is not spec:
+                    release(loaded)
+
+    def key(self, cell: SuiteCell, identity: str) -> str:
+        """Everything that determines a cell, as a hash."""
+        texts = [winokit.__version__, identity, cell.entrant.name, cell.dataset, cell.data.asked.content_hash]
+        texts += [each.content_hash if isinstance(each, Dataset) else str(each) for each in cell.data.perturbed]
+        texts += [pool.content_hash if isinstance(pool := self.plan.shots_from, Dataset) else str(pool)]
+        plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots))
+        return hashlib.sha256(repr([texts, plan, list(self.settings.protocol)]).encode()).hexdigest()
+
+    def resumed(self, cell: SuiteCell, identity: str) -> bool:
+        """Whether a cell is done, and was read back from its folder."""
+        if cell.folder is None or self.whole.spending.dry_run:
+            return False
+        with suppress(OSError, ValueError, KeyError, BadInput):
+            said = json.loads((cell.folder / CELL).read_bytes())
+            if said["key"] == self.key(cell, identity):
+                self.finish(cell, Run.load(cell.folder), said["seconds"], said["parameters"])
+        return cell.state == DONE
+
+    def attempt(self, cell: SuiteCell, model: Model | None, identity: str) -> None:
+        """Run a cell, twice if need be; what fails says why."""
+        cell.state, begun = RUNNING, time.monotonic()
+        self.watch(self.cells)
+        try:
+            with telling(lambda note: None):  # they stand on the cell's own page
+                run = self.twice(lambda: self.audited(cell, model))
+        except Exception as error:
+            self.fail(cell, error)
+            return
+        seconds, parameters = time.monotonic() - begun, None if model is None else parameters_of(model)
+        if "plan" in run.settings:
+            named = {"model": cell.entrant.name, "dataset": cell.dataset}
+            self.plans.append({**named, **{key: n for key, n in run.settings["plan"].items() if key[:3] != "by_"}})
+        elif cell.folder is not None:
+            said = {"key": self.key(cell, identity), "seconds": seconds, "parameters": parameters}
+            write_whole(cell.folder / CELL, json_bytes(said))
+        self.finish(cell, run, seconds, parameters)
+
+    def audited(self, cell: SuiteCell, model: Model | None) -> Run:
+        """The audit that a cell is."""
+
+        def moved(done: float, total: float) -> None:
+            cell.share = done / max(1, total)
+            self.watch(self.cells)
+
+        asked: dict[str, Any] = {"predictions": [cell.predictions]}
+        if model is not None:
+            shots = cell.entrant.shots
+            plan = replace(self.plan, shots=shots, shots_from=self.plan.shots_from if shots else None)
+            asked = {"model": model, "scoring": cell.entrant.scoring, "plan": plan, "spending": self.whole.spending}
+        run: Run = audit(
+            cell.data.whole,
+            **asked,
+            out=None if self.whole.spending.dry_run else cell.folder,
+            protocol=self.settings.protocol,
+            perturbed=cell.data.perturbed,
+            limit=cell.data.limit,
+            cache=self.cache,
+            progress=moved,
+        )
+        return run
+
+    def twice(self, work: Callable[[], Any]) -> Any:
+        """What work gives, at the second attempt if the first fails; where the limits are reached there is none."""
+        try:
+            return work()
+        except Exception:
+            if self.whole.spending.exhausted(self.whole.usages):
+                raise
+        return work()
+
+    def finish(self, cell: SuiteCell, run: Run, seconds: float, parameters: float | None) -> None:
+        """Note what became of a cell, and keep of its run what the page needs."""
+        name, about = cell.entrant.model.title, {"entrant": cell.entrant.name}
+        originals = [replace(row, model=name) for row in run.predictions if row.variant == ORIGINAL]
+        rows = [replace(row, model=name, details={**row.details, **about}) for row in run.metrics]
+        cell.run = replace(run, metrics=rows, predictions=originals, variants={}, transcripts=[])
+        cell.state, cell.share, cell.seconds = DONE, 1.0, seconds
+        cell.parameters = cell.entrant.model.parameters or parameters
+        self.watch(self.cells)
+
+    def fail(self, cell: SuiteCell, error: Exception) -> None:
+        """Have a cell say why it failed: in one line, and without addresses of servers."""
+        said = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
+        cell.state, cell.why = FAILED, URL.sub("…", " ".join(said.split()))
+        self.watch(self.cells)
+
+
+def score_cells(model: Model, cells: Sequence[SuiteCell], identity: str, work: _Work) -> None:
+    """Ask a loaded model about all of its datasets, under all scorings and shots: where an engine can be slotted in."""
+    for cell in cells:
+        if not work.resumed(cell, identity):
+            work.attempt(cell, model, identity)
+
+
+def identity_of(model: SuiteModel) -> str | None:
+    """What tells a model from what it was before, without loading it; None where only loading can tell."""
+    if model.predictions is not None:
+        return str([_stamp(Path(path)) for path in model.predictions.values()])
+    if not isinstance(model.spec, str):
+        return None if model.spec is None else model.spec.fingerprint
+    parsed = Spec.parse(model.spec)
+    places = [Path(text) for text in (parsed.place, *parsed.options.values()) if text and Path(text).exists()]
+    told = parsed.prefix in TOLD_BY_SPEC or Path(parsed.place) in places
+    return f"{parsed.text} {[_stamp(place) for place in places]}" if told else None
+
+
+def _stamp(path: Path) -> list[tuple[str, int, int]]:
+    """The sizes and times of a file, or of all files in a folder."""
+    files = [file for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]
+    return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]

@@ -1,0 +1,146 @@
+"""`suite.toml`: which models meet which datasets, and how. Every key is a parameter of `winokit.suite`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from winokit.data.loading import DATA_HELP, As, Labels, Limit, Perturbed, expand, load, load_one
+from winokit.errors import BadInput, check_known
+from winokit.files import read_text
+from winokit.models.base import Model
+from winokit.models.registry import MODEL_HELP, Spec
+from winokit.problem import Dataset
+from winokit.settings import Help, Settings
+
+
+@dataclass(frozen=True)
+class SuiteModel(Settings):
+    """A model of a suite: one to ask, or predictions that somebody stored."""
+
+    spec: str | Model | None = None
+    name: str | None = None
+    """What it is called; by default its SPEC without addresses of servers."""
+    family: str | None = None
+    """The line it stands on where models are drawn by size."""
+    parameters: Annotated[float | None, Help("How many it has; counted where that can be.", above=0)] = None
+    predictions: Mapping[str, str | Path] | None = None
+    """By dataset, a file of predictions."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.spec is None) is (self.predictions is None):
+            raise BadInput("a model of a suite has a spec or predictions, one of the two")
+        if self.predictions is not None and self.name is None:
+            raise BadInput("a model of stored predictions needs a name")
+        if self.name is not None and isinstance(self.spec, str):  # from here on the SPEC says it
+            parsed = Spec.parse(self.spec)
+            named = replace(parsed, options={**parsed.options, "name": self.name})
+            object.__setattr__(self, "spec", named.text)
+
+    @property
+    def title(self) -> str:
+        """What rows and pages call it."""
+        if self.name is not None or self.spec is None:
+            return self.name or ""
+        return str(Spec.parse(self.spec)) if isinstance(self.spec, str) else self.spec.spec
+
+
+@dataclass(frozen=True)
+class SuiteData(Settings):
+    """A dataset of a suite, and how it is read."""
+
+    data: str | Path | Dataset
+    name: str | None = None
+    """What it is called; by default as its card says."""
+    limit: Limit = None
+    as_: As = None
+    language: str | None = None
+    labels: Labels = ()
+    perturbed: Perturbed = ()
+
+    @property
+    def whole(self) -> Dataset:
+        """All of its problems, once it is loaded."""
+        assert isinstance(self.data, Dataset)
+        return self.data
+
+    @cached_property
+    def asked(self) -> Dataset:
+        """The problems that are asked."""
+        return self.whole[: self.limit]
+
+    @property
+    def short(self) -> str:
+        """Its name, without how much of it is asked."""
+        return self.whole.card.name
+
+    def loaded(self, limit: int | None) -> Iterator[SuiteData]:
+        """The same with everything loaded and a name; a folder is as many as are in it."""
+        for name in [self.data] if isinstance(self.data, Dataset) else expand([str(self.data)])[0]:
+            whole = load_one(name, as_=self.as_, labels=self.labels, language=self.language)
+            if all(problem.answer is None for problem in whole):
+                raise BadInput(f"{whole.card.name}: no problem has an answer to judge by")
+            if self.name is not None:
+                whole = Dataset(whole, replace(whole.card, name=self.name), whole.notes)
+            perturbed, size = [load(each) for each in self.perturbed], self.limit or limit
+            yield replace(self, data=whole, name=whole[:size].card.name, limit=size, perturbed=perturbed)
+
+
+@dataclass(frozen=True)
+class SuiteSettings(Settings):
+    """Models, datasets, scorings and shots: all of each with all of the others."""
+
+    models: Annotated[
+        Sequence[str | Model | SuiteModel], Help(MODEL_HELP, metavar="SPEC…", typed=list[str], greedy=True)
+    ] = ()
+    data: Annotated[
+        Sequence[str | Path | Dataset | SuiteData], Help(DATA_HELP, metavar="DATA…", typed=list[str], greedy=True)
+    ] = ()
+    predictions: Annotated[
+        Sequence[str],
+        Help("Files of predictions for a dataset by its name, each a model.", metavar="DATA=FILE…", greedy=True),
+    ] = ()
+    scorings: Annotated[
+        Sequence[str], Help("How to score; default: what suits each model.", metavar="NAME…", greedy=True)
+    ] = ()
+    shots: Annotated[
+        Sequence[int], Help("Solved problems to put before each, never its twin.", metavar="N…", least=0, greedy=True)
+    ] = (0,)
+    limit: Limit = None
+    protocol: Annotated[Sequence[str], Help("Only these protocols.", metavar="NAME…", greedy=True)] = ()
+
+
+def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
+    """The settings of a file; what is given besides stands in their place."""
+    try:
+        table = tomllib.loads(read_text(path).removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: not TOML: {error}") from None
+    names, defaults = [each.name for each in fields(SuiteSettings)], SuiteSettings()
+    for key in table:
+        check_known(f"key of {path.name}", key, names)
+    try:
+        for key, kind in (("models", SuiteModel), ("data", SuiteData)):
+            rows = table.get(key, [])
+            table[key] = [_entry(key, kind, row) for row in rows] if isinstance(rows, list) else rows
+        table |= {name: getattr(given, name) for name in names if getattr(given, name) != getattr(defaults, name)}
+        return SuiteSettings(**table)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def _entry(key: str, kind: type[SuiteModel | SuiteData], row: object) -> Any:
+    """A name, or a table of a model or a dataset."""
+    if not isinstance(row, Mapping):
+        return row
+    known = [each.name.strip("_") for each in fields(kind)]
+    for name in row:
+        check_known(f"key of [[{key}]]", name, known)
+    if kind is SuiteData and "data" not in row:
+        raise BadInput("[[data]]: data is missing: a name, a path or FORMAT:path")
+    return kind(**{"as_" if name == "as" else name: value for name, value in row.items()})

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from winokit.data.loading import load
+from winokit.models.base import Choose, Scores
+
+QUICK = ("accuracy", "groups")
+"""Protocols that look at the problems as they are."""
+
+
+class Skilled:
+    """A model that knows some of the answers, and guesses the others: as many as its skill says."""
+
+    kind, can = "any", frozenset({Choose})
+
+    def __init__(self, name, skill, data, seed=0):
+        self.spec, self.skill, self.fingerprint = name, skill, f"{name} {skill} {seed}"
+        self.answers = {(p.before, p.after): p.answer for p in data}
+        self.seed, self.asked, self.closed = seed, 0, 0
+
+    def answer(self, requests):
+        for index, request in enumerate(requests):
+            self.asked += 1
+            rng = np.random.default_rng([self.seed, *map(ord, request.before + request.after)])
+            known = rng.random() < self.skill
+            right = self.answers[request.before, request.after]
+            pick = right if known else int(rng.integers(2))
+            yield index, Scores((float(pick == 0), float(pick == 1)))
+
+    def close(self):
+        self.closed += 1
+
+
+@pytest.fixture(scope="session")
+def open_data():
+    return load("open")
+
+
+@pytest.fixture
+def skilled(open_data):
+    def make(name, skill, seed=0, data=open_data):
+        return Skilled(name, skill, data, seed)
+
+    return make

@@ -1,0 +1,72 @@
+import pytest
+
+from winokit.data.loading import load
+from winokit.methods.metrics.compare import holm
+from winokit.stages.suite.matrix import SuiteMatrix
+from winokit.stages.suite.run import suite
+
+from .conftest import QUICK
+
+
+@pytest.fixture(scope="module")
+def matrix(open_data):
+    """Two that know nearly all, two that know some, and two that guess, on two datasets."""
+    from .conftest import Skilled
+
+    synthetic = load("synthetic-60")
+    both = [*open_data, *synthetic]
+    skills = {"best": 0.95, "as good": 0.94, "middling": 0.45, "as middling": 0.46, "guessing": 0.0, "too": 0.0}
+    models = [Skilled(name, skill, both, seed) for seed, (name, skill) in enumerate(skills.items())]
+    return SuiteMatrix(suite(models=models, data=[open_data, synthetic], protocol=QUICK, cache="off"))
+
+
+def test_models_of_one_skill_share_a_letter_and_others_do_not(matrix):
+    letters = {name: matrix.views["accuracy"][name, "open"].letters for name in ("best", "middling", "guessing")}
+    assert letters == {"best": "a", "middling": "b", "guessing": "c"}
+    for one, other in (("best", "as good"), ("middling", "as middling"), ("guessing", "too")):
+        assert matrix.views["accuracy"][other, "open"].letters == letters[one]
+
+
+def test_a_ranking_has_its_bands_from_the_best_to_the_worst(matrix):
+    ranking = matrix.rankings["accuracy"][0]
+    values = [one.settled for one in ranking.standings]
+    assert values == sorted(values, reverse=True)
+    assert [sorted(band) for band in ranking.bands] == [[0, 1], [2, 3], [4, 5]]
+    assert not any(one.alone for one in ranking.standings), "the best is not told from its equal"
+
+
+def test_tests_are_corrected_over_the_whole_matrix(matrix):
+    assert len(matrix.pairs) == 15 * 2 * 2  # every two of six, on two datasets, on problems and on groups
+    assert [pair.p_corrected for _, pair in matrix.pairs] == holm([pair.found.p_groups for _, pair in matrix.pairs])
+
+
+def test_a_guesser_is_not_above_chance_and_who_knows_is(matrix):
+    view = matrix.views["group_accuracy"]
+    assert view["best", "open"].stands == "above"
+    assert view["guessing", "open"].stands == "at"
+    assert view["guessing", "open"].row.chance == 0.25
+
+
+def test_chance_is_corrected_over_the_cells_of_a_view(matrix):
+    view = matrix.views["accuracy"]
+    assert [one.p for one in view.values()] == holm([one.row.details["p"] for one in view.values()])
+
+
+def test_a_view_without_rows_is_left_out(matrix):
+    assert list(matrix.views) == ["accuracy", "group_accuracy"]
+
+
+def test_who_is_told_from_all_others_stands_alone(open_data, skilled):
+    models = [skilled("best", 1.0), skilled("other", 0.2, 1), skilled("third", 0.2, 2)]
+    made = SuiteMatrix(suite(models=models, data=[open_data], protocol=QUICK, cache="off"))
+    assert [one.alone for one in made.rankings["accuracy"][0].standings] == [True, False, False]
+
+
+def test_equal_models_are_told_apart_in_fewer_than_one_suite_in_twenty(open_data, skilled):
+    """Fifteen suites of four equals: Holm keeps the share of suites with any letter too many at 5 %."""
+    data, wrong = open_data[:40], 0
+    for seed in range(15):
+        models = [skilled(f"m{k}", 0.3, 100 * seed + k, data) for k in range(4)]
+        made = SuiteMatrix(suite(models=models, data=[data], protocol=QUICK, cache="off"))
+        wrong += any(pair.ahead is not None for _, pair in made.pairs)
+    assert wrong <= 3  # at 5 % more than that would be one time in two hundred

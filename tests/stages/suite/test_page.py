@@ -1,0 +1,76 @@
+import csv
+import re
+
+import pytest
+
+from winokit.data.loading import load
+from winokit.stages.suite.exports import tex
+from winokit.stages.suite.run import suite
+from winokit.stages.suite.settings import SuiteModel
+
+from .conftest import QUICK, Skilled
+
+NAMES = ["50% & <more>_1", "other · model"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two models with a size and one that fails, on two datasets."""
+    out, open_data, other = tmp_path_factory.mktemp("suite"), load("open"), load("synthetic-30")
+    models = [
+        SuiteModel(Skilled(NAMES[0], 0.95, [*open_data, *other]), family="f", parameters=1e9),
+        SuiteModel(Skilled(NAMES[1], 0.1, [*open_data, *other], 1), family="f", parameters=1.35e8),
+        Skilled("half", 0.3, open_data, 2),
+    ]
+    suite(models=models, data=[open_data, other], protocol=QUICK, out=out, cache="off")
+    return out
+
+
+def test_the_page_links_each_cell_and_says_what_failed(folder):
+    page = (folder / "index.html").read_text()
+    links = set(re.findall(r'href="(cells/[^"]+)"', page))
+    assert len(links) == 5
+    assert all((folder / link).exists() for link in links)
+    assert "5 of 6 cells have a result; 1 failed" in page
+    assert "KeyError" in page
+
+
+def test_the_page_has_a_switch_for_the_views_there_are(folder):
+    page = (folder / "index.html").read_text()
+    assert re.findall(r'id="show-(\w+)"', page) == ["accuracy", "group_accuracy"]
+
+
+def test_the_page_draws_sizes_and_twins_and_escapes_names(folder):
+    page = (folder / "index.html").read_text()
+    assert "1 B parameters" in page
+    assert "135 M parameters" in page
+    assert 'class="family"' in page
+    assert "<more>" not in page
+    assert 'id="twins"' in page
+
+
+def test_latex_is_escaped_and_bold_where_told_from_the_rest(folder):
+    table = (folder / "suite.tex").read_text()
+    assert r"\textbf{" in table
+    assert r"50\% \& \textless{}more\textgreater{}\_1" in table
+    assert table.count(r"\toprule") == table.count(r"\bottomrule") == 2
+    lines = [line for line in table.splitlines() if line.rstrip().endswith(r"\\")]
+    assert {line.replace(r"\&", "").count("&") for line in lines} == {2}
+
+
+def test_every_sign_of_latex_is_escaped():
+    assert tex(r"a\b{c}$^~#") == r"a\textbackslash{}b\{c\}\$\textasciicircum{}\textasciitilde{}\#"
+
+
+def test_markdown_has_a_column_for_each_dataset(folder):
+    lines = [line for line in (folder / "suite.md").read_text().splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {4}
+    assert any("failed" in line for line in lines)
+
+
+def test_csv_has_the_flat_rows(folder):
+    with (folder / "suite.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    found = [row for row in rows if row["protocol"] == row["metric"] == "accuracy"]
+    assert len(found) == 5
+    assert found[0]["letters"] == "a"

@@ -1,0 +1,56 @@
+import pytest
+
+from winokit.errors import BadInput, UnknownName
+from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
+
+
+def read(tmp_path, text, **given):
+    file = tmp_path / "suite.toml"
+    file.write_text(text)
+    return read_suite(file, SuiteSettings(**given))
+
+
+def test_a_file_names_models_and_data_or_says_more_of_them(tmp_path):
+    text = """
+        models = ["builtin", {spec = "random", name = "a guesser", family = "coins", parameters = 1}]
+        shots = [0, 4]
+        [[data]]
+        data = "open"
+        as = "choice"
+    """
+    found = read(tmp_path, text)
+    assert found.models[0] == "builtin"
+    assert (found.models[1].title, found.models[1].spec) == ("a guesser", "random?name=a guesser")
+    assert found.data == [SuiteData("open", as_="choice")]
+    assert found.shots == [0, 4]
+
+
+def test_what_is_typed_stands_in_the_place_of_what_the_file_says(tmp_path):
+    found = read(tmp_path, 'models = ["builtin"]\ndata = ["open"]\nlimit = 10', models=["random"])
+    assert (found.models, found.data, found.limit) == (["random"], ["open"], 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ('modles = ["builtin"]', UnknownName, "No key of suite.toml named 'modles'. Did you mean 'models'"),
+        ("[[models]]\nspce = 'random'", UnknownName, r"No key of \[\[models\]\] named 'spce'. Did you mean 'spec'"),
+        ("[[data]]\nname = 'x'", BadInput, "data is missing"),
+        ("[[models]]\nname = 'x'", BadInput, "a spec or predictions, one of the two"),
+        ("[[models]]\nspec = 'random'\npredictions = {open = 'x'}", BadInput, "one of the two"),
+        ("[[models]]\npredictions = {open = 'x'}", BadInput, "needs a name"),
+        ("[[models]]\nspec = 'random'\nparameters = -3", BadInput, "a number above 0 expected"),
+        ("models = 3", BadInput, "models"),
+        ("limit = 0", BadInput, "limit: 1 or more expected"),
+        ("shots = ['two']", BadInput, "shots"),
+        ("models = [", BadInput, "not TOML"),
+    ],
+)
+def test_a_file_that_does_not_say_what_it_must_is_refused_in_a_line(tmp_path, text, error, said):
+    with pytest.raises(error, match=said) as refused:
+        read(tmp_path, text)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_name_of_a_server_is_not_part_of_a_models_name():
+    assert SuiteModel("chat:tiny@http://10.0.0.7:8000/v1").title == "chat:tiny"
