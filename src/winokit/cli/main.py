@@ -1,6 +1,7 @@
 """The `winokit` command: verbs that load when they are typed, errors as one line, exit codes.
 
-0 done; 1 `check`, `verify` or `gate` found something, or a cell of a `suite` failed; 2 bad input or usage; 130 interrupted.
+0 done; 1 `check`, `verify` or `gate` found something, or a cell of a `suite` failed; 2 bad input or usage;
+130 interrupted.
 """
 
 from __future__ import annotations
