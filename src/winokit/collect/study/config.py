@@ -99,7 +99,10 @@ class QualityConfig(ConfigSection):
     never_seen_wsc: bool = _key(True, "Ask for people who do not know the Winograd Schema Challenge.")
     quiz_pass_mark: Share = _key(0.8, "Share of the quiz that must be right; 0: no quiz.")
     quiz_attempts: int = _key(2, "How often the quiz may be tried.", ge=1, le=10)
-    gold_share: Share = _key(0.1, "Share of judgements that are gold questions with a known answer.")
+    gold_share: Share = _key(
+        0.1, "Share of judgements that are gold questions with a known answer; a skipped one counts as wrong."
+    )
+    most_skipped: Share = _key(0.2, "Share of judgements that a worker may skip, beyond the first five.")
     gold_least_accuracy: Share = _key(0.7, "Below this accuracy on gold questions a worker is blocked …")
     gold_least_seen: int = _key(5, "… once they have answered this many.", ge=1)
     block_by_gold: bool = _key(True, "Block by itself; otherwise only mark the worker for a look.")
@@ -178,7 +181,7 @@ class StudyConfig(ConfigSection):
     consent: str = _key("consent.md", "A file in this folder, in Markdown.")
     topics: str = _key("", "A file of topics, one JSON object a line; empty: the bundled list in the language.")
     quiz: str = _key("", "A file of quiz questions (TOML); empty: the bundled ones.")
-    gold: str = _key("", "A file of problems with known answers; empty: the bundled ones.")
+    gold: str = _key("", "A file of problems with known answers; empty: the bundled ones, where twins are written.")
     database: str = _key("", "postgresql://…; empty: study.db in this folder.")
     seed: int = _key(0, "Of every random choice.")
     tasks: TasksConfig = TasksConfig()

@@ -151,7 +151,7 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
 
 def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
     """The votes of a kind that count, if there are as many as were asked for; none otherwise."""
-    votes = [vote for vote in row.votes if vote.kind == kind and vote.counted]
+    votes = [vote for vote in row.votes if vote.kind == kind and vote.counted and not vote.gold]
     asked = next((task.asked for task in row.tasks if task.kind == kind and task.asked is not None), 1)
     return votes if len(votes) >= asked else []
 

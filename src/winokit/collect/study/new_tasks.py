@@ -18,7 +18,8 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.config import StudyConfig
-from winokit.collect.study.content import DOMAINS, Topic, place_of, read_gold, read_topics
+from winokit.collect.study.content import DOMAINS, Topic, place_of, read_topics
+from winokit.collect.study.gold import add_given, has_given_gold
 from winokit.collect.study.study import Study
 from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.loading import load
@@ -38,8 +39,10 @@ def prepare(study: Study) -> None:
         lacks_gold, lacks_data = not _has(session, schema.GOLD), not _has(session, schema.IMPORTED)
     if lacks_topics:
         _add_topics(study, wanted)
-    if study.config.quality.gold_share and lacks_gold and set(kinds) & set(schema.VOTES):
-        _add_gold(study)
+    if lacks_gold and has_given_gold(study):
+        with study.store.write(alone=True) as session:
+            if not _has(session, schema.GOLD):
+                add_given(study, session)
     if schema.EVALUATE in kinds and lacks_data:
         _add_evaluation(study)
 
@@ -82,32 +85,6 @@ def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
     order = list(range(len(fitting)))
     random.Random(f"{seed} {domain} {round_}").shuffle(order)
     return fitting[order[place]]
-
-
-def _add_gold(study: Study) -> None:
-    gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
-    with study.store.write(alone=True) as session:
-        if _has(session, schema.GOLD):
-            return
-        rows = [schema.to_row(problem, schema.GOLD, study.now()) for problem in gold]
-        session.add_all(rows)
-        session.flush()
-        session.add_all(
-            schema.Task(kind=kind, asked=None, rank=row.id, gold=True, problem_id=row.id)
-            for problem, row in zip(gold, rows, strict=True)
-            for kind in study.config.tasks.kinds
-            if gold_answer(problem, kind) is not None
-        )
-
-
-def gold_answer(problem: Problem, kind: str) -> int | None:
-    """What a vote of a kind must be on a gold question, or None where that is not known or cannot be shown."""
-    if kind in (schema.VALIDATE, schema.EVALUATE):
-        return problem.answer
-    label = problem.labels.get(kind)
-    if not isinstance(label, bool) or kind not in SHOWN_AS or SHOWN_AS[kind](problem) is None:
-        return None
-    return int(label)
 
 
 def _add_evaluation(study: Study) -> None:

@@ -80,7 +80,9 @@ class StudySnapshot:
         self.problems = _problems(session)
         self.domains = _counted(session, Task.domain, Task.kind == WRITE, Task.accepted > 0)
         self.workers = _counted(session, Worker.state)
-        gold = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(Vote.gold)
+        gold = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(
+            Vote.gold, Vote.is_right.is_not(None)
+        )
         self.gold_seen, self.gold_right = session.execute(gold).one()
         # Pairs of twins that the adversary was asked about, and that it did not solve.
         self.asked_adversary, self.fooled = _fooled(session)

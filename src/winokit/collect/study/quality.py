@@ -18,8 +18,9 @@ from sqlalchemy.orm import Session, aliased
 
 from winokit.collect.study import listings, schema
 from winokit.collect.study.config import QualityConfig
+from winokit.collect.study.gold import MISSED
 from winokit.collect.study.listings import ListingPage
-from winokit.collect.study.schema import Payment, ProblemRow, Submission, Vote, Worker
+from winokit.collect.study.schema import Lease, Payment, ProblemRow, Submission, Task, Vote, Worker
 from winokit.collect.study.study import Study
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.metrics.agreement import fleiss_kappa
@@ -51,7 +52,7 @@ class WorkerQuality:
         self.submissions, written = int(sums["submissions"]), int(sums["written"])
         self.votes = self.submissions - written
         self.agreement = agreed / compared if compared >= FEW else None
-        self.gold_seen, self.gold_right = int(sums["gold_seen"]), int(sums["gold_right"])
+        self.gold_seen, self.gold_right = int(sums["gold_seen"] + sums["gold_missed"]), int(sums["gold_right"])
         self.median_seconds: float | None = sums["median_seconds"]
         self.hasty, self.pasted, self.earned_cents = (int(sums[name]) for name in ("hasty", "pasted", "earned_cents"))
         flags = {
@@ -99,7 +100,11 @@ def _sums_by_worker(asked: QualityConfig, ids: Sequence[int] | None) -> Iterator
     handed_in = [func.count(), *counted]
     yield _by_worker(Submission.worker_id, ids, ("submissions", "written", "hasty", "pasted"), handed_in)
     gold = [func.count(), func.count().filter(Vote.is_right.is_(True))]
-    yield _by_worker(Vote.worker_id, ids, ("gold_seen", "gold_right"), gold).where(Vote.gold)
+    yield _by_worker(Vote.worker_id, ids, ("gold_seen", "gold_right"), gold).where(
+        Vote.gold, Vote.is_right.is_not(None)
+    )
+    missed = _by_worker(Lease.worker_id, ids, ("gold_missed",), [func.count()]).join(Task, Task.id == Lease.task_id)
+    yield missed.where(Task.gold, Lease.state.in_(MISSED))
     yield _by_worker(Payment.worker_id, ids, ("earned_cents",), [func.sum(Payment.cents)])
     whose = Submission.worker_id
     place = func.row_number().over(partition_by=whose, order_by=Submission.seconds)

@@ -22,8 +22,10 @@ from winokit.collect.study.schema import VALIDATE, Adjudication, ProblemRow, Tas
 UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
-_VOTES = select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted).order_by(Vote.id)
-_ASKED = select(Task.asked).where(Task.problem_id == _PROBLEM, Task.kind == VALIDATE)
+_VOTES = (
+    select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted, ~Vote.gold).order_by(Vote.id)
+)
+_ASKED = select(Task.asked).where(Task.problem_id == _PROBLEM, Task.kind == VALIDATE, Task.asked.is_not(None))
 _DECIDED = (
     select(Adjudication.valid).where(Adjudication.problem_id == _PROBLEM).order_by(Adjudication.id.desc()).limit(1)
 )
