@@ -78,7 +78,7 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
     if not kinds or schema.VALIDATE in kinds:
         settle_problem(session, study.config, row)
     for kind in kinds or study.config.tasks.kinds:
-        if kind in schema.VOTES and study.config.quality.gold_share and row.origin != schema.GOLD:
+        if kind in schema.VOTES and study.config.quality.gold_share:
             _settle_gold(session, study, row, kind)
 
 

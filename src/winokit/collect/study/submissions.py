@@ -141,8 +141,9 @@ def _take(
         if submission.counted:
             _replace_twins(study, session, held, content, submission.id)
     else:
-        right = {"is_right": is_right(study, held, sent["choice"])} if held.gold else {}
-        session.execute(update(schema.Vote).where(schema.Vote.submission_id == submission.id).values(**sent, **right))
+        right = is_right(study, held, sent["choice"]) if held.gold else None
+        own_vote = schema.Vote.submission_id == submission.id
+        session.execute(update(schema.Vote).where(own_vote).values(**sent, is_right=right))
         _after_vote(study, session, held, is_last=True)
     return replace(_receipt_of(session, submission), message=say("receipts.corrected"), replayed=False, corrected=True)
 
@@ -264,8 +265,7 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 
 
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
-    if held.gold:
-        vote["is_right"] = is_right(study, held, vote["choice"])
+    vote["is_right"] = is_right(study, held, vote["choice"]) if held.gold else None
     session.execute(insert(schema.VOTE_ROWS), vote)
     _after_vote(study, session, held, is_last=is_last)
 

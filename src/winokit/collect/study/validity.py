@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from sqlalchemy import BindParameter, bindparam, select
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import flag_modified
 
 from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.schema import VALIDATE, Adjudication, ProblemRow, Task, Vote
@@ -80,6 +81,9 @@ def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> No
     asked = session.scalar(_ASKED, {"problem": row.id})
     complete = asked is not None and len(votes) >= asked
     verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
-    row.agreement = verdict.agreement if verdict else None
     decision = session.scalar(_DECIDED, {"problem": row.id})
+    row.agreement = verdict.agreement if verdict else None
     row.valid = decision if decision is not None else verdict.valid if verdict else None
+    # Written in any case: a vote on gold, which decides nothing, takes as long.
+    flag_modified(row, "agreement")
+    flag_modified(row, "valid")
