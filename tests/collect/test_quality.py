@@ -213,7 +213,7 @@ def counted_by_hand(study):
         asked = [answers for answers in ratings if None not in answers]
         unanimous = sum(len(set(answers)) == 1 for answers in asked)
         try:
-            kappa = fleiss_kappa(rating_table(asked)) if asked else None
+            kappa = fleiss_kappa(rating_table(asked)).value if asked else None
         except BadInput:
             kappa = None
         questions += [(len(asked), unanimous, kappa)] if kind in study.config.tasks.kinds else []

@@ -256,7 +256,7 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
 
 def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
     share = f"{row.unanimous / row.problems:.0%}" if row.problems else ""
-    kappa = f"{row.kappa:.2f}" if row.kappa is not None else row.why_not or ""
+    kappa = row.why_not or f"{row.kappa:.2f} ({row.kappa_low:.2f} to {row.kappa_high:.2f}); AC1 {row.ac1:.2f}"
     return f"{row.kind}: {row.question}", f"{row.problems:,}", share, kappa
 
 
