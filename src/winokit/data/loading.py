@@ -36,7 +36,11 @@ As = Annotated[
 ]
 Labels = Annotated[
     Sequence[str | Path],
-    Help("A file of Trichelair et al.'s labels to join by text; repeatable.", metavar="FILE", typed=list[Path]),
+    Help(
+        "Labels to join: Trichelair et al.'s, or labels.jsonl of collect export; repeatable.",
+        metavar="FILE",
+        typed=list[Path],
+    ),
 ]
 Perturbed = Annotated[
     Sequence[str | Path | Dataset],
@@ -104,7 +108,7 @@ def load(
     as_
         `binary`, `choice` or `judgements`: another view of the same problems.
     labels
-        Trichelair's label files, joined by text and pronoun.
+        Trichelair's label files, joined by text and pronoun; `labels.jsonl` of `collect export`, by id.
     groups
         Find twins where the format does not name them.
     lenient
@@ -117,7 +121,8 @@ def load(
     if dataset is not data or reading.language is not None:
         dataset = in_language(dataset, reading.language)
     if labels:
-        dataset = annotate(dataset, [read(path, "trichelair", lenient=lenient) for path in labels])
+        formats = {path: "jsonl" if str(path).endswith(".jsonl") else "trichelair" for path in labels}
+        dataset = annotate(dataset, [read(path, kind, lenient=lenient) for path, kind in formats.items()])
     if as_ is not None:
         check_known("view", as_, VIEWS)
         dataset = VIEWS[as_](dataset)

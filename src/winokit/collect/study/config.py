@@ -145,6 +145,12 @@ class EvaluateConfig(ConfigSection):
     abstain: bool = _key(False, "Let people say that they cannot tell.")
 
 
+class JudgeConfig(ConfigSection):
+    """People as judges of an existing dataset, in place of what is written."""
+
+    data: str = _key("", "A file in this folder, or any DATA; `collect init --judge` fills it in.")
+
+
 class PlatformConfig(ConfigSection):
     """Where workers come from."""
 
@@ -192,6 +198,7 @@ class StudyConfig(ConfigSection):
     pay: PayConfig = PayConfig()
     adversary: AdversaryConfig = AdversaryConfig()
     evaluate: EvaluateConfig = EvaluateConfig()
+    judge: JudgeConfig = JudgeConfig()
     platform: PlatformConfig = PlatformConfig()
 
     @model_validator(mode="after")
@@ -201,8 +208,12 @@ class StudyConfig(ConfigSection):
             raise ValueError("tasks.kinds: at least one kind of task expected")
         if EVALUATE in kinds and not self.evaluate.data:
             raise ValueError("evaluate.data: name the dataset that people are to solve")
-        if WRITE not in kinds and EVALUATE not in kinds:
-            raise ValueError("tasks.kinds: write or evaluate expected, since the others judge what is written")
+        if len(set(kinds)) < len(kinds):
+            raise ValueError("tasks.kinds: each kind of task once expected")
+        if self.judge.data and {WRITE, EVALUATE} & set(kinds):
+            raise ValueError("tasks.kinds: validate, switchable and associative can judge data; the others are studies")
+        if not self.judge.data and not {WRITE, EVALUATE} & set(kinds):
+            raise ValueError("tasks.kinds: write, evaluate or the data to judge (judge.data) expected beside these")
         if self.rules.fewest_words > self.rules.most_words:
             raise ValueError("rules.fewest_words: must not be above most_words")
         return self

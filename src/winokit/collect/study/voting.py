@@ -71,8 +71,8 @@ def clause(problem: Problem) -> str | None:
 
 @lru_cache(10_000)
 def switched_text(problem: Problem) -> str | None:
-    """The text with the candidates in each other's places, or None where they cannot change them."""
-    switched = switch(problem)
+    """The text with the candidates in each other's places, as its data has it or by rule; None where they cannot."""
+    switched = switch(problem, style="mended")
     return None if isinstance(switched, str) else switched.text
 
 

@@ -1,7 +1,7 @@
 """Agreement between workers beyond what their habits alone would give, and how sure that is.
 
-Fleiss' kappa takes for chance what votes at random with the same shares of categories would give. Where nearly all is of
-one category that is nearly everything, and kappa is low however well people agree; Gwet's AC1 (2008, "Computing
+Fleiss' kappa takes for chance what votes at random with the same shares of categories would give. Where nearly all is
+of one category that is nearly everything, and kappa is low however well people agree; Gwet's AC1 (2008, "Computing
 inter-rater reliability and its variance in the presence of high agreement") takes less for chance there. Both are given
 as Gwet (2014, "Handbook of Inter-Rater Reliability") generalizes them, so that problems may have different numbers of
 votes: a problem with one vote says which categories are common, and nothing of agreement.
