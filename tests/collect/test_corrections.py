@@ -265,13 +265,13 @@ def test_two_votes_corrected_at_once_are_both_in_the_verdict(make_study, crew, m
         task = tasks.lease(study, judge.id, "validate")
         submissions.submit(study, judge.id, task.token, crew.ballot(task, equally_plausible="yes"))
         held.append((judge, task))
-    settle = submissions.settle_problem
+    settle = submissions.settle
 
     def slowly(*arguments):
         time.sleep(0.2)
         settle(*arguments)
 
-    monkeypatch.setattr(submissions, "settle_problem", slowly)
+    monkeypatch.setattr(submissions, "settle", slowly)
 
     def correct(one):
         judge, task = one

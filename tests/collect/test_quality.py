@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from winokit.collect.study import listings, moderation, quality, submissions, tasks, workers
+from winokit.collect.study.content import bundled
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow
 from winokit.collect.study.schema import Identity, Lease, ProblemRow, Task, Vote, Worker
 from winokit.errors import BadInput
@@ -135,6 +136,7 @@ def test_about_the_configured_share_of_judgements_is_gold(make_study, crew):
     study = make_study(
         tasks={"kinds": ["evaluate"], "twins": 0, "votes": 1},
         evaluate={"data": "open", "limit": 80},
+        gold=str(bundled("gold.jsonl")),
         quality={"gold_share": 0.25, "block_by_gold": False},
     )
     worker = crew.newcomer(study)
@@ -211,7 +213,7 @@ def counted_by_hand(study):
         asked = [answers for answers in ratings if None not in answers]
         unanimous = sum(len(set(answers)) == 1 for answers in asked)
         try:
-            kappa = fleiss_kappa(rating_table(asked)) if asked else None
+            kappa = fleiss_kappa(rating_table(asked)).value if asked else None
         except BadInput:
             kappa = None
         questions += [(len(asked), unanimous, kappa)] if kind in study.config.tasks.kinds else []

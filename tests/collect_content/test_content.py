@@ -151,15 +151,13 @@ def test_gold_special_words_are_what_differs_between_twins():
             assert differs in label or label in differs
 
 
-def test_gold_candidates_are_named_once_in_order_and_fit_the_pronoun():
-    fits = {"he": "male", "she": "female"}
+def test_gold_candidates_are_named_once_in_order_and_no_pronoun_stands_in_the_blank():
     for problem in GOLD:
         places = [ENGLISH.mention_places(problem.text, candidate) for candidate in problem.candidates]
         assert [len(found) for found in places] == [1, 1]
         assert places[0] < places[1]
-        assert problem.pronoun in ({"he", "she"} if problem.domain == "social" else {"it", "they"})
-        genders = {ENGLISH.gender_of(candidate) for candidate in problem.candidates} - {None, "either"}
-        assert genders <= {fits.get(str(problem.pronoun))}
+        assert problem.pronoun is None
+        assert len({ENGLISH.gender_of(candidate) for candidate in problem.candidates} - {None, "either"}) <= 1
 
 
 @pytest.mark.parametrize("label", ["switchable", "associative"])
@@ -174,7 +172,7 @@ def test_every_labelled_gold_question_can_be_shown():
     for problem in GOLD:
         assert not isinstance(switch(problem), str)
         clauses = [cut(problem) for cut in (part_sent, local_context)]
-        assert any(not isinstance(made, str) for made in clauses)
+        assert "associative" not in problem.labels or any(not isinstance(made, str) for made in clauses)
 
 
 def test_what_has_a_link_to_one_candidate_is_not_called_switchable():

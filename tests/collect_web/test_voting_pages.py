@@ -3,6 +3,7 @@
 import pytest
 
 from winokit.collect.study import listings
+from winokit.collect.study.content import bundled
 from winokit.collect.web.app import create_app
 
 
@@ -127,6 +128,7 @@ def test_a_worker_who_fails_the_gold_questions_is_shown_the_way_out(make_study, 
     study = make_study(
         tasks={"kinds": ["evaluate"], "twins": 0},
         evaluate={"data": "open", "limit": 20},
+        gold=str(bundled("gold.jsonl")),
         quality={"gold_share": 1, "gold_least_seen": 2, "gold_least_accuracy": 1},
     )
     somebody = type(worker)(create_app(study)).join(study)

@@ -26,7 +26,7 @@ from winokit.collect.study.config import parse_config
 from winokit.collect.study.content import bundled, read_gold
 from winokit.collect.study.refusals import Incomplete, NotNow
 from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE, Worker
-from winokit.collect.study.study import Study, utc_now
+from winokit.collect.study.study import Signer, Study, utc_now
 from winokit.collect.study.voting import VoteTask, clause
 from winokit.collect.verbs import listen, run_app
 from winokit.data.loading import load
@@ -63,7 +63,7 @@ class DemoCast:
 
     def __init__(self, study: Study, pairs: list[Pair], seed: int = 0) -> None:
         self.study, self.moment, self.random, self.joined = study, study.now(), Random(seed), 0
-        study.now = lambda: self.moment
+        study.now, study.signer = lambda: self.moment, Signer(NAME.encode())
         self.stock: dict[tuple[str, str], list[Pair]] = defaultdict(list)
         for pair in pairs:
             self.stock[_topic_and_domain(pair)].append(pair)

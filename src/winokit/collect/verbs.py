@@ -61,11 +61,16 @@ def init(
         tuple[str, ...], Help("write, validate, switchable or associative; repeatable. Default: write, validate.")
     ] = (),
     evaluate: Annotated[str | None, Help(f"Let people solve a dataset instead. {DATA_HELP}", metavar="DATA")] = None,
+    judge: Annotated[
+        str | None, Help(f"Let people judge a dataset instead, as --kind says. {DATA_HELP}", metavar="DATA")
+    ] = None,
     variant: Annotated[
         tuple[str, ...],
         Help("original, switched, no-cands, part-sent or local-context of that dataset; repeatable."),
     ] = (),
-    limit: Annotated[int, Help("Only the first so many problems of it; 0: all.", least=0)] = 0,
+    limit: Annotated[
+        int, Help("Only the first so many problems of it; of data to judge, drawn in whole groups. 0: all.", least=0)
+    ] = 0,
     adversary: Annotated[str, Help("A model that twins should fool.", metavar="SPEC")] = "",
     db: Database = None,
 ) -> StudyAnswer:
@@ -73,28 +78,41 @@ def init(
     need_extra()
     from winokit.collect.study import content, new_tasks, study
     from winokit.collect.study.config import parse_config
+    from winokit.collect.study.schema import JUDGEMENTS
 
     folder = Path(folder)
     study.refuse_existing(folder)
     if variant and not evaluate:
         raise BadInput("--variant distorts a dataset: name it with --evaluate DATA")
-    if evaluate and (kind or adversary):
-        raise BadInput("--evaluate is a study of its own: leave out --kind and --adversary")
+    if evaluate and (kind or adversary or judge):
+        raise BadInput("--evaluate is a study of its own: leave out --kind, --judge and --adversary")
+    if judge and (adversary or not kind or not set(kind) <= set(JUDGEMENTS)):
+        raise BadInput(f"--judge asks for --kind {' or '.join(JUDGEMENTS)}, once or more, and takes no --adversary")
+    if limit and not (evaluate or judge):
+        raise BadInput("--limit is for data: name it with --evaluate DATA or --judge DATA")
     wishes: dict[str, Any] = {"title": title} if title else {}
     if evaluate:
         wishes["title"] = title or f"What people make of {Path(evaluate).stem}"
         wishes["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
         wishes["evaluate"] = {"data": new_tasks.DATA, "variants": list(variant) or ["original"], "limit": limit}
+    elif judge:
+        wishes["title"] = title or f"What people say of {Path(judge).stem}"
+        wishes["tasks"] = {"votes": votes, "kinds": list(kind), "twins": 0}
+        wishes["judge"] = {"data": new_tasks.DATA}
     else:
         wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
         wishes["adversary"] = {"model": adversary}
-    dataset = load(evaluate) if evaluate else None
+    dataset = load(evaluate or judge) if evaluate or judge else None
     if dataset is not None and language and len(dataset.languages) > 1:
         dataset = in_language(dataset, language)
     wishes["language"] = language or (dataset.languages[0] if dataset and len(dataset.languages) == 1 else "en")
     config = parse_config(wishes, "winokit collect init")
     if dataset is not None:
-        _, notes = new_tasks.evaluation_problems(dataset[: limit or None], config.evaluate.variants)
+        if judge:
+            dataset = new_tasks.drawn_by_groups(dataset, limit, config.seed)
+            notes = new_tasks.can_be_judged(dataset, kind)
+        else:
+            _, notes = new_tasks.evaluation_problems(dataset[: limit or None], config.evaluate.variants)
         # A copy, so that the study does not change when the file elsewhere does.
         write(dataset, folder / new_tasks.DATA)
         tell(notes)
@@ -242,6 +260,8 @@ def export(
     if files.get("predictions.jsonl"):
         asked, answered = target / "evaluated.jsonl", target / "predictions.jsonl"
         lines.append(f"audit people: winokit audit {asked} --predictions {answered}")
+    if "labels.jsonl" in files:
+        lines.append(f"join them: winokit audit DATA --labels {target / 'labels.jsonl'}")
     return StudyAnswer({"out": str(target), "files": files, "notes": notes}, lines)
 
 

@@ -30,7 +30,8 @@ As = Annotated[
     View | None, Help("Another view: binary, choice (merge yes/no judgements) or judgements.", "VIEW", noun="view")
 ]
 Labels = Annotated[
-    Sequence[str | Path], Help("A file of Trichelair et al.'s labels to join by text; repeatable.", "FILE")
+    Sequence[str | Path],
+    Help("Labels to join: Trichelair et al.'s, or labels.jsonl of collect export; repeatable.", "FILE"),
 ]
 Perturbed = Annotated[
     Sequence[str | Path | Dataset],
@@ -98,7 +99,7 @@ def load(
     as_
         `binary`, `choice` or `judgements`: another view of the same problems.
     labels
-        Trichelair's label files, joined by text and pronoun.
+        Trichelair's label files, joined by text and pronoun; `labels.jsonl` of `collect export`, by id.
     groups
         Find twins where the format does not name them.
     lenient
@@ -111,7 +112,8 @@ def load(
     if dataset is not data or reading.language is not None:
         dataset = in_language(dataset, reading.language)
     if labels:
-        dataset = annotate(dataset, [read(path, "trichelair", lenient=lenient) for path in labels])
+        formats = {path: "jsonl" if str(path).endswith(".jsonl") else "trichelair" for path in labels}
+        dataset = annotate(dataset, [read(path, kind, lenient=lenient) for path, kind in formats.items()])
     if as_ is not None:
         check_known("view", as_, VIEWS)
         dataset = VIEWS[as_](dataset)

@@ -209,6 +209,8 @@ NO_METRICS = {
     "complete_groups",
     "fit_log",
     "fleiss_kappa",
+    "gwet_ac1",
+    "Coefficient",
     "gotcha",
     "holm",
     "in_first_order",

@@ -99,7 +99,10 @@ class QualityConfig(ConfigSection):
     never_seen_wsc: bool = _key(True, "Ask for people who do not know the Winograd Schema Challenge.")
     quiz_pass_mark: Share = _key(0.8, "Share of the quiz that must be right; 0: no quiz.")
     quiz_attempts: int = _key(2, "How often the quiz may be tried.", ge=1, le=10)
-    gold_share: Share = _key(0.1, "Share of judgements that are gold questions with a known answer.")
+    gold_share: Share = _key(
+        0.1, "Share of judgements that are gold questions with a known answer; a skipped one counts as wrong."
+    )
+    most_skipped: Share = _key(0.2, "Share of judgements that a worker may skip, beyond the first five.")
     gold_least_accuracy: Share = _key(0.7, "Below this accuracy on gold questions a worker is blocked …")
     gold_least_seen: int = _key(5, "… once they have answered this many.", ge=1)
     block_by_gold: bool = _key(True, "Block by itself; otherwise only mark the worker for a look.")
@@ -142,6 +145,12 @@ class EvaluateConfig(ConfigSection):
     abstain: bool = _key(False, "Let people say that they cannot tell.")
 
 
+class JudgeConfig(ConfigSection):
+    """People as judges of an existing dataset, in place of what is written."""
+
+    data: str = _key("", "A file in this folder, or any DATA; `collect init --judge` fills it in.")
+
+
 class PlatformConfig(ConfigSection):
     """Where workers come from."""
 
@@ -178,7 +187,7 @@ class StudyConfig(ConfigSection):
     consent: str = _key("consent.md", "A file in this folder, in Markdown.")
     topics: str = _key("", "A file of topics, one JSON object a line; empty: the bundled list in the language.")
     quiz: str = _key("", "A file of quiz questions (TOML); empty: the bundled ones.")
-    gold: str = _key("", "A file of problems with known answers; empty: the bundled ones.")
+    gold: str = _key("", "A file of problems with known answers; empty: the bundled ones, where twins are written.")
     database: str = _key("", "postgresql://…; empty: study.db in this folder.")
     seed: int = _key(0, "Of every random choice.")
     tasks: TasksConfig = TasksConfig()
@@ -189,6 +198,7 @@ class StudyConfig(ConfigSection):
     pay: PayConfig = PayConfig()
     adversary: AdversaryConfig = AdversaryConfig()
     evaluate: EvaluateConfig = EvaluateConfig()
+    judge: JudgeConfig = JudgeConfig()
     platform: PlatformConfig = PlatformConfig()
 
     @model_validator(mode="after")
@@ -198,8 +208,12 @@ class StudyConfig(ConfigSection):
             raise ValueError("tasks.kinds: at least one kind of task expected")
         if EVALUATE in kinds and not self.evaluate.data:
             raise ValueError("evaluate.data: name the dataset that people are to solve")
-        if WRITE not in kinds and EVALUATE not in kinds:
-            raise ValueError("tasks.kinds: write or evaluate expected, since the others judge what is written")
+        if len(set(kinds)) < len(kinds):
+            raise ValueError("tasks.kinds: each kind of task once expected")
+        if self.judge.data and {WRITE, EVALUATE} & set(kinds):
+            raise ValueError("tasks.kinds: validate, switchable and associative can judge data; the others are studies")
+        if not self.judge.data and not {WRITE, EVALUATE} & set(kinds):
+            raise ValueError("tasks.kinds: write, evaluate or the data to judge (judge.data) expected beside these")
         if self.rules.fewest_words > self.rules.most_words:
             raise ValueError("rules.fewest_words: must not be above most_words")
         return self

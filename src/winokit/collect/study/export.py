@@ -5,6 +5,7 @@
 | `problems.jsonl` | the valid problems (all that were written, where the study does not validate) |
 | `others.jsonl` | the rest: not valid, split, not decided yet, discarded |
 | `evaluated.jsonl`, `predictions.jsonl` | what people were asked to solve, and their answers by majority |
+| `labels.jsonl` | what people were asked to judge, with what they said as labels: `--labels` joins them to the data |
 | `votes.jsonl`, `workers.jsonl`, `ledger.csv` | every vote, worker (by code) and payment |
 | `study.json` | the settings, the counts and the agreement |
 
@@ -33,7 +34,7 @@ from sqlalchemy.orm import selectinload
 import winokit
 from winokit.collect.study import ledger, progress, quality, schema
 from winokit.collect.study.listings import IN_DETAIL
-from winokit.collect.study.new_tasks import evaluation_dataset
+from winokit.collect.study.new_tasks import imported_dataset
 from winokit.collect.study.schema import ProblemRow, Vote, Worker, to_problem
 from winokit.collect.study.study import Study
 from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, judgements
@@ -44,6 +45,8 @@ from winokit.files import csv_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import decide
+
+VALID = "valid"
 
 
 @dataclass
@@ -74,6 +77,8 @@ def export(study: Study, folder: Path) -> Exported:
             done.files[name] = len(problems)
     if schema.EVALUATE in study.config.tasks.kinds:
         _write_evaluation(study, rows, folder, done)
+    if study.config.judge.data:
+        _write_labels(study, [row for row in rows if row.origin == schema.IMPORTED], folder, done)
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
     _write_rows(folder / "votes.jsonl", votes, done)
     people = [vars(worker) for worker in quality.workers(study) if worker.state != schema.WITHDRAWN]
@@ -120,7 +125,7 @@ def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, do
             predictions += [majority(row, complete, study.config.tasks.votes)] if complete else []
     if waiting:
         done.notes.append(f"{waiting:,} problems do not have all their votes yet and are left out")
-    dataset = evaluation_dataset(study.folder, study.config)
+    dataset = imported_dataset(study.folder, study.config)
     problems = [
         problem.replace(provenance={"study": study.config.title, "votes": votes.get(problem.id, [])})
         for problem in dataset
@@ -128,6 +133,24 @@ def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, do
     write(dataset.with_problems(problems), folder / "evaluated.jsonl", "jsonl", WriteOptions(source_ids=True))
     write_predictions(predictions, folder / "predictions.jsonl")
     done.files |= {"evaluated.jsonl": len(problems), "predictions.jsonl": len(predictions)}
+
+
+def _write_labels(study: Study, rows: Sequence[ProblemRow], folder: Path, done: Exported) -> None:
+    """The dataset that people have judged, with their labels; what it said of its own is kept as reference."""
+    dataset = imported_dataset(study.folder, study.config)
+    groups = {problem.id: problem.group for problem in dataset}
+    problems = [exported_problem(study, row).replace(group=groups.get(row.public_id)) for row in rows]
+    write(dataset.with_problems(problems), folder / "labels.jsonl", "jsonl", WriteOptions(source_ids=True))
+    done.files["labels.jsonl"] = len(problems)
+    for kind in study.config.tasks.kinds:
+        name = VALID if kind == schema.VALIDATE else kind
+        lacking = sum(name not in problem.labels for problem in problems)
+        if lacking:
+            done.notes.append(f"{name}: {lacking:,} problems have no label: votes are out, or it cannot be shown")
+        told = [p for p in problems if name in p.labels and name in p.provenance.get("reference", {})]
+        same = sum(p.labels[name] == p.provenance["reference"][name] for p in told)
+        if told:
+            done.notes.append(f"{name}: {same:,} of {len(told):,} labels are those that the data had")
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], done: Exported) -> None:
@@ -151,7 +174,7 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
 
 def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
     """The votes of a kind that count, if there are as many as were asked for; none otherwise."""
-    votes = [vote for vote in row.votes if vote.kind == kind and vote.counted]
+    votes = [vote for vote in row.votes if vote.kind == kind and vote.counted and not vote.gold]
     asked = next((task.asked for task in row.tasks if task.kind == kind and task.asked is not None), 1)
     return votes if len(votes) >= asked else []
 
@@ -172,7 +195,13 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
             provenance["adversary"] = submission.adversary
         if submission.history:
             provenance["earlier"] = submission.history
-    labels = {**problem.labels, **_judged_labels(study, row, problem, provenance)}
+    judged = _judged_labels(study, row, problem, provenance)
+    if row.origin == schema.IMPORTED:  # what the data said itself is no label of ours
+        asked = {VALID if kind == schema.VALIDATE else kind for kind in study.config.tasks.kinds}
+        provenance["reference"] = {name: value for name, value in problem.labels.items() if name in asked}
+        judged |= {VALID: row.valid} if row.valid is not None else {}
+        problem = problem.replace(labels={name: problem.labels[name] for name in problem.labels.keys() - asked})
+    labels = {**problem.labels, **judged}
     provenance |= _verdict(study, row)
     provenance["votes"] = [vote_row(vote) for vote in row.votes]
     return problem.replace(labels=labels, provenance=provenance)
@@ -191,7 +220,7 @@ def _judged_labels(study: Study, row: ProblemRow, problem: Problem, provenance: 
             provenance[kind] = agreement
         elif shown(problem) is None:
             provenance[kind] = "not asked: it cannot be shown"
-            if kind == schema.SWITCHABLE:
+            if kind == schema.SWITCHABLE and row.origin == schema.WRITTEN:
                 labels[kind] = False  # candidates that cannot change places are not switchable
     return labels
 

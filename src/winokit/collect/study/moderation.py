@@ -14,10 +14,10 @@ from sqlalchemy import Select, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
+from winokit.collect.study.gold import gold_score, settle
 from winokit.collect.study.refusals import NotNow, found
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import count_places, end_leases
-from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.workers import by_code
 
 WITHDREW = "withdrawn by the worker"
@@ -44,11 +44,10 @@ class Withdrawal:
     """Nothing ties the code to a person any more. While a platform has to pay them, it must know whom."""
 
 
-def after_gold(study: Study, session: Session, worker_id: int) -> None:
+def check_gold(study: Study, session: Session, worker_id: int) -> None:
     """Block a worker who fails too many gold questions, if the study does so by itself."""
     asked = study.config.quality
-    counts = select(func.count(), func.count().filter(schema.Vote.is_right.is_(True)))
-    seen, right = session.execute(counts.where(schema.Vote.worker_id == worker_id, schema.Vote.gold)).one()
+    seen, right = gold_score(session, worker_id)
     if asked.block_by_gold and seen >= asked.gold_least_seen and right < asked.gold_least_accuracy * seen:
         worker = session.get_one(schema.Worker, worker_id)
         if worker.state == schema.ACTIVE:
@@ -91,7 +90,7 @@ def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, req
             )
         )
         session.flush()
-        settle_problem(session, study.config, row)
+        settle(session, study, row)
         study.log(session, f"requester:{requester}", "adjudicate", row.public_id, valid=valid)
 
 
@@ -110,11 +109,13 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
         vote.counted = False
         session.flush()
         if not vote.gold:
-            settle_problem(session, study.config, session.get_one(schema.ProblemRow, vote.problem_id))
+            settle(session, study, session.get_one(schema.ProblemRow, vote.problem_id))
     for row in session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission.id)).all():
         row.withdrawn = True
         for task in session.scalars(select(schema.Task).where(schema.Task.problem_id == row.id).with_for_update()):
-            task.asked = task.accepted + task.held  # nobody new is asked about it
+            if task.asked is not None:
+                task.asked = task.accepted + task.held  # nobody new is asked about it
+        settle(session, study, row)
     study.log(session, actor, "discard", str(submission.id), why=why[:500])
 
 

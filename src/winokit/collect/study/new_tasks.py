@@ -3,7 +3,8 @@
 Preparing a study again adds what the config asks for beyond what is there, and takes nothing away.
 
 With `evaluate`, people are asked as if they were a model: the problems of an existing dataset, whole or distorted. The
-papers only expect people to fail where the text is cut so that nobody could know; here they can be asked.
+papers only expect people to fail where the text is cut so that nobody could know; here they can be asked. With `judge`,
+they say of its problems what they would say of written ones, as Trichelair et al. (2018) had WSC273 judged.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.config import StudyConfig
-from winokit.collect.study.content import DOMAINS, Topic, place_of, read_gold, read_topics
+from winokit.collect.study.content import DOMAINS, Topic, place_of, read_topics
+from winokit.collect.study.gold import add_given, has_given_gold
 from winokit.collect.study.study import Study
 from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.loading import load
 from winokit.errors import BadInput
+from winokit.methods.transforms.switch import switch
 from winokit.methods.transforms.variants import ORIGINAL, TRANSFORMS, Variant
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 
 DATA = "problems.jsonl"
 
@@ -38,10 +41,12 @@ def prepare(study: Study) -> None:
         lacks_gold, lacks_data = not _has(session, schema.GOLD), not _has(session, schema.IMPORTED)
     if lacks_topics:
         _add_topics(study, wanted)
-    if study.config.quality.gold_share and lacks_gold and set(kinds) & set(schema.VOTES):
-        _add_gold(study)
-    if schema.EVALUATE in kinds and lacks_data:
-        _add_evaluation(study)
+    if lacks_gold and has_given_gold(study):
+        with study.store.write(alone=True) as session:
+            if not _has(session, schema.GOLD):
+                add_given(study, session)
+    if (schema.EVALUATE in kinds or study.config.judge.data) and lacks_data:
+        _add_data(study)
 
 
 # What is there is asked again under the lock: another process may have been faster.
@@ -84,35 +89,12 @@ def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
     return fitting[order[place]]
 
 
-def _add_gold(study: Study) -> None:
-    gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
-    with study.store.write(alone=True) as session:
-        if _has(session, schema.GOLD):
-            return
-        rows = [schema.to_row(problem, schema.GOLD, study.now()) for problem in gold]
-        session.add_all(rows)
-        session.flush()
-        session.add_all(
-            schema.Task(kind=kind, asked=None, rank=row.id, gold=True, problem_id=row.id)
-            for problem, row in zip(gold, rows, strict=True)
-            for kind in study.config.tasks.kinds
-            if gold_answer(problem, kind) is not None
-        )
-
-
-def gold_answer(problem: Problem, kind: str) -> int | None:
-    """What a vote of a kind must be on a gold question, or None where that is not known or cannot be shown."""
-    if kind in (schema.VALIDATE, schema.EVALUATE):
-        return problem.answer
-    label = problem.labels.get(kind)
-    if not isinstance(label, bool) or kind not in SHOWN_AS or SHOWN_AS[kind](problem) is None:
-        return None
-    return int(label)
-
-
-def _add_evaluation(study: Study) -> None:
-    dataset = evaluation_dataset(study.folder, study.config)
-    problems, _ = evaluation_problems(dataset, study.config.evaluate.variants)
+def _add_data(study: Study) -> None:
+    dataset, judges = imported_dataset(study.folder, study.config), bool(study.config.judge.data)
+    if judges:
+        can_be_judged(dataset, study.config.tasks.kinds)
+    variants = [ORIGINAL] if judges else study.config.evaluate.variants
+    problems, _ = evaluation_problems(dataset, variants)
     with study.store.write(alone=True) as session:
         if _has(session, schema.IMPORTED):
             return
@@ -126,13 +108,17 @@ def _add_evaluation(study: Study) -> None:
             rows.append(schema.to_row(problem, schema.IMPORTED, study.now(), variant, group_id=group_id))
         session.add_all(rows)
         session.flush()
-        session.add_all(_judging_task(schema.EVALUATE, row, study.config.tasks.votes) for row in rows)
+        for row, (_, problem) in zip(rows, problems, strict=True):
+            if judges:
+                add_judgements(session, study, row, problem)
+            else:
+                session.add(_judging_task(schema.EVALUATE, row, study.config.tasks.votes))
 
 
 def add_judgements(session: Session, study: Study, row: schema.ProblemRow, problem: Problem) -> None:
     """Ask about a new problem whatever the study asks; what cannot be shown is not asked."""
     for kind in schema.JUDGEMENTS:
-        if kind in study.config.tasks.kinds and (kind == schema.VALIDATE or SHOWN_AS[kind](problem) is not None):
+        if kind in study.config.tasks.kinds and _why_not(problem, kind) is None:
             session.add(_judging_task(kind, row, study.config.tasks.votes))
 
 
@@ -142,11 +128,53 @@ def _judging_task(kind: str, row: schema.ProblemRow, votes: int) -> schema.Task:
     return schema.Task(kind=kind, asked=votes, rank=row.id, problem_id=row.id, **about)
 
 
-def evaluation_dataset(folder: Path, config: StudyConfig) -> Dataset:
+def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:
     """The dataset that people are asked about."""
-    place, limit = folder / config.evaluate.data, config.evaluate.limit
-    dataset = load(place if place.exists() else config.evaluate.data)
+    name, limit = config.judge.data or config.evaluate.data, 0 if config.judge.data else config.evaluate.limit
+    dataset = load(folder / name if (folder / name).exists() else name)
     return dataset[:limit] if limit else dataset
+
+
+def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
+    """So many problems at most, drawn at random in whole groups, in the dataset's order; all for a limit of 0."""
+    groups = list(grouped((problem.group or problem.id, problem.id) for problem in dataset).values())
+    random.Random(seed).shuffle(groups)
+    drawn: set[str] = set()
+    for members in groups if limit else ():
+        drawn |= set(members) if len(drawn) + len(members) <= limit else set()
+    if limit and not drawn:
+        raise BadInput(
+            f"--limit {limit}: no whole group is so small; the smallest has {min(map(len, groups))} problems"
+        )
+    return dataset.filter(lambda problem: problem.id in drawn) if limit else dataset
+
+
+def can_be_judged(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
+    """Notes on problems that judgements of a kind cannot be asked about; a kind that fits none of them is refused."""
+    name, notes = dataset.card.name, []
+    for kind in kinds:
+        reasons = Counter(why for why in (_why_not(problem, kind) for problem in dataset) if why is not None)
+        if reasons:
+            why, count = reasons.most_common(1)[0]
+            left_out = f"{kind}: {reasons.total():,} of {len(dataset):,} problems cannot be asked about"
+            notes.append(f"{left_out}, mostly: {why} ({count:,})")
+        if reasons.total() == len(dataset):
+            raise BadInput(f"{name}: no problem can be judged {kind}: {reasons.most_common(1)[0][0]}")
+    return notes
+
+
+def _why_not(problem: Problem, kind: str) -> str | None:
+    """Why a problem cannot be judged; None where it can."""
+    if problem.is_whole or problem.is_continuation:
+        return "whole texts to choose from, and no candidates in a text"
+    if problem.query is not None:
+        return "a yes/no judgement; winokit convert --as choice makes problems of them"
+    if kind == schema.VALIDATE:
+        return "it has no answer to be validated" if problem.answer is None else None
+    if kind == schema.SWITCHABLE:
+        switched = switch(problem, style="mended")
+        return switched if isinstance(switched, str) else None
+    return None if SHOWN_AS[kind](problem) is not None else "no clause can be cut out"
 
 
 def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list[tuple[str, Problem]], list[str]]:

@@ -14,6 +14,9 @@ A wish, which holds as long as that leaves the worker anything to do:
 
 Everybody goes through the tasks in one order, from where they stopped last and then from the start again. So early
 problems are finished early, and the twin of a problem comes as late as can be.
+
+Gold questions are looked for in the same query whether one is to come or not, from a place drawn for each worker on,
+and under the same rules; for them the wish is a rule, too.
 """
 
 from __future__ import annotations
@@ -22,27 +25,47 @@ import random
 from functools import cache
 from typing import Any, TypeAlias
 
-from sqlalchemy import BindParameter, ColumnElement, FromClause, Row, Select, bindparam, exists, func, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    FromClause,
+    Integer,
+    Row,
+    Select,
+    bindparam,
+    cast,
+    exists,
+    func,
+    null,
+    select,
+)
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.schema import IS_FREE, IS_LIVE, LEASES, STATE, TASKS
+from winokit.collect.study.study import Study
 
 Found: TypeAlias = Select[int, str | None]
 ME: BindParameter[int] = bindparam("me")
 KIND: BindParameter[str] = bindparam("kind")
 AFTER: BindParameter[int] = bindparam("after")
+ANYWHERE: BindParameter[float] = bindparam("anywhere")
 BEFORE_ALL = -1
+ENOUGH = 20
+"""Gold questions of its own from which on a study needs no others."""
 
 
-def situation(session: Session, worker_id: int, kind: str) -> Row[Any, Any, Any, Any]:
+def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[Any]:
     """Where a worker stands in a kind of task, in one query.
 
     A row of `under_way` (the token of the task they have now), `paused` (the study's state), `last_rank` (where they
-    stopped) and `had` (how many tasks they have had).
+    stopped), `had` (how many tasks they have had), and the ids of a gold question for them: `own_gold`, of the study's
+    own, of which there are `own_count` or more, and `given_gold`.
     """
-    return session.execute(_SITUATION, {"me": worker_id, "kind": kind}).one()
+    anywhere = _chance(study, worker_id, f"{kind}, from", 0).random()
+    where = {"me": worker_id, "kind": kind, "anywhere": anywhere}
+    return session.execute(_situation(*_asked(study.config, kind)), where).one()
 
 
 def free_task(
@@ -65,17 +88,36 @@ def how_many(session: Session, config: StudyConfig, worker_id: int, kind: str, m
     return session.scalar(_count(*_asked(config, kind), most), {"me": worker_id, "after": BEFORE_ALL}) or 0
 
 
-def gold_task(
-    session: Session, config: StudyConfig, worker: Row[Any], kind: str, had: int
-) -> tuple[int, str | None] | None:
-    """A gold question the worker has not seen, as often as the config says: as `free_task` does, without a lease."""
-    if kind not in schema.VOTES or not config.quality.gold_share:
+def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
+    """Whether a gold question is due after so many tasks: drawn with the study's secret, which nobody can foresee."""
+    return kind in schema.VOTES and _chance(study, worker_id, kind, had).random() < study.config.quality.gold_share
+
+
+def gold_task(study: Study, worker_id: int, kind: str, now: Row[Any]) -> tuple[int, str | None] | None:
+    """The gold question that is due, if one is and the worker has one left: as `free_task` does, without a lease."""
+    if not is_gold_turn(study, worker_id, kind, now.had):
         return None
-    chance = random.Random(f"{config.seed} {worker.code} {kind} {had}")
-    if chance.random() >= config.quality.gold_share:
-        return None
-    unseen = session.scalars(_gold_query(), {"me": worker.id, "kind": kind}).all()
-    return (chance.choice(unseen), None) if unseen else None
+    # A file of the requester's is asked from to the end; what is bundled with winokit only for want of others.
+    most = 0.5 if study.config.gold else 1.0
+    own_first = _chance(study, worker_id, f"{kind}, own", now.had).random() < most * now.own_count / ENOUGH
+    chosen = (now.own_gold or now.given_gold) if own_first else (now.given_gold or now.own_gold)
+    return None if chosen is None else (chosen, None)
+
+
+def with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most: int) -> int:
+    """How many tasks a worker is given, gold among them, until they have had so many free ones; up to `most`.
+
+    Whatever is handed in or skipped next, there is one less.
+    """
+    total = 0
+    while free > 0 and total < most:
+        free -= not is_gold_turn(study, worker_id, kind, had + total)
+        total += 1
+    return total
+
+
+def _chance(study: Study, worker_id: int, purpose: str, had: int) -> random.Random:
+    return random.Random(study.signer.digest("gold", f"{worker_id} {purpose} {had}"))
 
 
 _OWN = (LEASES.c.worker_id == ME, LEASES.c.kind == KIND)
@@ -90,8 +132,34 @@ _SITUATION = select(
     select(LEASES.c.token).where(*_OWN, IS_LIVE).scalar_subquery().label("under_way"),
     select(STATE.c.value).where(STATE.c.key == schema.PAUSED).scalar_subquery().label("paused"),
     func.coalesce(_LAST.scalar_subquery(), BEFORE_ALL).label("last_rank"),
-    select(func.count()).select_from(LEASES).where(*_OWN).scalar_subquery().label("had"),
+    # One whose time is over may come again, and gold in the place of gold.
+    select(func.count())
+    .select_from(LEASES)
+    .where(*_OWN, LEASES.c.state != schema.EXPIRED)
+    .scalar_subquery()
+    .label("had"),
 )
+
+
+@cache
+def _situation(kind: str, apart: bool, clauses: bool) -> Select[Any]:
+    """The query of `situation`."""
+    if kind == schema.WRITE:
+        return _SITUATION.add_columns(*(null().label(name) for name in ("own_gold", "given_gold", "own_count")))
+    gold, is_own = (TASKS.c.gold, TASKS.c.kind == kind), TASKS.c.rank < 0
+    # Over numbers, which their index has in order: the database stops at the first that the worker may have.
+    start = cast(select(func.max(TASKS.c.id)).where(*gold).scalar_subquery() * ANYWHERE, Integer)
+    fitting = select(TASKS.c.id).where(*gold, *_rules(kind, clauses), _twin_unseen()).order_by(TASKS.c.id).limit(1)
+    same = TASKS.alias()
+    fitting = fitting.where(~_has_had(same, same.c.problem_id == TASKS.c.problem_id))
+    columns = []
+    for name, which in (("own_gold", is_own), ("given_gold", ~is_own)):
+        sides = (fitting.where(which, TASKS.c.id >= start), fitting.where(which, TASKS.c.id < start))
+        columns.append(func.coalesce(*(side.scalar_subquery() for side in sides)).label(name))
+    enough = select(TASKS.c.id).where(*gold, is_own).limit(ENOUGH).subquery()
+    return _SITUATION.add_columns(
+        *columns, select(func.count()).select_from(enough).scalar_subquery().label("own_count")
+    )
 
 
 def _asked(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
@@ -120,31 +188,26 @@ def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
     query = query.where(TASKS.c.kind == kind, IS_FREE, TASKS.c.rank > AFTER, ~taken)
     if kind == schema.WRITE:
         return query
-    query = query.where(TASKS.c.author_id.is_distinct_from(ME))
-    other = TASKS.alias()
-    if kind == schema.EVALUATE:
-        query = query.where(
-            ~_has_had(other, other.c.family == TASKS.c.family, other.c.problem_id != TASKS.c.problem_id)
-        )
-    if kind == schema.ASSOCIATIVE:
-        query = query.where(
-            ~_has_had(other, other.c.problem_id == TASKS.c.problem_id, other.c.kind != schema.ASSOCIATIVE)
-        )
-    elif clauses:
-        query = query.where(~_clause_waits())
+    query = query.where(*_rules(kind, clauses))
     return query.where(_twin_unseen()) if apart else query
+
+
+def _rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
+    """What always holds for a judgement."""
+    other, rules = TASKS.alias(), [TASKS.c.author_id.is_distinct_from(ME)]
+    if kind == schema.EVALUATE:
+        rules += [~_has_had(other, other.c.family == TASKS.c.family, other.c.problem_id != TASKS.c.problem_id)]
+    if kind == schema.ASSOCIATIVE:
+        whole = (other.c.problem_id == TASKS.c.problem_id, other.c.kind != schema.ASSOCIATIVE)
+        rules += [~_has_had(other, *whole)]
+    elif clauses:
+        rules += [~_clause_waits()]
+    return rules
 
 
 @cache
 def _count(kind: str, apart: bool, clauses: bool, most: int) -> Select[int]:
     return select(func.count()).select_from(_may_have(kind, apart, clauses).limit(most).subquery())
-
-
-@cache
-def _gold_query() -> Select[int]:
-    other = TASKS.alias()
-    seen = _has_had(other, other.c.problem_id == TASKS.c.problem_id)
-    return select(TASKS.c.id).where(TASKS.c.gold, TASKS.c.kind == bindparam("kind"), ~seen).order_by(TASKS.c.id)
 
 
 def _twin_unseen() -> ColumnElement[bool]:

@@ -80,7 +80,9 @@ class StudySnapshot:
         self.problems = _problems(session)
         self.domains = _counted(session, Task.domain, Task.kind == WRITE, Task.accepted > 0)
         self.workers = _counted(session, Worker.state)
-        gold = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(Vote.gold)
+        gold = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(
+            Vote.gold, Vote.is_right.is_not(None)
+        )
         self.gold_seen, self.gold_right = session.execute(gold).one()
         # Pairs of twins that the adversary was asked about, and that it did not solve.
         self.asked_adversary, self.fooled = _fooled(session)
@@ -254,7 +256,7 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
 
 def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
     share = f"{row.unanimous / row.problems:.0%}" if row.problems else ""
-    kappa = f"{row.kappa:.2f}" if row.kappa is not None else row.why_not or ""
+    kappa = row.why_not or f"{row.kappa:.2f} ({row.kappa_low:.2f} to {row.kappa_high:.2f}); AC1 {row.ac1:.2f}"
     return f"{row.kind}: {row.question}", f"{row.problems:,}", share, kappa
 
 

@@ -1,7 +1,7 @@
 """How good the work is: each worker's gold questions, haste and pasting, and how far workers agree.
 
-Agreement is Fleiss' kappa for every question, and the answers by Dawid and Skene's model of workers. Fleiss' kappa asks
-for the same number of votes on every problem, so problems whose votes are still out do not count.
+Agreement is Fleiss' kappa and Gwet's AC1 for every question, with their intervals, and the answers by Dawid and Skene's
+model of workers. Problems whose votes are still out do not count.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from sqlalchemy.orm import Session, aliased
 
 from winokit.collect.study import listings, schema
 from winokit.collect.study.config import QualityConfig
+from winokit.collect.study.gold import MISSED
 from winokit.collect.study.listings import ListingPage
-from winokit.collect.study.schema import Payment, ProblemRow, Submission, Vote, Worker
+from winokit.collect.study.schema import Lease, Payment, ProblemRow, Submission, Task, Vote, Worker
 from winokit.collect.study.study import Study
 from winokit.errors import BadInput, MissingExtra
-from winokit.methods.metrics.agreement import fleiss_kappa
+from winokit.methods.metrics.agreement import fleiss_kappa, gwet_ac1
 
 FEW = 5
 """Fewer votes than this say nothing about a worker."""
@@ -51,7 +52,7 @@ class WorkerQuality:
         self.submissions, written = int(sums["submissions"]), int(sums["written"])
         self.votes = self.submissions - written
         self.agreement = agreed / compared if compared >= FEW else None
-        self.gold_seen, self.gold_right = int(sums["gold_seen"]), int(sums["gold_right"])
+        self.gold_seen, self.gold_right = int(sums["gold_seen"] + sums["gold_missed"]), int(sums["gold_right"])
         self.median_seconds: float | None = sums["median_seconds"]
         self.hasty, self.pasted, self.earned_cents = (int(sums[name]) for name in ("hasty", "pasted", "earned_cents"))
         flags = {
@@ -99,7 +100,11 @@ def _sums_by_worker(asked: QualityConfig, ids: Sequence[int] | None) -> Iterator
     handed_in = [func.count(), *counted]
     yield _by_worker(Submission.worker_id, ids, ("submissions", "written", "hasty", "pasted"), handed_in)
     gold = [func.count(), func.count().filter(Vote.is_right.is_(True))]
-    yield _by_worker(Vote.worker_id, ids, ("gold_seen", "gold_right"), gold).where(Vote.gold)
+    yield _by_worker(Vote.worker_id, ids, ("gold_seen", "gold_right"), gold).where(
+        Vote.gold, Vote.is_right.is_not(None)
+    )
+    missed = _by_worker(Lease.worker_id, ids, ("gold_missed",), [func.count()]).join(Task, Task.id == Lease.task_id)
+    yield missed.where(Task.gold, Lease.state.in_(MISSED))
     yield _by_worker(Payment.worker_id, ids, ("earned_cents",), [func.sum(Payment.cents)])
     whose = Submission.worker_id
     place = func.row_number().over(partition_by=whose, order_by=Submission.seconds)
@@ -159,6 +164,11 @@ class QuestionAgreement:
     kappa: float | None
     why_not: str | None = None
     """Why there is no kappa."""
+    kappa_low: float | None = None
+    kappa_high: float | None = None
+    ac1: float | None = None
+    ac1_low: float | None = None
+    ac1_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -202,13 +212,15 @@ def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
 def _agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes: int) -> QuestionAgreement:
     """Agreement from how many problems have how many votes for each answer; those where one is missing are left out."""
     asked = {table: count for table, count in sorted(tables.items()) if sum(table) == votes}
-    kappa, why_not = None, None if asked else "no problem has all its votes yet"
+    known = (kind, question, sum(asked.values()), sum(n for table, n in asked.items() if max(table) == votes))
+    if not asked:
+        return QuestionAgreement(*known, None, "no problem has all its votes yet")
+    votes_cast = np.repeat(list(asked), list(asked.values()), axis=0)
     try:
-        kappa = fleiss_kappa(np.repeat(list(asked), list(asked.values()), axis=0)) if asked else None
+        kappa, ac1 = fleiss_kappa(votes_cast), gwet_ac1(votes_cast)
     except BadInput as error:
-        why_not = str(error)
-    unanimous = sum(count for table, count in asked.items() if max(table) == votes)
-    return QuestionAgreement(kind, question, sum(asked.values()), unanimous, kappa, why_not)
+        return QuestionAgreement(*known, None, str(error))
+    return QuestionAgreement(*known, kappa.value, None, kappa.low, kappa.high, ac1.value, ac1.low, ac1.high)
 
 
 def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:

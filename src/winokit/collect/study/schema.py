@@ -264,7 +264,7 @@ class Task(Numbered):
     author_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"))
     domain: Mapped[str | None] = mapped_column(sa.String(32))
     topic: Mapped[dict[str, Any] | None]
-    """For writing: `{"topic": …, "words": […]}`."""
+    """For writing: `{"topic": …, "words": […]}`. For gold: `{"answer": …}`."""
     votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
 
 

@@ -16,12 +16,12 @@ from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, sele
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import adversary, ledger, moderation, schema
-from winokit.collect.study.new_tasks import add_judgements, gold_answer
+from winokit.collect.study.gold import is_right, looks_last, settle
+from winokit.collect.study.new_tasks import add_judgements
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import END_LEASE, count_places, held_by
 from winokit.collect.study.texts import say
-from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.voting import read_ballot
 from winokit.collect.study.writing import Twins, read_twins, refuse_broken, special_words
 
@@ -141,8 +141,9 @@ def _take(
         if submission.counted:
             _replace_twins(study, session, held, content, submission.id)
     else:
-        right = {"is_right": _is_right(study, held, sent)} if held.gold else {}
-        session.execute(update(schema.Vote).where(schema.Vote.submission_id == submission.id).values(**sent, **right))
+        right = is_right(study, held, sent["choice"]) if held.gold else None
+        own_vote = schema.Vote.submission_id == submission.id
+        session.execute(update(schema.Vote).where(own_vote).values(**sent, is_right=right))
         _after_vote(study, session, held, is_last=True)
     return replace(_receipt_of(session, submission), message=say("receipts.corrected"), replayed=False, corrected=True)
 
@@ -173,7 +174,8 @@ def _look_again(study: Study, session: Session, held: Row[Any], submission: sche
     given = select(schema.Lease.id).join(schema.Task).where(_is_about(held, submission)).limit(1)
     decided = select(schema.Adjudication.id).where(schema.Adjudication.problem_id.in_(asked)).limit(1)
     open_ = study.now() < until and held.worker_state == schema.ACTIVE and submission.why_not in (None, schema.LATE)
-    free = open_ and session.scalar(decided) is None and (held.problem_id is not None or session.scalar(given) is None)
+    undecided = session.scalar(decided) is None or held.gold
+    free = open_ and undecided and (held.problem_id is not None or session.scalar(given) is None)
     return HandedIn(submission.fields, submission.submitted_at, until if free else None, _own_texts(submission))
 
 
@@ -263,22 +265,17 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 
 
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
-    if held.gold:
-        vote["is_right"] = _is_right(study, held, vote)
+    vote["is_right"] = is_right(study, held, vote["choice"]) if held.gold else None
     session.execute(insert(schema.VOTE_ROWS), vote)
     _after_vote(study, session, held, is_last=is_last)
 
 
-def _is_right(study: Study, held: Row[Any], vote: Mapping[str, Any]) -> bool:
-    return bool(vote["choice"] == gold_answer(schema.to_problem(held, study.config.language), held.kind))
-
-
 def _after_vote(study: Study, session: Session, held: Row[Any], *, is_last: bool) -> None:
-    """Draw the consequences of a vote that is new or other than before."""
-    if held.gold:
-        moderation.after_gold(study, session, held.worker_id)
-    elif is_last and held.kind == schema.VALIDATE:  # nothing is decided before
-        settle_problem(session, study.config, session.get_one(schema.ProblemRow, held.problem_id))
+    """Draw the consequences of a vote that is new or other than before: the same steps, whether it is gold or not."""
+    if study.config.quality.gold_share:
+        moderation.check_gold(study, session, held.worker_id)
+    if looks_last(held.token, study.config.tasks.votes) if held.gold else is_last:  # nothing is decided before
+        settle(session, study, session.get_one(schema.ProblemRow, held.problem_id), held.kind)
 
 
 def _replace_twins(study: Study, session: Session, held: Row[Any], twins: Twins, submission_id: int) -> None:

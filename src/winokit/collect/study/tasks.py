@@ -18,7 +18,7 @@ from sqlalchemy import BindParameter, ColumnElement, Row, Select, bindparam, fun
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
-from winokit.collect.study.next_task import free_task, gold_task, how_many, situation
+from winokit.collect.study.next_task import free_task, gold_task, how_many, situation, with_gold
 from winokit.collect.study.refusals import NotFound, NotNow, found
 from winokit.collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
 from winokit.collect.study.study import Study
@@ -32,6 +32,8 @@ LONGEST = 4
 EVENTS = ("paste", "leave", "return")
 MOST_EVENTS = 50
 MOST_COUNTED = 100
+FREE_SKIPS = 5
+"""So many judgements anybody may skip."""
 
 # What every request asks is made once: making a query takes longer than running it.
 _HELD = (
@@ -66,6 +68,9 @@ _GIVE_AGAIN = (
     .where(LEASES.c.token == bindparam("earlier"))
     .values({name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")})
 )
+_SKIPPED = select(
+    func.count().filter(LEASES.c.state == schema.RELEASED).label("skipped"), func.count().label("had")
+).where(LEASES.c.worker_id == bindparam("me"), LEASES.c.kind == bindparam("kind"))
 _TYPED: dict[str, BindParameter[Any]] = {"fields": bindparam("typed"), "saved_at": bindparam("now")}
 _SAVE = insert(DRAFTS).values(lease_id=bindparam("of"), **_TYPED)
 _SAVE_AGAIN = update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of")).values(_TYPED).returning(DRAFTS.c.lease_id)
@@ -77,11 +82,14 @@ def available(study: Study, worker_id: int) -> dict[str, int]:
     """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out."""
     _expire_now_and_then(study)
     with study.store.read() as session:
-        held = set(session.scalars(select(Lease.kind).where(Lease.worker_id == worker_id, IS_LIVE)))
-        counts = {
-            kind: how_many(session, study.config, worker_id, kind, MOST_COUNTED) for kind in study.config.tasks.kinds
-        }
-    return {kind: max(count, kind in held) for kind, count in counts.items() if count or kind in held}
+        own = select(Lease.kind, func.count(), func.count().filter(IS_LIVE)).group_by(Lease.kind)
+        own = own.where(Lease.worker_id == worker_id, Lease.state != schema.EXPIRED)
+        had = {kind: (count, live) for kind, count, live in session.execute(own)}
+        counts = {}
+        for kind in study.config.tasks.kinds:
+            free, (seen, live) = how_many(session, study.config, worker_id, kind, MOST_COUNTED), had.get(kind, (0, 0))
+            counts[kind] = max(with_gold(study, worker_id, kind, seen, free, MOST_COUNTED), live)
+    return {kind: count for kind, count in counts.items() if count}
 
 
 def can_go_on(study: Study, worker_id: int) -> bool:
@@ -96,8 +104,8 @@ def take(study: Study, worker_id: int, kind: str) -> str:
         raise NotFound(say("refusals.no_kind"))
     _expire_now_and_then(study)
     with study.store.write(quick=True) as session:
-        worker = working(study, session, worker_id)
-        now = situation(session, worker_id, kind)
+        working(study, session, worker_id)
+        now = situation(session, study, worker_id, kind)
         if now.under_way is not None:
             return str(now.under_way)
         if (now.paused or {}).get(schema.PAUSED):
@@ -109,7 +117,7 @@ def take(study: Study, worker_id: int, kind: str) -> str:
         free = free_task(session, study.config, worker_id, kind, now.last_rank)
         if free is None:
             raise NotNow(say("refusals.nothing_left"))
-        task_id, earlier = gold_task(session, study.config, worker, kind, now.had) or free
+        task_id, earlier = gold_task(study, worker_id, kind, now) or free
         count_places(session, task_id, held=1)
         return _give(study, session, worker_id, kind, task_id, earlier)
 
@@ -127,10 +135,14 @@ def lease(study: Study, worker_id: int, kind: str) -> Row[Any] | VoteTask:
 
 
 def give_back(study: Study, worker_id: int, token: str) -> None:
-    """The worker does not want this task; it goes to somebody else."""
+    """The worker does not want this task; it goes to somebody else. Judgements can be skipped now and then."""
     with study.store.write(quick=True) as session:
         held = held_by(session, worker_id, token, for_update=True)
         if held.state == schema.LIVE:
+            if held.kind != schema.WRITE:
+                counts = session.execute(_SKIPPED, {"me": worker_id, "kind": held.kind}).one()
+                if counts.skipped >= max(FREE_SKIPS, study.config.quality.most_skipped * counts.had):
+                    raise NotNow(say("refusals.most_skipped"))
             session.execute(END_LEASE, {"ended": held.lease_id, "new_state": schema.RELEASED})
             count_places(session, held.task_id, held=-1)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from sqlalchemy import BindParameter, bindparam, select
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import flag_modified
 
 from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.schema import VALIDATE, Adjudication, ProblemRow, Task, Vote
@@ -22,8 +23,10 @@ from winokit.collect.study.schema import VALIDATE, Adjudication, ProblemRow, Tas
 UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
-_VOTES = select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted).order_by(Vote.id)
-_ASKED = select(Task.asked).where(Task.problem_id == _PROBLEM, Task.kind == VALIDATE)
+_VOTES = (
+    select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted, ~Vote.gold).order_by(Vote.id)
+)
+_ASKED = select(Task.asked).where(Task.problem_id == _PROBLEM, Task.kind == VALIDATE, Task.asked.is_not(None))
 _DECIDED = (
     select(Adjudication.valid).where(Adjudication.problem_id == _PROBLEM).order_by(Adjudication.id.desc()).limit(1)
 )
@@ -78,6 +81,9 @@ def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> No
     asked = session.scalar(_ASKED, {"problem": row.id})
     complete = asked is not None and len(votes) >= asked
     verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
-    row.agreement = verdict.agreement if verdict else None
     decision = session.scalar(_DECIDED, {"problem": row.id})
+    row.agreement = verdict.agreement if verdict else None
     row.valid = decision if decision is not None else verdict.valid if verdict else None
+    # Written in any case: a vote on gold, which decides nothing, takes as long.
+    flag_modified(row, "agreement")
+    flag_modified(row, "valid")

@@ -16,7 +16,7 @@ from sqlalchemy import Row
 
 from winokit.collect.study.config import StudyConfig
 from winokit.collect.study.refusals import Incomplete
-from winokit.collect.study.schema import ASSOCIATIVE, EVALUATE, SUBMITTED, SWITCHABLE, VALIDATE, to_problem
+from winokit.collect.study.schema import ASSOCIATIVE, EVALUATE, SUBMITTED, SWITCHABLE, VALIDATE, WRITE, to_problem
 from winokit.collect.study.texts import say
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.part_sent import part_sent
@@ -71,8 +71,8 @@ def clause(problem: Problem) -> str | None:
 
 @lru_cache(10_000)
 def switched_text(problem: Problem) -> str | None:
-    """The text with the candidates in each other's places, or None where they cannot change them."""
-    switched = switch(problem)
+    """The text with the candidates in each other's places, as its data has it or by rule; None where they cannot."""
+    switched = switch(problem, style="mended")
     return None if isinstance(switched, str) else switched.text
 
 
@@ -88,7 +88,9 @@ def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
     random.Random(held.token).shuffle(options)
     whole: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
     if held.kind != ASSOCIATIVE:
-        whole = (problem.before, problem.after, problem.pronoun, problem.query)
+        # Written twins have a blank, and gold among them one like theirs.
+        pronoun = None if WRITE in config.tasks.kinds else problem.pronoun
+        whole = (problem.before, problem.after, pronoun, problem.query)
     return VoteTask(
         *(held.kind, held.token, held.expires_at),
         *whole,

@@ -43,7 +43,10 @@ def take_task(visit: AtWork, kind: str) -> Response:
 def skip(visit: AtWork, token: Token) -> Response:
     """Give a task back and take another of its kind."""
     kind = tasks.look(visit.study, visit.worker.id, token).kind
-    tasks.give_back(visit.study, visit.worker.id, token)
+    try:
+        tasks.give_back(visit.study, visit.worker.id, token)
+    except NotNow as error:
+        return visit.go(f"/task/{token}/vote", sentence(visit.texts.say(error.args[0])))
     return go_to_next(visit, kind)
 
 

@@ -50,15 +50,15 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def annotate(dataset: Dataset, labelled: Iterable[Dataset]) -> Dataset:
-    """The dataset with the labels of others joined to it by text and pronoun; what does not match is noted."""
+    """The dataset with labels joined to it, by id or by text and pronoun; what does not match is noted."""
     problems = list(dataset)
-    place = grouped((key, at) for at, p in enumerate(problems) for key in {_key(p), _clause_key(p)})
+    place = grouped((key, at) for at, p in enumerate(problems) for key in {p.id, _key(p), _clause_key(p)})
     notes = []
     for labels in labelled:
         notes += [note for note in labels.notes if note not in dataset.notes]
         unused = []
         for problem in labels:
-            places = place.get(_key(problem)) or place.get(_clause_key(problem), [])
+            places = place.get(problem.id) or place.get(_key(problem)) or place.get(_clause_key(problem), [])
             if len(places) == 1:
                 problems[places[0]] = problems[places[0]].with_labels(**problem.labels)
             else:
