@@ -22,6 +22,8 @@ from winokit.errors import BadInput, Message
 from winokit.registry import Registry
 from winokit.text.words import MARKS
 
+BEINGS = ("female", "male", "person", "thing")
+"""What a noun may name."""
 ABILITIES = {
     "candidates": "candidates however they are inflected",
     "kinds": "names and genders",
@@ -206,9 +208,10 @@ class Language:
         gender, words = self.gender_of(candidate), self.core(candidate)
         if gender or not words:
             return "person" if gender == "either" else gender
-        noun = words.split()[0].casefold() if self.is_proper(words) else self.head(words)
-        forms = {noun, self.singular(noun)}
-        return next((kind for kind, nouns in self.beings.items() if forms & nouns), None)
+        titled = self.is_proper(words)  # "Aunt Mary"; of other names nothing is known
+        noun = words.split()[0].casefold() if titled else self.head(words)
+        kinds, forms = ("female", "male") if titled else BEINGS, {noun, self.singular(noun)}
+        return next((kind for kind in kinds if forms & self.beings.get(kind, frozenset())), None)
 
     def is_proper(self, words: str) -> bool:
         """Whether a candidate keeps its capital wherever it stands."""
@@ -275,9 +278,6 @@ def first_names(file: str) -> dict[str, str]:
     lines = (files("winokit") / "assets" / file).read_text("utf-8").splitlines()
     genders = {"f": "female", "m": "male", "e": "either"}
     return {name: genders[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
-
-
-BEINGS = ("female", "male", "person", "thing")
 
 
 def named_beings(lists: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:

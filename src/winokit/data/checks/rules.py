@@ -36,8 +36,10 @@ WINOGRANDE = Limits()
 RuleSet = Literal["universal", "winogrande"]
 RULES: dict[RuleSet, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
 """Sets of rules by name; what holds everywhere has no limits."""
-SOFT = frozenset({"people_named", "anchor_topic", "language", "makes_sense"})
+SOFT = frozenset({"people_named", "telling_change", "anchor_topic", "language", "makes_sense"})
 """Rules whose finding is a warning that a writer can answer."""
+READ_FOR = frozenset({"anchor_topic", "makes_sense"})
+"""Those of them for which the built-in model reads, which takes a moment."""
 NEEDED = {"candidates_present": "candidates", "same_kind": "kinds", "length": "length", "anchor_present": "candidates"}
 """What a language's pack must know for a rule to be judged."""
 
@@ -126,26 +128,39 @@ def people_named(candidates: Sequence[str], domain: str | None, language: str = 
 
 
 def real_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
-    """Twins differ in a word that tells something, and not only in the candidates, small words and marks."""
+    """Twins differ in more than their candidates, articles and marks."""
     pack = language_of(language)
-    if _telling(one, candidates, pack) != _telling(other, candidates, pack):
+    if _words(one, candidates, pack) != _words(other, candidates, pack):
         return None
-    why = "beside the candidates, small words and marks nothing changes: change a word that tells something"
+    why = "beside the candidates, articles and marks nothing changes: change a word that tells something"
     return Message(why, "rules.real_change_broken")
 
 
-def _telling(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
-    """The words of a text in order, without its candidates and the words that tell nothing."""
+def telling_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
+    """Twins differ in a word that tells something, not in small words or the place of the blank alone (soft)."""
+    pack = language_of(language)
+    if _telling(one, pack, candidates) != _telling(other, pack, candidates):
+        return None
+    return Message("only small words change, such as is, him or that", "rules.telling_change_broken")
+
+
+def _words(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
+    """The words of a text and its blank, in order, without its candidates and articles."""
     for start, end in sorted({place for name in candidates for place in pack.mention_places(text, name)}, reverse=True):
         text = f"{text[:start]} {text[end:]}"
-    words = (word.casefold() for word in pack.piece.findall(text) if any(map(str.isalnum, word)))
-    return [word for word in words if word not in pack.small]
+    words = (word.casefold() for word in pack.piece.findall(text) if word == BLANK or any(map(str.isalnum, word)))
+    return [word for word in words if not pack.article.fullmatch(f"{word} ")]
+
+
+def _telling(text: str, pack: Language, candidates: Sequence[str] = ()) -> list[str]:
+    """The same without the blank and the words that tell nothing."""
+    return [word for word in _words(text, candidates, pack) if word not in pack.small and word != BLANK]
 
 
 def anchor_word(anchor: str, language: str = "en") -> str | None:
     """The anchor is a word that tells something: no article, pronoun or preposition."""
     pack = language_of(language)
-    if any(any(map(str.isalpha, word)) and word not in pack.turning for word in _telling(anchor, (), pack)):
+    if any(any(map(str.isalpha, word)) and word not in pack.turning for word in _telling(anchor, pack)):
         return None
     why = "{anchor!r} tells nothing by itself: choose a word that says what the texts are about"
     return Message.of(why, "rules.anchor_word_broken", anchor=anchor)
@@ -154,10 +169,10 @@ def anchor_word(anchor: str, language: str = "en") -> str | None:
 def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: str = "en") -> str | None:
     """The anchor is of the topic, or the topic makes it likelier in the built-in model's sense (soft; in English)."""
     pack = language_of(language)
-    if language_of(language).code.split("-")[0] != sense.READS:
+    if language.split("-")[0].lower() != sense.READS:
         return None
-    known = [*_telling(topic, (), pack), *(part for word in words for part in _telling(word, (), pack))]
-    if any(pack.same_word(word, other) for word in _telling(anchor, (), pack) for other in known):
+    known = [*_telling(topic, pack), *(part for word in words for part in _telling(word, pack))]
+    if any(pack.same_word(word, other) for word in _telling(anchor, pack) for other in known):
         return None
     if sense.likelier_by(anchor, topic) > 0:
         return None
@@ -275,8 +290,10 @@ def broken_rules(
             judge("texts_differ", same, pair)
             if limits is not None:
                 judge("overlap", overlap(first.text, other.text, limits, language), pair)
-                if not same:
-                    judge("real_change", real_change(first.text, other.text, first.candidates, language), pair)
+                unreal = same or real_change(first.text, other.text, first.candidates, language)
+                judge("real_change", None if same else unreal, pair)
+                small = None if unreal else telling_change(first.text, other.text, first.candidates, language)
+                judge("telling_change", small, pair)
         judge("opposite_answers", opposite_answers([p.right for p in members], language), rows)
     return broken
 
