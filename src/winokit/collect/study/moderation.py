@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Select, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from winokit.collect.study import schema
+from winokit.collect.study import ledger, schema
 from winokit.collect.study.refusals import NotNow, found
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import count_places, end_leases
@@ -92,6 +92,7 @@ def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, req
         )
         session.flush()
         settle_problem(session, study.config, row)
+        ledger.settle_fooling(session, study, row)
         study.log(session, f"requester:{requester}", "adjudicate", row.public_id, valid=valid)
 
 
@@ -110,7 +111,9 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
         vote.counted = False
         session.flush()
         if not vote.gold:
-            settle_problem(session, study.config, session.get_one(schema.ProblemRow, vote.problem_id))
+            row = session.get_one(schema.ProblemRow, vote.problem_id)
+            settle_problem(session, study.config, row)
+            ledger.settle_fooling(session, study, row)
     for row in session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission.id)).all():
         row.withdrawn = True
         for task in session.scalars(select(schema.Task).where(schema.Task.problem_id == row.id).with_for_update()):

@@ -278,7 +278,9 @@ def _after_vote(study: Study, session: Session, held: Row[Any], *, is_last: bool
     if held.gold:
         moderation.after_gold(study, session, held.worker_id)
     elif is_last and held.kind == schema.VALIDATE:  # nothing is decided before
-        settle_problem(session, study.config, session.get_one(schema.ProblemRow, held.problem_id))
+        row = session.get_one(schema.ProblemRow, held.problem_id)
+        settle_problem(session, study.config, row)
+        ledger.settle_fooling(session, study, row)
 
 
 def _replace_twins(study: Study, session: Session, held: Row[Any], twins: Twins, submission_id: int) -> None:
