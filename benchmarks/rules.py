@@ -58,7 +58,9 @@ def table(data, read):
 
 def percentiles(numbers):
     ordered = sorted(numbers)
-    return ", ".join(f"{share:.0%} {ordered[round(share * (len(ordered) - 1))]:.2f}" for share in (0, 0.01, 0.5, 0.99, 1))
+    return ", ".join(
+        f"{share:.0%} {ordered[round(share * (len(ordered) - 1))]:.2f}" for share in (0, 0.01, 0.5, 0.99, 1)
+    )
 
 
 def surprisals(data):

@@ -192,7 +192,9 @@ def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:
     return study.adversary.judge(twins.problems(study.config.language))
 
 
-def tries_left(study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, take: bool = False) -> int | None:
+def tries_left(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, take: bool = False
+) -> int | None:
     """How many more versions of a pair a writer may show the model; None where that is not limited.
 
     `take` uses one up for this version, unless it was shown before; -1 says that there was none left.
@@ -209,9 +211,7 @@ def tries_left(study: Study, worker_id: int, token: str, fields: Mapping[str, An
             if len(versions) >= most:
                 return -1
             versions.add(version)
-            session.add(
-                Event(worker_id=worker_id, lease_id=held.lease_id, kind=ASKED, amount=version, at=study.now())
-            )
+            session.add(Event(worker_id=worker_id, lease_id=held.lease_id, kind=ASKED, amount=version, at=study.now()))
     return max(most - len(versions), 0)
 
 

@@ -206,7 +206,9 @@ def _fooled(session: Session) -> tuple[int, int, int, int]:
     decided = pairs.join(ProblemRow, ProblemRow.submission_id == Submission.id).where(*asked).group_by(Submission.id)
     of_pair = decided.subquery()
     rows = session.execute(
-        select(Submission.adversary, of_pair.c.undecided, of_pair.c.invalid).join(of_pair, of_pair.c.id == Submission.id)
+        select(Submission.adversary, of_pair.c.undecided, of_pair.c.invalid).join(
+            of_pair, of_pair.c.id == Submission.id
+        )
     )
     answered = [row for row in rows if row.adversary["fooled"] or None not in row.adversary["right"]]
     fooled = [row for row in answered if row.adversary["fooled"]]

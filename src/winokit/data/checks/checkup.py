@@ -169,7 +169,11 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
     for rule, violations in broken.items():
         message = f"rule {rule}: broken {len(violations):,} {'time' if len(violations) == 1 else 'times'}"
         if rule in rule_book.SOFT:
-            of = f" of {len(is_read):,} that were read" if rule in rule_book.READ_FOR and len(is_read) < len(members) else ""
+            of = (
+                f" of {len(is_read):,} that were read"
+                if rule in rule_book.READ_FOR and len(is_read) < len(members)
+                else ""
+            )
             message = f"rule {rule}: doubtful in {len(violations):,}{of}"
         examples = tuple(f"row {v.rows[-1] + 1}: {v.reason}: {dataset[v.rows[-1]].text}" for v in violations)
         details = {"rows": [violation.rows for violation in violations]}
