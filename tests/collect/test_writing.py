@@ -170,3 +170,101 @@ def test_an_adversary_that_does_not_answer_stops_nobody(make_study, crew):
 def test_no_adversary_no_verdict(study, crew):
     assert adversary.ask(study, crew.form()) is None
     assert adversary.ask(study, {}) is None
+
+
+SENSIBLE = {
+    "first": "Anna handed the heavy ladder to Emma in the garden because _ was too tired to carry it any further.",
+    "second": "Anna handed the heavy ladder to Emma in the garden because _ was strong enough to carry it any further.",
+    "candidate_1": "Anna",
+    "candidate_2": "Emma",
+    "answer_1": "1",
+    "answer_2": "2",
+    "anchor": "ladder",
+}
+TOPIC = {"topic": "How to help a neighbor in the garden", "words": ["ladder", "hedge", "rake"]}
+
+
+def warned(study, topic=TOPIC, **changes):
+    told = writing.WritingFeedback(study, SENSIBLE | changes, "social", (), topic)
+    return told.warning_names, told.ready
+
+
+def test_sensible_twins_are_not_warned_of(make_study):
+    assert warned(make_study(rules={"warn": True})) == ("", True)
+
+
+def test_warnings_can_be_answered_and_only_those_that_were_shown(make_study):
+    study = make_study(rules={"warn": True})
+    swapped = {"second": SENSIBLE["first"].replace("_ was too tired", "_ is too tired")}
+    assert warned(study, **swapped) == ("telling_change", False)
+    assert warned(study, **swapped, meant="telling_change") == ("telling_change", True)
+    assert warned(study, **swapped, meant="language") == ("telling_change", False)
+    off = {**TOPIC, "topic": "How to plant tulip bulbs"}
+    assert "anchor_topic" in warned(study, off, anchor="further")[0]
+
+
+def test_gibberish_and_another_language_are_warned_of(make_study):
+    study = make_study(rules={"warn": True})
+    german = "Anna gab Emma die schwere ladder, weil _ im Garten viel zu {} war und nicht mehr weiter konnte."
+    assert "language" in warned(study, first=german.format("müde"), second=german.format("stark"))[0]
+    noise = "qwe Anna asd zxc ladder Emma rty fgh vbn _ uio jkl was pou lkj {} mnb hgf"
+    assert "makes_sense" in warned(study, first=noise.format("hjk"), second=noise.format("poi"))[0]
+
+
+def test_an_answer_is_stored_with_the_pair_and_asked_for_first(make_study, crew):
+    study = make_study(rules={"warn": True}, tasks={"social_share": 1})
+    worker = crew.newcomer(study)
+    token = tasks.lease(study, worker.id, "write").token
+    fields = SENSIBLE | {"second": SENSIBLE["first"].replace("_ was too", "_ is too"), "anchor": "garden"}
+    with pytest.raises(Incomplete) as caught:
+        submissions.submit(study, worker.id, token, fields)
+    assert list(caught.value.problems) == ["meant"]
+    names = writing.WritingFeedback(
+        study, fields, "social", (), tasks.look(study, worker.id, token).topic
+    ).warning_names
+    submissions.submit(study, worker.id, token, fields | {"meant": names, "meant_why": "tense decides"})
+    with study.store.read() as session:
+        stored = session.scalar(select(Submission.fields))
+    assert (stored["meant"], stored["meant_why"]) == (names, "tense decides")
+
+
+def test_tries_are_counted_by_version(make_study, crew):
+    study = make_study(adversary={"model": "random", "tries": 2})
+    worker = crew.newcomer(study)
+    token = tasks.lease(study, worker.id, "write").token
+
+    def left(number, take=True):
+        return adversary.tries_left(study, worker.id, token, crew.form(number), take=take)
+
+    assert [left(0), left(0), left(1), left(1, take=False), left(2), left(0)] == [1, 1, 0, 0, -1, 0]
+
+
+def test_a_model_that_hangs_is_given_up_on_and_claims_nothing(make_study, crew, tmp_path, monkeypatch):
+    (tmp_path / "sleeper.py").write_text(
+        "import time\n\ndef score(before, after, candidates, pronoun):\n    time.sleep(2)\n    return (0, 1)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    study = make_study(adversary={"model": "python:sleeper:score", "seconds": 0.05})
+    crew.write(study, crew.newcomer(study))
+    with study.store.read() as session:
+        stored = session.scalar(select(Submission.adversary))
+    assert (stored["right"], stored["fooled"]) == ([None, None], False)
+
+
+def test_a_model_says_how_sure_it_is(make_study, crew, tmp_path, monkeypatch):
+    (tmp_path / "sure.py").write_text("def score(before, after, candidates, pronoun):\n    return (0.25, 0.75)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    verdict = adversary.ask(make_study(adversary={"model": "python:sure:score"}), crew.form())
+    assert (verdict.sure, verdict.chosen) == ((0.75, 0.75), ("the spaniel", "the spaniel"))
+    assert verdict.right == (True, False)
+
+
+def test_what_a_model_knows_is_found_out_once(make_study, monkeypatch):
+    study = make_study(adversary={"model": "random"})
+    study.adversary.prepare(study)
+    exam = study.adversary.exam
+    assert exam.pairs == 214
+    assert 20 < exam.solved < 90
+    monkeypatch.setattr(type(study.adversary), "_sit", lambda self: pytest.fail("asked again"))
+    study.adversary.prepare(study)
+    assert study.adversary.exam == exam

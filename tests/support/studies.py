@@ -52,14 +52,15 @@ class RunningClock:
 def studies_in(folder: Path, clock: Callable[[], datetime], **usual: Any) -> Iterator[Callable[..., Study]]:
     """Makes studies from sections of a config, and closes them.
 
-    No quiz and no gold questions unless asked for; `usual` is what else their tasks are like.
+    No quiz, no gold questions and no warnings to writers unless asked for; `usual` is what else their tasks are like.
     """
     made: list[Study] = []
 
     def make(db: str | None = None, **sections: Any) -> Study:
         quality = {"quiz_pass_mark": 0, "gold_share": 0, **sections.pop("quality", {})}
         tasks = {**usual, **sections.pop("tasks", {})}
-        config = parse_config({"quality": quality, "tasks": tasks, **sections})
+        written = {"warn": False, **sections.pop("rules", {})}
+        config = parse_config({"quality": quality, "tasks": tasks, "rules": written, **sections})
         place = folder / f"study-{len(made)}"
         write_migrated(Path(make_url(db).database or "") if db and db.startswith("sqlite") else place / DATABASE)
         made.append(Study.create(place, config, db, clock=clock))

@@ -200,12 +200,12 @@ def test_two_names_of_one_gender_look_switchable_and_things_of_two_kinds_do_not(
         (("der Koffer", "der Pokal"), "er", None),
         (("der Koffer", "die Tasche"), "er", "the pronoun 'er' has the gender of der Koffer alone"),
         (("der Koffer", "die Tasche"), None, None),
-        (("Anna", "die Tasche"), "sie", None),
-        (("Peter", "das Buch"), "ihm", None),
+        (("Anna", "die Katze"), "sie", None),
+        (("Peter", "das Pferd"), "ihm", None),
         (("Peter", "das Buch"), "es", "the pronoun 'es' has the gender of das Buch alone"),
         (("das Mädchen", "die Frau"), "sie", None),
         (("die Kinder", "die Frau"), "ihr", None),
-        (("Anna", "Peter"), "sie", "names of two genders: Anna (female), Peter (male)"),
+        (("Anna", "Peter"), "sie", "people of two genders: Anna (female), Peter (male)"),
     ],
 )
 def test_the_gender_of_a_pronoun_is_that_of_a_noun(candidates, pronoun, why):

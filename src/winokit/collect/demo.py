@@ -200,6 +200,7 @@ def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 800
             link = invites.create(study, "for a visitor", uses=100)
             typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")
             typer.echo(f"take part as a worker: {base}{link.path}")
+            study.adversary.prepare(study)
             run_app(study, socket, base, behind_proxy=False, say=typer.echo)
 
 

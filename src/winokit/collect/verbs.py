@@ -144,6 +144,7 @@ def serve(
     """Serve a study's pages until Ctrl-C. The first visit makes the requester's account."""
     with opened(folder, db) as study, listen(host, port) as place:
         base = (url or f"http://{host}:{place.getsockname()[1]}").rstrip("/")
+        study.adversary.prepare(study)
         run_app(study, place, base, behind_proxy=url is not None, say=say)
 
 

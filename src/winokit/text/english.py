@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, verbatim, word_lists
+from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, named_beings, verbatim, word_lists
 from winokit.text.words import WORD, ptb
 
 WORDS = {name: frozenset(words) for name, words in word_lists("words_en.toml").items()}
@@ -17,6 +17,8 @@ LAST_WORDS = re.compile(r"(?:(?<!\S)([\w'’-]+)\s+)?(?<!\S)([\w'’-]+)\s+$")
 # or belong to something else ("told her that he", "all his"), and before every blank of WinoGrande "that" does too.
 DETERMINER_BEFORE = re.compile(r"\b(?:the|an?|my|our|your|his|its|their)\s+$", re.IGNORECASE)
 
+AFTER_THE_NOUN = re.compile(r"\s+(?:in|with|on|at|from|who|that|near|behind|beside|under|for|to|next)\s+")
+PLURAL = re.compile(r"(?:(?<=[sxzo])|(?<=[cs]h))es$|(?<=[^su])s$")
 VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u[bst]i)[aeiou]|hour|honest|honou?r|heir", re.IGNORECASE)
 TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+$")
 WHOLE_PHRASES = frozenset("someone somebody something everyone everybody everything".split())
@@ -42,6 +44,9 @@ class English(Language):
     )
     thing_pronouns = frozenset({"it"})
     people = (frozenset("man boy guy gentleman".split()), frozenset("woman girl lady".split()))
+    beings: ClassVar = named_beings(WORDS)
+    person_endings = ("er", "or", "ist", "ian", "man", "woman", "ee", "ant")
+    small, turning = WORDS["small"], WORDS["turning"]
 
     def split(self, text: str) -> list[str]:
         """Words between spaces."""
@@ -151,6 +156,18 @@ class English(Language):
     def head(self, words: str) -> str:
         """The word that says what kind of thing is meant: "sack" of a sack of potatoes, "bus" of a school bus."""
         return words.split(" of ")[0].split()[-1].casefold()
+
+    def being(self, candidate: str) -> str | None:
+        """What a candidate names, by a first name, a title or its noun.
+
+        >>> [ENGLISH.being(words) for words in ("Nora", "my uncle", "Aunt Mary", "the man in the hat", "two ladders")]
+        ['female', 'male', 'female', 'male', 'thing']
+        """
+        return super().being(AFTER_THE_NOUN.split(self.core(candidate))[0])
+
+    def singular(self, word: str) -> str:
+        """A word without the ending of a plural."""
+        return PLURAL.sub("", re.sub(r"ies$", "y", word))
 
     def is_plural(self, words: str) -> bool:
         """Whether a candidate's words look like more than one: their head ends in s, or they are joined by "and".

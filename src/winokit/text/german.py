@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import ClassVar
 
 from winokit.errors import Message
-from winokit.text.language import Edit, Language, Mention, first_names, word_lists
+from winokit.text.language import Edit, Language, Mention, first_names, named_beings, word_lists
 
 WORDS = word_lists("words_de.toml")
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = CASES = range(4)
@@ -74,7 +74,7 @@ OWNED = re.compile(r"\s+(?:([a-zäöüß-]+e[rs])\s+)?[A-ZÄÖÜ]")
 POSSESSED = re.compile(r"\s+((?:[a-zäöüß-]+\s+){0,3})([A-ZÄÖÜ][\w-]*)")
 TITLES = {"Herr": "male", "Onkel": "male", "Frau": "female", "Tante": "female"}
 QUOTES = str.maketrans("“‘«»", "”’»«")
-UMLAUTS = str.maketrans("aou", "äöü")
+UMLAUTS, PLAIN = str.maketrans("aou", "äöü"), str.maketrans("äöü", "aou")
 SIBILANT = ("s", "ß", "x", "z", "ce")
 
 WEAK_IN_N = ("nachbar", "herr", "bauer")
@@ -98,6 +98,12 @@ for _unbent in (THE, *sorted(WORDS["like_ein"] + WORDS["like_der"])):
     for _gender in "mfn" if _unbent == "ein" else GENDERS:
         for _case in CASES:
             READINGS.setdefault(_determiner(_unbent, _gender, _case), (_unbent, set()))[1].add((_gender, _case))
+
+
+@cache
+def _roles() -> frozenset[str]:
+    """What -in is added to: "kolleg", "arzt"."""
+    return frozenset(word.translate(PLAIN).removesuffix("e") for word in (*WORDS["person"], *WORDS["male"]))
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,9 @@ class German(Language):
     undone_by_itself = False
     people: ClassVar = (frozenset("mann junge herr bub".split()), frozenset("frau dame".split()))
     determiners = frozenset([*READINGS, *WORDS["other_openings"]])
+    beings: ClassVar = named_beings(WORDS)
+    person_endings = ("er", "in", "ist", "ent", "ant", "eur", "or", "ling", "mann", "frau")
+    small, turning = frozenset(WORDS["small"]), frozenset(WORDS["turning"])
 
     def opens_sentence(self, before: str) -> bool:
         """Whether what comes next is the first word of a sentence; “ and « close a quotation here."""
@@ -216,6 +225,20 @@ class German(Language):
     def is_proper(self, words: str) -> bool:
         """Whether it is a name: by a list, since every noun has a capital."""
         return self.gender_of(words) is not None
+
+    def being(self, candidate: str) -> str | None:
+        """What a candidate names; of people in a role the article tells the gender, or the ending.
+
+        >>> [GERMAN.being(words) for words in ("die Tante", "der Arzt", "die Ärztin", "die Leiter", "der Leiter")]
+        ['female', 'male', 'female', 'thing', None]
+        """
+        kind, phrase = super().being(candidate), _phrase(candidate)
+        stem = phrase.noun.casefold().removesuffix("in").translate(PLAIN)
+        if kind is None and phrase.noun.endswith("in") and stem in _roles():
+            return "female"
+        if kind == "thing" and phrase.noun == "Leiter" and phrase.genders == "m":
+            return None  # who leads, not what one climbs
+        return {"m": "male", "f": "female"}.get(phrase.genders, kind) if kind == "person" else kind
 
     def head(self, words: str) -> str:
         """The noun."""

@@ -20,6 +20,8 @@ from winokit.files import our_toml
 from winokit.registry import Registry
 from winokit.text.words import MARKS
 
+BEINGS = ("female", "male", "person", "thing")
+"""What a noun may name."""
 ABILITIES = {
     "candidates": "candidates however they are inflected",
     "kinds": "names and genders",
@@ -101,6 +103,14 @@ class Language:
     thing_pronouns: ClassVar[frozenset[str]] = frozenset()
     people: ClassVar[tuple[frozenset[str], ...]] = ()
     """Words for people of one gender that say nothing else of them: a man may do what a boy does."""
+    beings: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """Nouns by what they name: `female`, `male`, `person` or `thing`."""
+    person_endings: ClassVar[tuple[str, ...]] = ()
+    """How nouns end that most often name somebody."""
+    small: ClassVar[frozenset[str]] = frozenset()
+    """Words that tell nothing by themselves."""
+    turning: ClassVar[frozenset[str]] = frozenset()
+    """Small words that can turn a sentence round."""
 
     undone_by_itself: ClassVar[bool] = True
     """Whether candidates that changed places must be able to change back; not where a case shows on one way only."""
@@ -191,6 +201,16 @@ class Language:
         """`female`, `male`, `either`, or None for what is no name on the language's list."""
         return None
 
+    def being(self, candidate: str) -> str | None:
+        """What a candidate names: `female`, `male`, `person` or `thing`; None for what is on no list."""
+        gender, words = self.gender_of(candidate), self.core(candidate)
+        if gender or not words:
+            return "person" if gender == "either" else gender
+        titled = self.is_proper(words)  # "Aunt Mary"; of other names nothing is known
+        noun = words.split()[0].casefold() if titled else self.head(words)
+        kinds, forms = ("female", "male") if titled else BEINGS, {noun, self.singular(noun)}
+        return next((kind for kind in kinds if forms & self.beings.get(kind, frozenset())), None)
+
     def is_proper(self, words: str) -> bool:
         """Whether a candidate keeps its capital wherever it stands."""
         return words[:1].isupper() and words.split()[0].casefold() not in self.determiners
@@ -256,6 +276,11 @@ def first_names(file: str) -> dict[str, str]:
     lines = (files("winokit") / "assets" / file).read_text("utf-8").splitlines()
     genders = {"f": "female", "m": "male", "e": "either"}
     return {name: genders[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
+
+
+def named_beings(lists: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    """The lists of an asset that say what nouns name."""
+    return {kind: frozenset(lists[kind]) for kind in BEINGS}
 
 
 @cache

@@ -3,13 +3,20 @@ import pytest
 from winokit.data.checks.rules import (
     Limits,
     anchor_present,
+    anchor_topic,
+    anchor_word,
     broken_rules,
     candidates_present,
+    in_language,
     length,
+    makes_sense,
     one_blank,
     opposite_answers,
     overlap,
+    people_named,
+    real_change,
     same_kind,
+    telling_change,
     texts_differ,
     word_overlap,
 )
@@ -62,13 +69,27 @@ def test_what_is_described_in_other_words_is_mentioned_in_part():
     ("candidates", "domain", "pronoun", "says"),
     [
         (("Nora", "Ines"), "social", "she", None),
-        (("Nora", "Paul"), "social", None, "names of two genders: Nora (female), Paul (male)"),
+        (("Nora", "Paul"), "social", None, "people of two genders: Nora (female), Paul (male)"),
         (("Nora", "Robin"), "social", "she", None),
         (("Nora", "Ines"), "social", "he", "the pronoun 'he' does not fit Nora and Ines"),
         (("Nora", "the cup"), None, "it", "a person (Nora) and a thing (the cup)"),
-        (("Nora", "Ines"), "physical", None, "a physical problem is about things, and Nora, Ines is a person's name"),
+        (("Nora", "Ines"), "physical", None, "a physical problem is about things, and this is a person: Nora, Ines"),
         (("the plumber", "the tenant"), "social", "they", None),
         (("the cup", "the tray"), "physical", "it", None),
+        (("my uncle", "my aunt"), "social", None, "people of two genders: my uncle (male), my aunt (female)"),
+        (("Uncle Joe", "Aunt Mary"), "social", None, "people of two genders: Uncle Joe (male), Aunt Mary (female)"),
+        (("Anna", "the ladder"), "social", None, "a person (Anna) and a thing (the ladder)"),
+        (("Anna", "the beekeeper"), "social", None, None),
+        (("the man in the hat", "the boy"), "social", "he", None),
+        (
+            ("the cup", "the tray"),
+            "social",
+            None,
+            "a social problem is about people, and this is a thing: the cup, the tray",
+        ),
+        (("the terrier", "the spaniel"), "social", None, None),
+        (("the ladders", "the boxes"), "physical", "they", None),
+        (("the tenant", "the key"), "physical", None, "a person (the tenant) and a thing (the key)"),
     ],
 )
 def test_candidates_are_two_people_of_one_gender_or_two_things(candidates, domain, pronoun, says):
@@ -141,7 +162,10 @@ def test_what_a_study_collected_is_judged_by_its_rules(twins):
     from winokit.data.checks.checkup import check
 
     collected = twins.with_problems(p.replace(provenance={"study": "one"}) for p in twins)
-    assert [finding.message for finding in check([collected], ["rules"])] == ["rule length: broken 6 times"]
+    assert [finding.message for finding in check([collected], ["rules"])] == [
+        "rule length: broken 6 times",
+        "rule makes_sense: doubtful in 1",
+    ]
     assert check([collected], ["rules"], "universal") == check([twins], ["rules"]) == []
 
 
@@ -172,3 +196,111 @@ def test_public_sets_are_warned_about_for_what_is_wrong_with_them_only(real_file
     for finding in check([load(real_file(name), groups=False)], ("rules", "duplicates")):
         counts[finding.check] = counts.get(finding.check, 0) + finding.count
     assert counts == TRUE_ALARMS[name]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "says"),
+    [
+        (("der Onkel", "die Tante"), "people of two genders"),
+        (("der Lehrer", "die Schülerin"), "people of two genders"),
+        (("der Lehrer", "der Schüler"), None),
+        (("die Ärztin", "die Kollegin"), None),
+        (("Anna", "die Leiter"), "a person (Anna) and a thing (die Leiter)"),
+        (("Peter", "der Leiter"), None),
+        (("die Tasse", "der Teller"), "a social problem is about people"),
+    ],
+)
+def test_german_candidates_are_told_by_their_nouns(candidates, says):
+    found = same_kind(candidates, "social", None, "de")
+    assert found is None if says is None else found.startswith(says)
+
+
+CARRIED = "Anna carried the box for Emma because _ was strong."
+
+
+@pytest.mark.parametrize(
+    ("other", "hard", "soft"),
+    [
+        ("Emma carried the box for Anna because _ was strong.", True, True),
+        ("Anna carried the box for Emma, because _ was strong!", True, True),
+        ("Anna carried a box for Emma because _ was strong.", True, True),
+        ("Anna carried the box for Emma because _ is strong.", False, True),
+        ("Anna carried the box for Emma because _ was weak.", False, False),
+        ("Anna carried the box for Emma although _ was strong.", False, False),
+        ("Anna carried the box for Emma because _ was not strong.", False, False),
+    ],
+)
+def test_twins_differ_in_a_word_that_tells_something(other, hard, soft):
+    assert bool(real_change(CARRIED, other, ("Anna", "Emma"))) == hard
+    assert bool(telling_change(CARRIED, other, ("Anna", "Emma"))) == soft
+
+
+def test_a_real_change_is_asked_for_in_german_too():
+    text = "Der Lehrer half dem Schüler, weil _ müde war."
+    names = ("der Lehrer", "der Schüler")
+    assert real_change(text, "Der Schüler half dem Lehrer, weil _ müde war.", names, "de")
+    assert real_change(text, "Der Lehrer half dem Schüler, weil _ stark war.", names, "de") is None
+
+
+@pytest.mark.parametrize(
+    ("anchor", "language", "fine"),
+    [
+        ("ladder", "en", True),
+        ("out of milk", "en", True),
+        ("the", "en", False),
+        ("because", "en", False),
+        ("...", "en", False),
+        ("Leiter", "de", True),
+        ("der", "de", False),
+        ("nicht", "de", False),
+    ],
+)
+def test_an_anchor_is_a_word_that_tells_something(anchor, language, fine):
+    assert (anchor_word(anchor, language) is None) == fine
+
+
+def test_an_anchor_has_to_do_with_the_topic_as_far_as_a_model_can_tell():
+    topic = "How to plant tulip bulbs"
+    assert anchor_topic("bulb", topic) is None
+    assert anchor_topic("trowels", topic, ["trowel"]) is None
+    assert anchor_topic("flowers", topic) is None
+    assert anchor_topic("princess", topic) == "'princess' seems to have little to do with the topic"
+    assert anchor_topic("Prinzessin", "Wie man Tulpen pflanzt", [], "de") is None
+
+
+def test_people_are_asked_for_where_no_list_knows_a_noun():
+    assert (
+        people_named(("the zeppelin", "Anna"), "social")
+        == "a social problem is about people: is that somebody? the zeppelin"
+    )
+    assert people_named(("the zeppelin", "Anna"), "physical") is None
+    assert people_named(("the beekeeper", "Zyxa"), "social") is None
+
+
+def test_a_text_is_in_its_language():
+    english, german = "She gave him the key because it was late.", "Sie gab ihm den Schlüssel, weil es spät war."
+    assert in_language([english, english]) is None
+    assert in_language([german, german]) == "this does not look like English"
+    assert in_language([english, english], "de") == "this does not look like German"
+    assert in_language([german, german], "de-AT") is None
+    assert in_language([german], "sw") is None
+
+
+def test_a_text_reads_like_a_sentence():
+    assert makes_sense("Anna handed the ladder to Emma because Anna was too tired to carry it.") is None
+    assert makes_sense("Tired the Anna because to was Emma it ladder carry too handed to Anna.")
+    assert makes_sense("word word word word word word Anna Emma word word word word word")
+    assert makes_sense("Wort Wort Wort Wort Anna Emma Wort Wort", "de")
+
+
+def test_soft_findings_of_a_dataset_are_no_warnings():
+    from winokit.data.checks.checkup import check
+    from winokit.problem import Dataset
+
+    noise = "The qwe cup asd zxc tray rty fgh vbn _ uio jkl was pou lkj {} mnb hgf"
+    pair = [
+        Problem.from_text(noise.format(word), ("the cup", "the tray"), answer=at, group="g")
+        for at, word in enumerate(("hjk", "poi"))
+    ]
+    findings = check([Dataset(pair)], ["rules"], "winogrande")
+    assert {finding.message: finding.warns for finding in findings}["rule makes_sense: doubtful in 1"] is False

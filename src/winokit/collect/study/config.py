@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from winokit.collect import PLATFORMS
-from winokit.collect.study.schema import EVALUATE, WRITE
+from winokit.collect.study.schema import EVALUATE, VALIDATE, WRITE
 from winokit.data.checks.rules import Limits
 from winokit.errors import BadInput, Malformed
 from winokit.files import read_text
@@ -68,6 +68,7 @@ class RulesConfig(ConfigSection):
     most_words: int = _key(30, "See fewest_words.", ge=1)
     least_overlap: Share = _key(0.7, "Share of words that twins have in common.")
     most_similar: Share = _key(0.8, "From this similarity to an earlier submission on, a text is too similar.")
+    warn: bool = _key(True, "Also warn of what may be a mistake; the writer can answer that it is meant so.")
 
     @property
     def limits(self) -> Limits:
@@ -119,6 +120,9 @@ class PayConfig(ConfigSection):
     switchable: Money = _key(Decimal("0.03"), "One judgement whether the candidates can change places.")
     associative: Money = _key(Decimal("0.03"), "One judgement of association.")
     evaluate: Money = _key(Decimal("0.03"), "One problem answered.")
+    fooled: Money = _key(
+        Decimal("0.00"), "A bonus for a pair that fools the model of [adversary], once the votes find both valid."
+    )
     late: bool = _key(True, "Pay for work that came too late to count.")
 
     def cents(self, kind: str) -> int:
@@ -132,6 +136,8 @@ class AdversaryConfig(ConfigSection):
 
     model: str = _key("", "Any model SPEC, e.g. builtin or hf:roberta-large; empty: none.")
     scoring: str = _key("", "How it is scored; empty: the default of its kind.")
+    tries: int = _key(5, "How many versions of a pair a writer may show it; 0: as many as they like.", ge=0, le=1000)
+    seconds: float = _key(20, "How long anybody waits for it; then the pair is taken without its answer.", gt=0, le=600)
 
 
 class EvaluateConfig(ConfigSection):
@@ -214,6 +220,8 @@ class StudyConfig(ConfigSection):
             raise ValueError("tasks.kinds: validate, switchable and associative can judge data; the others are studies")
         if not self.judge.data and not {WRITE, EVALUATE} & set(kinds):
             raise ValueError("tasks.kinds: write, evaluate or the data to judge (judge.data) expected beside these")
+        if self.pay.fooled and not (self.adversary.model and VALIDATE in kinds):
+            raise ValueError("pay.fooled: needs a model to fool ([adversary] model) and validate among tasks.kinds")
         if self.rules.fewest_words > self.rules.most_words:
             raise ValueError("rules.fewest_words: must not be above most_words")
         return self

@@ -193,6 +193,9 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
         }
         if submission.adversary is not None:
             provenance["adversary"] = submission.adversary
+        if submission.fields.get("meant"):
+            why = submission.fields.get("meant_why", "")
+            provenance["warnings"] = {"rules": submission.fields["meant"].split(","), "meant": why}
         if submission.history:
             provenance["earlier"] = submission.history
     judged = _judged_labels(study, row, problem, provenance)

@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Row, Select, func, select, update
 from sqlalchemy.orm import Session, aliased
 
-from winokit.collect.study import schema
+from winokit.collect.study import ledger, schema
 from winokit.collect.study.content import place_of, read_gold
 from winokit.collect.study.schema import Lease, ProblemRow, Task, Vote
 from winokit.collect.study.study import Study
@@ -74,9 +74,13 @@ def is_right(study: Study, held: Row[Any], choice: int | None) -> bool:
 
 
 def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None:
-    """Write down what is decided about a problem, and whether it is gold now; by the votes of some kinds, or of all."""
+    """Write down what is decided about a problem by the votes of some kinds, or of all.
+
+    What follows is written down too: whether it is gold now, and what is owed for fooling the model.
+    """
     if not kinds or schema.VALIDATE in kinds:
         settle_problem(session, study.config, row)
+        ledger.settle_fooling(session, study, row)
     for kind in kinds or study.config.tasks.kinds:
         if kind in schema.VOTES and study.config.quality.gold_share:
             _settle_gold(session, study, row, kind)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import Row, delete, func, insert, select
 from sqlalchemy.orm import Session, selectinload
 
 from winokit.collect.study.refusals import Incomplete
@@ -18,14 +18,19 @@ from winokit.collect.study.schema import (
     REFUSED,
     SENT,
     UNCERTAIN,
+    Group,
     Payment,
     PayoutJob,
+    ProblemRow,
+    Submission,
     Worker,
 )
 from winokit.collect.study.study import Study
 from winokit.collect.study.workers import by_code
 
 MOST_CENTS = 100_000
+FOOLED = "fooled"
+"""Why the bonus for a pair that fools the model is paid."""
 
 
 def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
@@ -37,6 +42,34 @@ def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission
         line = {"worker_id": submitted["worker_id"], "submission_id": submission_id, "reason": kind, "cents": cents}
         session.execute(insert(PAYMENTS), {**line, "at": study.now()})
     return cents
+
+
+def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
+    """Owe the author of a pair the bonus for fooling the model, once both problems are valid; or owe it no more.
+
+    To be called whenever something was decided about a problem. What a payout has taken up already stays, and so does
+    what was earned with a pair that is taken out later.
+    """
+    cents = study.config.pay.cents(FOOLED)
+    if not cents or row.submission_id is None:
+        return
+    # Of two last votes at the same moment, one on either twin, the later one must see the earlier.
+    session.execute(select(Group.id).where(Group.id == row.group_id).with_for_update())
+    session.flush()
+    written = session.execute(
+        select(Submission.adversary, Submission.worker_id).where(Submission.id == row.submission_id)
+    ).one()
+    pair = session.execute(
+        select(ProblemRow.valid, ProblemRow.withdrawn).where(ProblemRow.submission_id == row.submission_id)
+    ).all()
+    line = (Payment.submission_id == row.submission_id, Payment.reason == FOOLED)
+    if not all(problem.valid for problem in pair):
+        session.execute(delete(Payment).where(*line, Payment.settled_at.is_(None), Payment.job_id.is_(None)))
+        return
+    is_fooled = bool(written.adversary and written.adversary["fooled"]) and not any(p.withdrawn for p in pair)
+    if is_fooled and session.scalar(select(Payment.id).where(*line)) is None:
+        owed = {"worker_id": written.worker_id, "submission_id": row.submission_id, "reason": FOOLED, "cents": cents}
+        session.execute(insert(PAYMENTS), {**owed, "at": study.now()})
 
 
 def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:

@@ -32,6 +32,7 @@ from winokit.collect.study.schema import (
 from winokit.collect.study.study import Study, is_paused
 from winokit.collect.study.tasks import expire
 from winokit.drawing.tables import Lines, table
+from winokit.methods.metrics.intervals import wilson
 
 KINDS = (WRITE, *VOTES)
 LARGE = 5_000
@@ -84,8 +85,10 @@ class StudySnapshot:
             Vote.gold, Vote.is_right.is_not(None)
         )
         self.gold_seen, self.gold_right = session.execute(gold).one()
-        # Pairs of twins that the adversary was asked about, and that it did not solve.
-        self.asked_adversary, self.fooled = _fooled(session)
+        # Pairs of twins that the adversary answered; which it did not solve; and of those with all votes, which of
+        # these are valid. Dynabench's model error rate and validated model error rate.
+        self.asked_adversary, self.fooled, self.judged_adversary, self.validly_fooled = _fooled(session)
+        self.exam = study.adversary.exam
         doubtful = select(func.sum(PayoutJob.cents)).where(PayoutJob.state == UNCERTAIN)
         self.uncertain_cents = int(session.scalar(doubtful) or 0)
         # What it will have cost when everything asked for is in.
@@ -99,10 +102,17 @@ class StudySnapshot:
         asked = sum(kind.asked for kind in self.kinds)
         return sum(kind.accepted for kind in self.kinds) / asked if asked else 1.0
 
+    def error_rate(self, mistakes: int, of: int | None = None) -> str:
+        """A share of the pairs that the adversary answered, with its interval, in brackets."""
+        pairs = of or self.asked_adversary
+        interval = wilson(mistakes, pairs)
+        return f" ({mistakes / pairs:.0%}; 95 % interval {interval.low:.0%} to {interval.high:.0%})"
+
     def to_json(self) -> dict[str, Any]:
         """Everything, for scripts and charts."""
         rows = {name: [asdict(row) for row in getattr(self, name)] for name in ("kinds", "days", "agreement")}
-        return {name: value for name, value in vars(self).items() if name != "at"} | rows | {"done": self.done}
+        exam = {"exam": asdict(self.exam) if self.exam else None}
+        return {name: value for name, value in vars(self).items() if name != "at"} | rows | exam | {"done": self.done}
 
 
 def snapshot(study: Study) -> StudySnapshot:
@@ -190,11 +200,22 @@ def _problems(session: Session) -> dict[str, int]:
     return counts | {name: count for name, count in sorted(agreements.items()) if name and count}
 
 
-def _fooled(session: Session) -> tuple[int, int]:
-    asked = (Submission.kind == WRITE, Submission.counted, Submission.adversary.is_not(None))
-    verdicts = session.scalars(select(Submission.adversary).where(*asked, cast(Submission.adversary, Text) != "null"))
-    answered = [verdict for verdict in verdicts if verdict and None not in verdict["right"]]
-    return len(answered), sum(bool(verdict["fooled"]) for verdict in answered)
+def _fooled(session: Session) -> tuple[int, int, int, int]:
+    asked = (Submission.kind == WRITE, Submission.counted, cast(Submission.adversary, Text) != "null")
+    undecided = func.count().filter(ProblemRow.valid.is_(None))
+    invalid = func.count().filter(ProblemRow.valid.is_(False))
+    pairs = select(Submission.id, undecided.label("undecided"), invalid.label("invalid"))
+    decided = pairs.join(ProblemRow, ProblemRow.submission_id == Submission.id).where(*asked).group_by(Submission.id)
+    of_pair = decided.subquery()
+    rows = session.execute(
+        select(Submission.adversary, of_pair.c.undecided, of_pair.c.invalid).join(
+            of_pair, of_pair.c.id == Submission.id
+        )
+    )
+    answered = [row for row in rows if row.adversary["fooled"] or None not in row.adversary["right"]]
+    fooled = [row for row in answered if row.adversary["fooled"]]
+    judged = sum(not row.undecided for row in answered)
+    return len(answered), len(fooled), judged, sum(not row.undecided and not row.invalid for row in fooled)
 
 
 def _still_to_come(study: Study, kinds: Sequence[KindProgress]) -> int:
@@ -240,7 +261,10 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
         by_name = (now.problems | now.domains).items()
         yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
     if now.asked_adversary:
-        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it"
+        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it{now.error_rate(now.fooled)}"
+        if now.judged_adversary:
+            low_to_high = now.error_rate(now.validly_fooled, now.judged_adversary)
+            yield f"validated: {now.validly_fooled:,} of {now.judged_adversary:,} with all votes do{low_to_high}"
     if any(row.problems for row in now.agreement):
         yield table(("question", "problems", "unanimous", "Fleiss' kappa"), map(_agreement_cells, now.agreement))
     states = ", ".join(f"{count:,} {state}" for state, count in now.workers.items()) or "none yet"

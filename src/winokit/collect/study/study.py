@@ -104,7 +104,8 @@ class Study:
         self.signer = Signer(read_secret(folder))
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
-        self.adversary = Adversary(config.adversary.model, config.adversary.scoring)
+        model = config.adversary
+        self.adversary = Adversary(model.model, model.scoring, model.seconds)
         self._guidelines: dict[str, str] = {}
 
     @classmethod

@@ -103,7 +103,7 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
         own, version = _own_texts(before), _version(before)
     refused = verdict = None
     try:
-        twins = refuse_broken(study, fields, held.task_domain, own)
+        twins = refuse_broken(study, fields, held.task_domain, own, held.topic)
         # The model is asked between two transactions, so that nobody waits for it.
         verdict = adversary.ask(study, fields)
     except Incomplete as error:

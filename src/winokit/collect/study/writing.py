@@ -11,7 +11,7 @@ import threading
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from typing import Any
@@ -31,6 +31,9 @@ from winokit.text.language import Language, language_of
 
 LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
 TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
+ANSWERED = {"meant": 200, "meant_why": 300}
+"""Which warnings the writer has answered, by their names with commas, and why it is meant so."""
+FORM_FIELDS = (*TWIN_FIELDS, *ANSWERED)
 WORD_AND_SPACE = re.compile(r"\S+\s*")
 EDGES = ".,;:!?\"'“”‘’()"
 FIRST = 0x10000
@@ -54,6 +57,9 @@ class Twins:
     """Places in `candidates`."""
     anchor: str = ""
     pronoun: str = ""
+    meant: str = ""
+    """Names of the warnings that were answered."""
+    meant_why: str = ""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -71,13 +77,14 @@ class Twins:
     def to_json(self) -> dict[str, Any]:
         """The fields as they are stored."""
         values = (*self.texts, *self.candidates, self.anchor, self.pronoun, *self.answers)
-        return dict(zip(TWIN_FIELDS, values, strict=True))
+        answered = {"meant": self.meant, "meant_why": self.meant_why}
+        return dict(zip(TWIN_FIELDS, values, strict=True)) | {name: told for name, told in answered.items() if told}
 
 
 def form_fields(stored: Mapping[str, Any]) -> dict[str, str]:
     """What is stored of twins, as their form sends it."""
     answers = {name: str(stored[name] + 1) for name in ("answer_1", "answer_2")}
-    return {name: str(stored[name]) for name in TWIN_FIELDS} | answers
+    return {name: str(stored.get(name, "")) for name in FORM_FIELDS} | answers
 
 
 def clean(text: object) -> str:
@@ -95,24 +102,26 @@ def clean(text: object) -> str:
 def draft_fields(fields: Mapping[str, Any]) -> dict[str, str]:
     """What is kept of a draft: the form's own fields, none longer than twice what could be handed in."""
     kept = {}
-    for name in TWIN_FIELDS:
+    for name in FORM_FIELDS:
         if name in fields:
             typed = str(fields[name]).encode("utf-8", "ignore").decode("utf-8").replace("\x00", "")
-            kept[name] = typed[: 2 * LONGEST.get(name, 1)]
+            kept[name] = typed[: 2 * (LONGEST | ANSWERED).get(name, 1)]
     return kept
 
 
 def read_twins(fields: Mapping[str, Any]) -> Twins:
     """The writing form, half filled in or whole. Only what no form of ours could send is refused."""
-    typed = {name: clean(fields.get(name, "")) for name in TWIN_FIELDS}
-    long = {name: say("writing.at_most", most=most) for name, most in LONGEST.items() if len(typed[name]) > most}
+    typed = {name: clean(fields.get(name, "")) for name in FORM_FIELDS}
+    most_of = LONGEST | ANSWERED
+    long = {name: say("writing.at_most", most=most) for name, most in most_of.items() if len(typed[name]) > most}
     if long:
         raise Incomplete(long)
     # A row of underscores is one blank: people type ____.
     first, second = (re.sub(f"{BLANK}+", BLANK, typed[name]) for name in ("first", "second"))
     candidates, places = (typed["candidate_1"], typed["candidate_2"]), {"1": 0, "2": 1}
     answers = (places.get(typed["answer_1"]), places.get(typed["answer_2"]))
-    return Twins((first, second), candidates, answers, typed["anchor"], typed["pronoun"])
+    answered = (typed["meant"], typed["meant_why"] if typed["meant"] else "")
+    return Twins((first, second), candidates, answers, typed["anchor"], typed["pronoun"], *answered)
 
 
 @dataclass(frozen=True)
@@ -134,10 +143,19 @@ class WritingSpan:
 
 
 class WritingFeedback:
-    """What a writer is told about their twins so far; `ready`: all is filled in and no rule broken, so hand it in."""
+    """What a writer is told about their twins so far.
+
+    `warnings` are of rules that may be wrong (`rules.SOFT`), looked for when all others are kept; `answered` says that
+    the writer has seen these very ones, and means it so. `ready`: there is nothing left to do but hand it in.
+    """
 
     def __init__(
-        self, study: Study, fields: Mapping[str, Any], domain: str | None = None, own: Collection[str] = ()
+        self,
+        study: Study,
+        fields: Mapping[str, Any],
+        domain: str | None = None,
+        own: Collection[str] = (),
+        topic: Mapping[str, Any] | None = None,
     ) -> None:
         twins = read_twins(fields)
         one, other = twins.texts
@@ -147,10 +165,25 @@ class WritingFeedback:
         language = study.config.language
         self.words = (len(language_of(language).split(one)), len(language_of(language).split(other)))
         self.overlap = rules.word_overlap(one, other, language) if one and other else None
-        self.ready = not twins.missing and all(check.ok for check in self.checks)
+        self.kept = not twins.missing and all(check.ok for check in self.checks)
+        warns = self.kept and study.config.rules.warn
+        self.warnings = tuple(_warnings(twins, domain, topic or {}, language)) if warns else ()
+        self.answered = twins.meant == self.warning_names
+        self.ready = self.kept and self.answered
+
+    @property
+    def warning_names(self) -> str:
+        """The warnings by the names of their rules, as the form sends them back."""
+        return ",".join(warning.name for warning in self.warnings)
 
 
-def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None, own: Collection[str] = ()) -> Twins:
+def refuse_broken(
+    study: Study,
+    fields: Mapping[str, Any],
+    domain: str | None,
+    own: Collection[str] = (),
+    topic: Mapping[str, Any] | None = None,
+) -> Twins:
     """The twins of a form, where they can be taken; Incomplete with what is missing or broken, by field, otherwise.
 
     `own` are texts that they may be like: what they are to take the place of.
@@ -158,11 +191,28 @@ def refuse_broken(study: Study, fields: Mapping[str, Any], domain: str | None, o
     twins = read_twins(fields)
     if twins.missing:
         raise Incomplete(dict.fromkeys(twins.missing, say("writing.fill_in")))
-    checks = WritingFeedback(study, fields, domain, own).checks
-    broken = {check.field: check.message for check in checks if not check.ok}
+    feedback = WritingFeedback(study, fields, domain, own, topic)
+    broken = {check.field: check.message for check in feedback.checks if not check.ok}
+    if not broken and feedback.warnings and not feedback.answered:
+        broken = {"meant": say("writing.answer_warnings")}
     if broken:
         raise Incomplete(broken)
-    return twins
+    return twins if feedback.warnings else replace(twins, meant="", meant_why="")
+
+
+def _warnings(twins: Twins, domain: str | None, topic: Mapping[str, Any], language: str) -> Iterator[WritingCheck]:
+    """The soft rules that whole twins may break."""
+    first, _ = twins.problems(language)
+    doubts = {
+        "people_named": ("candidate_2", rules.people_named(twins.candidates, domain, language)),
+        "telling_change": ("second", rules.telling_change(*twins.texts, twins.candidates, language)),
+        "language": ("first", rules.in_language(twins.texts, language)),
+        "makes_sense": ("first", rules.makes_sense(rules.readable(first), language)),
+    }
+    if topic:
+        about = rules.anchor_topic(twins.anchor, topic["topic"], topic["words"], language)
+        doubts["anchor_topic"] = ("anchor", about)
+    return (WritingCheck(name, field, False, why) for name, (field, why) in doubts.items() if why)
 
 
 def _checks(study: Study, twins: Twins, domain: str | None, own: Collection[str]) -> Iterator[WritingCheck]:
@@ -185,14 +235,18 @@ def _all_checks(
         yield _check("length", field, rules.length(text, limits, language), bool(text), length)
         missing = rules.candidates_present(text, candidates, language=language)
         yield _check("candidates_present", field, missing, bool(text) and named)
-    same = pack.bare(candidates[0]) == pack.bare(candidates[1])
-    yield _check("candidates_differ", "candidate_2", say("rules.candidates_differ_broken") if same else None, named)
+    alike = pack.bare(candidates[0]) == pack.bare(candidates[1])
+    yield _check("candidates_differ", "candidate_2", say("rules.candidates_differ_broken") if alike else None, named)
     kind = say(f"rules.same_kind_{domain}" if domain in DOMAINS else "rules.same_kind")
     unlike = rules.same_kind(candidates, domain, twins.pronoun, language)
     yield _check("same_kind", "candidate_2", unlike, named, kind)
     without = rules.anchor_present(twins.texts, twins.anchor)
     yield _check("anchor_present", "anchor", without, both and bool(twins.anchor))
-    yield _check("texts_differ", "second", rules.texts_differ(one, other), both)
+    yield _check("anchor_word", "anchor", rules.anchor_word(twins.anchor, language), bool(twins.anchor))
+    same = rules.texts_differ(one, other)
+    yield _check("texts_differ", "second", same, both)
+    changed = rules.real_change(one, other, candidates, language)
+    yield _check("real_change", "second", None if same else changed, both and named)
     shared = say("rules.overlap", least=f"{limits.least_overlap:.0%}")
     yield _check("overlap", "second", rules.overlap(one, other, limits, language), both, shared)
     right = [None if answer is None else candidates[answer] for answer in twins.answers]

@@ -14,7 +14,7 @@ from winokit.collect.study.schema import SUBMITTED
 from winokit.collect.study.study import Study
 from winokit.collect.study.submissions import HandedIn
 from winokit.collect.study.texts import say
-from winokit.collect.study.writing import TWIN_FIELDS, WritingCheck, WritingFeedback, form_fields
+from winokit.collect.study.writing import FORM_FIELDS, WritingCheck, WritingFeedback, form_fields
 from winokit.collect.web.forms import WORKER, Fields, Pages
 from winokit.collect.web.home import Token, handed_in_page, own_task, thanks
 from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, run_slow
@@ -33,9 +33,13 @@ def form(visit: AtWork, token: Token) -> Response:
     return _form_page(visit, task, form_fields(before.fields) if before else task.draft or {}, before)
 
 
-@router.form("/task/{token}/write", *TWIN_FIELDS)
-def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Take the twins, or show the form again as it was, with what stands against it."""
+@router.form("/task/{token}/write", *FORM_FIELDS)
+async def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
+    """Take the twins, or show the form again as it was, with what stands against it; a model may be asked first."""
+    return await run_slow(_hand_in, visit, token, fields)
+
+
+def _hand_in(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
     try:
         receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
     except AlreadyHandedIn as error:
@@ -48,21 +52,22 @@ def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
     return visit.go(HOME, thanks(visit, receipt, "receipts.earned_writing"))
 
 
-@router.form("/task/{token}/feedback", *TWIN_FIELDS)
+@router.form("/task/{token}/feedback", *FORM_FIELDS)
 def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
     """What to tell the writer now."""
     task, before = _own(visit, token)
-    return visit.piece("writing_feedback", task=task, shown=ShownFeedback(visit.study, task, fields, before))
+    shown = ShownFeedback(visit.study, task, fields, before)
+    return visit.piece("writing_feedback", task=task, shown=shown, typed=fields)
 
 
-@router.form("/task/{token}/draft", *TWIN_FIELDS)
+@router.form("/task/{token}/draft", *FORM_FIELDS)
 def draft(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Keep what was typed so far."""
     saved_at = tasks.save_draft(visit.study, visit.worker.id, token, fields)
     return visit.piece("draft_saved", saved_at=saved_at)
 
 
-@router.form("/task/{token}/adversary", *TWIN_FIELDS)
+@router.form("/task/{token}/adversary", *FORM_FIELDS)
 async def ask_adversary(visit: AWorker, token: Token, fields: Fields) -> Response:
     """What the study's model makes of the twins; slow, so a script asks for it by itself, and not too often."""
     return await run_slow(_ask, visit, token, fields)
@@ -73,8 +78,10 @@ def _ask(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
     wait = visit.request.app.state.adversary_limit.count(visit.worker.id)
     if wait:
         raise TooMany(say("model.too_often", count=wait), wait)
-    verdict = adversary.ask(visit.study, fields)
-    return visit.piece("adversary", verdict=verdict, message=visit.texts.say(verdict.message) if verdict else "")
+    left = adversary.tries_left(visit.study, visit.worker.id, token, fields, take=True)
+    verdict = adversary.ask(visit.study, fields) if left != -1 else None
+    message = visit.texts.say(verdict.message) if verdict else ""
+    return visit.piece("adversary", verdict=verdict, message=message, tries_left=left, token=token)
 
 
 def _own(visit: WorkerVisit, token: str) -> tuple[Row[Any], HandedIn | None]:
@@ -87,7 +94,7 @@ def _own(visit: WorkerVisit, token: str) -> tuple[Row[Any], HandedIn | None]:
 def _form_page(
     visit: WorkerVisit, task: Row[Any], fields: Mapping[str, Any], before: HandedIn | None, **context: Any
 ) -> Response:
-    typed = {name: str(fields.get(name, "")) for name in TWIN_FIELDS}
+    typed = {name: str(fields.get(name, "")) for name in FORM_FIELDS}
     shown = ShownFeedback(visit.study, task, typed, before)
     return visit.page("write", task=task, typed=typed, shown=shown, before=before, **context)
 
@@ -103,19 +110,24 @@ class ShownFeedback:
         self.kept, self.texts = 0, study.texts
         try:
             own = before.own_texts if before else ()
-            self.feedback = now = WritingFeedback(study, fields, task.task_domain, own)
+            self.feedback = now = WritingFeedback(study, fields, task.task_domain, own, task.topic)
         except Incomplete as error:
             broken = list(error.problems.items())
         else:
             broken = [(check.field, check.message) for check in now.checks if check.ok is False]
             self.kept = sum(check.ok is True for check in now.checks)
         told = [(field, self.texts.say(why)) for field, why in broken]
-        self.notes = {field: [why for at, why in told if at == field] for field in TWIN_FIELDS}
+        self.notes = {field: [why for at, why in told if at == field] for field in FORM_FIELDS}
         self.summary = "; ".join(f"{self.texts.lines[f'writing.name_{field}']}: {why}" for field, why in told)
         if self.feedback:
             counts = {"kept": self.kept, "count": len(self.feedback.checks), "broken": self.summary}
-            ending = "_ready" if self.feedback.ready else "_not_yet" if broken else ""
+            ending = "_ready" if self.feedback.ready else "_not_yet" if broken else "_warned" if self.warnings else ""
             self.summary = self.texts.lines[f"writing.summary{ending}"].format(**counts)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What may be a mistake, in the study's words."""
+        return [self.texts.say(warning.message) for warning in self.feedback.warnings] if self.feedback else []
 
     @property
     def groups(self) -> list[tuple[str, list[tuple[WritingCheck, str]]]]:

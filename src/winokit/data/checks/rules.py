@@ -4,6 +4,9 @@ Some hold for every Winograd schema; the others are those of WinoGrande's writin
 judge what was written for it. They take plain texts, so that a form half filled in can be judged as well as a dataset:
 the web app and `winokit check` call the same ones. `broken_rules` applies them to a group of problems. A reason is a
 `Message`, so that a study can give it in its own language.
+
+Rules that go by word lists refuse only what the lists are sure of. Those in `SOFT` may be wrong: whoever writes can
+answer that it is meant so, and `winokit check` mentions them without a warning.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from winokit.data.checks import sense
 from winokit.errors import Message
 from winokit.problem import BLANK, Problem
-from winokit.text.language import language_of
+from winokit.text.language import LANGUAGES, Language, detect, language_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ WINOGRANDE = Limits()
 RuleSet = Literal["universal", "winogrande"]
 RULES: dict[RuleSet, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
 """Sets of rules by name; what holds everywhere has no limits."""
+SOFT = frozenset({"people_named", "telling_change", "anchor_topic", "language", "makes_sense"})
+"""Rules whose finding is a warning that a writer can answer."""
+READ_FOR = frozenset({"anchor_topic", "makes_sense"})
+"""Those of them for which the built-in model reads, which takes a moment."""
 NEEDED = {"candidates_present": "candidates", "same_kind": "kinds", "length": "length", "anchor_present": "candidates"}
 """What a language's pack must know for a rule to be judged."""
 
@@ -77,31 +85,118 @@ def same_kind(
 ) -> str | None:
     """Two people of one gender, or two things: otherwise the pronoun gives the answer away.
 
-    Of nouns only their grammatical gender is judged, where a language has one; "the plumber" may be anybody.
+    People and things are told by first names and lists of nouns; what is on no list may be anything.
     """
     pack = language_of(language)
-    genders = {candidate: pack.gender_of(candidate) for candidate in candidates}
-    known = {name: gender for name, gender in genders.items() if gender is not None}
-    sure = {gender for gender in known.values() if gender != "either"}
-    names = ", ".join(known)
+    beings = {candidate: pack.being(candidate) for candidate in candidates}
+    people = {name: being for name, being in beings.items() if being not in (None, "thing")}
+    things = ", ".join(name for name, being in beings.items() if being == "thing")
+    names = ", ".join(people)
+    sure = {being for being in people.values() if being != "person"}
     if len(sure) > 1:
-        why = f"names of two genders: {', '.join(f'{name} ({gender})' for name, gender in known.items())}"
+        why = f"people of two genders: {', '.join(f'{name} ({being})' for name, being in people.items())}"
         return Message(why, "rules.two_genders_broken", names=names)
     if misfit := pack.misfit(candidates, pronoun):
         return misfit
     spoken = pack.pronoun_gender.get((pronoun or "").casefold())
     if spoken and sure and spoken not in sure:
-        why = f"the pronoun {pronoun!r} does not fit {' and '.join(known)}"
+        why = f"the pronoun {pronoun!r} does not fit {' and '.join(people)}"
         return Message(why, "rules.pronoun_fits_broken", pronoun=pronoun, names=names)
-    if known and domain == "physical":
-        why = "a physical problem is about things, and {names} is a person's name"
+    if people and not things and (pronoun or "").casefold() in pack.thing_pronouns:
+        things = ", ".join(name for name in candidates if name not in people and name[:1].islower())
+    if people and things:
+        why = "a person ({names}) and a thing ({things})"
+        return Message.of(why, "rules.person_and_thing_broken", names=names, things=things)
+    if people and domain == "physical":
+        why = "a physical problem is about things, and this is a person: {names}"
         return Message.of(why, "rules.people_in_physical_broken", names=names)
-    if known and len(known) < len(candidates):
-        others = [candidate for candidate in candidates if candidate not in known and candidate[:1].islower()]
-        if (pronoun or "").casefold() in pack.thing_pronouns and others:
-            why = "a person ({names}) and a thing ({things})"
-            return Message.of(why, "rules.person_and_thing_broken", names=names, things=", ".join(others))
+    if things and domain == "social":
+        why = "a social problem is about people, and this is a thing: {things}"
+        return Message.of(why, "rules.things_in_social_broken", things=things)
     return None
+
+
+def people_named(candidates: Sequence[str], domain: str | None, language: str = "en") -> str | None:
+    """In a social problem every candidate is somebody, as far as can be told (soft)."""
+    pack = language_of(language)
+    nouns = [name for name in candidates if name[:1].islower() or pack.article.match(name)]
+    strange = [n for n in nouns if pack.being(n) is None and not pack.head(n).endswith(pack.person_endings)]
+    if domain != "social" or not pack.beings or not strange:
+        return None
+    why = "a social problem is about people: is that somebody? {names}"
+    return Message.of(why, "rules.people_named_broken", names=", ".join(strange))
+
+
+def real_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
+    """Twins differ in more than their candidates, articles and marks."""
+    pack = language_of(language)
+    if _words(one, candidates, pack) != _words(other, candidates, pack):
+        return None
+    why = "beside the candidates, articles and marks nothing changes: change a word that tells something"
+    return Message(why, "rules.real_change_broken")
+
+
+def telling_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
+    """Twins differ in a word that tells something, not in small words or the place of the blank alone (soft)."""
+    pack = language_of(language)
+    if _telling(one, pack, candidates) != _telling(other, pack, candidates):
+        return None
+    return Message("only small words change, such as is, him or that", "rules.telling_change_broken")
+
+
+def _words(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
+    """The words of a text and its blank, in order, without its candidates and articles."""
+    for start, end in sorted({place for name in candidates for place in pack.mention_places(text, name)}, reverse=True):
+        text = f"{text[:start]} {text[end:]}"
+    words = (word.casefold() for word in pack.piece.findall(text) if word == BLANK or any(map(str.isalnum, word)))
+    return [word for word in words if not pack.article.fullmatch(f"{word} ")]
+
+
+def _telling(text: str, pack: Language, candidates: Sequence[str] = ()) -> list[str]:
+    """The same without the blank and the words that tell nothing."""
+    return [word for word in _words(text, candidates, pack) if word not in pack.small and word != BLANK]
+
+
+def anchor_word(anchor: str, language: str = "en") -> str | None:
+    """The anchor is a word that tells something: no article, pronoun or preposition."""
+    pack = language_of(language)
+    if any(any(map(str.isalpha, word)) and word not in pack.turning for word in _telling(anchor, pack)):
+        return None
+    why = "{anchor!r} tells nothing by itself: choose a word that says what the texts are about"
+    return Message.of(why, "rules.anchor_word_broken", anchor=anchor)
+
+
+def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: str = "en") -> str | None:
+    """The anchor is of the topic, or the topic makes it likelier in the built-in model's sense (soft; in English)."""
+    pack = language_of(language)
+    if language.split("-")[0].lower() != sense.READS:
+        return None
+    known = [*_telling(topic, pack), *(part for word in words for part in _telling(word, pack))]
+    if any(pack.same_word(word, other) for word in _telling(anchor, pack) for other in known):
+        return None
+    if sense.likelier_by(anchor, topic) > 0:
+        return None
+    why = "{anchor!r} seems to have little to do with the topic"
+    return Message.of(why, "rules.anchor_topic_broken", anchor=anchor)
+
+
+def in_language(texts: Iterable[str], language: str = "en") -> str | None:
+    """The texts are in the language they are meant to be in, where it is one that is recognised (soft)."""
+    code = language.split("-")[0].lower()
+    if code not in LANGUAGES or detect([" ".join(texts)]) == code:
+        return None
+    why = "this does not look like {language}"
+    return Message.of(why, "rules.language_broken", language=language_of(language).name)
+
+
+def makes_sense(text: str, language: str = "en") -> str | None:
+    """The text does not repeat itself, nor surprise the built-in model more than any bundled twin does (soft)."""
+    words = [word.casefold() for word in language_of(language).split(text)]
+    repeats = len(set(words)) < sense.REPETITIVE * len(words)
+    reads = language.split("-")[0].lower() == sense.READS
+    if not repeats and not (reads and sense.surprisal(text) > sense.SURPRISING):
+        return None
+    return Message("this reads like no sentence: please read it once more", "rules.makes_sense_broken")
 
 
 def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
@@ -148,18 +243,19 @@ def opposite_answers(right: Sequence[str | None], language: str = "en") -> str |
 
 
 def broken_rules(
-    members: Sequence[Problem], rows: Sequence[int], limits: Limits | None = WINOGRANDE
+    members: Sequence[Problem], rows: Sequence[int], limits: Limits | None = WINOGRANDE, *, read: bool = False
 ) -> list[Violation]:
     """What a group, or a problem alone, does against the writing task's rules; with no limits, the universal ones.
 
-    They are about a blank and what may fill it: whole texts break none.
+    They are about a blank and what may fill it: whole texts break none. `read` also has the built-in model read the
+    first text, which takes a moment.
     """
     broken: list[Violation] = []
     judged = [(problem, row) for problem, row in zip(members, rows, strict=True) if not problem.is_whole]
     if not judged:
         return broken
     members, rows = zip(*judged, strict=True)
-    language = members[0].language
+    first, language = members[0], members[0].language
     unjudged = {rule for rule, needed in NEEDED.items() if language_of(language).refusal(needed)}
 
     def judge(rule: str, reason: str | None, where: Sequence[int]) -> None:
@@ -175,14 +271,33 @@ def broken_rules(
         if limits is not None:
             judge("length", length(problem.text, limits, language), [row])
             judge("same_kind", same_kind(problem.candidates, problem.domain, problem.pronoun, language), [row])
-    anchor = members[0].labels.get("anchor")
-    if isinstance(anchor, str) and anchor:
+    anchor, topic = (str(first.labels.get(name) or "") for name in ("anchor", "topic"))
+    if anchor:
         judge("anchor_present", anchor_present([p.text for p in members], anchor), rows)
+    if limits is not None:
+        judge("people_named", people_named(first.candidates, first.domain, language), rows)
+        judge("language", in_language([p.text for p in members], language), rows)
+        if anchor:
+            judge("anchor_word", anchor_word(anchor, language), rows)
+        if anchor and topic and read:
+            judge("anchor_topic", anchor_topic(anchor, topic, (), language), rows)
+        if read:
+            judge("makes_sense", makes_sense(readable(first), language), rows[:1])
     if len(members) > 1:
-        first = members[0]
         for other, row in zip(members[1:], rows[1:], strict=True):
+            pair = [rows[0], row]
+            same = texts_differ(first.text, other.text)
+            judge("texts_differ", same, pair)
             if limits is not None:
-                judge("overlap", overlap(first.text, other.text, limits, language), [rows[0], row])
-            judge("texts_differ", texts_differ(first.text, other.text), [rows[0], row])
+                judge("overlap", overlap(first.text, other.text, limits, language), pair)
+                unreal = same or real_change(first.text, other.text, first.candidates, language)
+                judge("real_change", None if same else unreal, pair)
+                small = None if unreal else telling_change(first.text, other.text, first.candidates, language)
+                judge("telling_change", small, pair)
         judge("opposite_answers", opposite_answers([p.right for p in members], language), rows)
     return broken
+
+
+def readable(problem: Problem) -> str:
+    """A problem's text as a reader meets it: with its right candidate in the blank, or the first one."""
+    return problem.text.replace(BLANK, problem.right or problem.candidates[0], 1)

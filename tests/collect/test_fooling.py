@@ -1,0 +1,74 @@
+"""Fooling the model counts, and is paid, when people have found the pair valid."""
+
+import pytest
+from sqlalchemy import select
+
+from winokit.collect.study import ledger, moderation, progress
+from winokit.collect.study.config import parse_config
+from winokit.collect.study.schema import ProblemRow
+from winokit.errors import BadInput
+
+
+@pytest.fixture
+def fooling(make_study, crew, tmp_path, monkeypatch):
+    """A study whose model always takes the first candidate, with a pair of one writer."""
+    (tmp_path / "first.py").write_text("def score(before, after, candidates, pronoun):\n    return (1, 0)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    study = make_study(adversary={"model": "python:first:score"}, pay={"fooled": "0.25"})
+    crew.write(study, crew.newcomer(study))
+    return study
+
+
+def judge(study, crew, workers=3, **fields):
+    """Both problems judged by so many workers each."""
+    for _ in range(workers):
+        worker = crew.newcomer(study)
+        for _ in range(2):
+            crew.vote(study, worker, **fields)
+
+
+def bonuses(study):
+    return [line.cents for line in ledger.entries(study) if line.reason == "fooled"]
+
+
+def numbers(study):
+    now = progress.snapshot(study)
+    return now.asked_adversary, now.fooled, now.judged_adversary, now.validly_fooled
+
+
+def test_a_pair_that_people_find_valid_is_paid_once_when_the_last_vote_comes(fooling, crew):
+    judge(fooling, crew, 2)
+    assert (bonuses(fooling), numbers(fooling)) == ([], (1, 1, 0, 0))
+    judge(fooling, crew, 1)
+    assert (bonuses(fooling), numbers(fooling)) == ([25], (1, 1, 1, 1))
+    row = problems(fooling)[0]
+    for _ in range(2):
+        moderation.adjudicate(fooling, row, True, "", "boss")
+    assert bonuses(fooling) == [25]
+
+
+def test_a_pair_that_people_do_not_find_valid_fools_nobody(fooling, crew):
+    judge(fooling, crew, equally_plausible="yes")
+    assert (bonuses(fooling), numbers(fooling)) == ([], (1, 1, 1, 0))
+    lines = [line for line in progress.status_lines(progress.snapshot(fooling)) if isinstance(line, str)]
+    assert "adversary: 1 of 1 pairs fool it (100%; 95 % interval 21% to 100%)" in lines
+    assert "validated: 0 of 1 with all votes do (0%; 95 % interval 0% to 79%)" in lines
+
+
+def test_a_decision_against_a_pair_takes_back_what_is_not_paid_yet(fooling, crew):
+    judge(fooling, crew)
+    row = problems(fooling)[1]
+    moderation.adjudicate(fooling, row, False, "", "boss")
+    assert bonuses(fooling) == []
+    moderation.adjudicate(fooling, row, None, "", "boss")
+    assert bonuses(fooling) == [25]
+
+
+def problems(study):
+    with study.store.read() as session:
+        return list(session.scalars(select(ProblemRow.id).order_by(ProblemRow.id)))
+
+
+def test_a_bonus_for_fooling_needs_a_model_and_votes():
+    with pytest.raises(BadInput, match="needs a model to fool"):
+        parse_config({"pay": {"fooled": "0.1"}})
