@@ -9,17 +9,17 @@
 
 A form's token is a keyed hash of the cookie that vouches for whoever it was shown to. So another person's token, or
 one from before a login, opens nothing; and since every cookie is HttpOnly and SameSite, no other site can make one.
-This stands before every form; then its fields are cleaned.
+This stands before every form; then its fields are cleaned, and read as a model where they are more than texts.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, Self, get_type_hints
 
 from fastapi import APIRouter, Depends, Request, Response
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from winokit.collect.study.refusals import Incomplete, NotAllowed, Refused
 from winokit.collect.study.study import Signer
@@ -112,11 +112,17 @@ class Pages(APIRouter):
         super().__init__(dependencies=[Depends(guard)])
 
     def form(self, path: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """What takes a form, and the names of its fields, which the app's OpenAPI description tells."""
-        properties = {name: {"type": "string"} for name in (TOKEN_FIELD, *names)}
-        form = {"schema": {"type": "object", "properties": properties, "required": [TOKEN_FIELD]}}
-        body = {"content": {"application/x-www-form-urlencoded": form}}
-        return self.post(path, openapi_extra={"requestBody": body})
+        """What takes a form. Its fields, which the app's OpenAPI description tells, are its model's, or are named."""
+
+        def add(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+            kinds = (kind for kind in get_type_hints(endpoint).values() if isinstance(kind, type))
+            known = [name for kind in kinds if issubclass(kind, SentForm) for name in kind.model_fields]
+            properties = {name: {"type": "string"} for name in (TOKEN_FIELD, *names, *known)}
+            form = {"schema": {"type": "object", "properties": properties, "required": [TOKEN_FIELD]}}
+            body = {"content": {"application/x-www-form-urlencoded": form}}
+            return self.post(path, openapi_extra={"requestBody": body})(endpoint)
+
+        return add
 
 
 async def sent_fields(request: Request) -> dict[str, str]:
@@ -128,46 +134,38 @@ async def sent_fields(request: Request) -> dict[str, str]:
 Fields = Annotated[dict[str, str], Depends(sent_fields)]
 
 
+class SentForm(BaseModel):
+    """What a form sends; an empty field is as good as none. What describes a field is told where it does not fit."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_empty(cls, fields: dict[str, str]) -> dict[str, str]:
+        return {name: value for name, value in fields.items() if value.strip()}
+
+    @classmethod
+    async def read(cls, fields: Fields) -> Self:
+        """The form of a request, for `Depends`."""
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as error:
+            names = [str(each["loc"][0]) for each in error.errors()]
+            raise Incomplete({name: cls.model_fields[name].description or "" for name in names}) from None
+
+
+Line = Annotated[str, AfterValidator(lambda text: " ".join(text.split())[:500])]
+"""Some words in one line."""
+
+
+def expected(what: str, default: Any = ..., **bounds: Any) -> Any:
+    """A field within bounds; where it is not, or missing though it has no default, `what` is told."""
+    return Field(default, description=what, **bounds)
+
+
+def whole(low: int, high: int, default: Any = ...) -> Any:
+    """A field for a whole number within bounds."""
+    return expected(f"a whole number from {low:,} to {high:,} expected", default, ge=low, le=high)
+
+
 def plain(text: str) -> str:
     """A text without what databases choke on: NUL, and halves of characters."""
     return text.encode("utf-8", "ignore").decode("utf-8").replace("\x00", "")
-
-
-def is_number(text: str, digits: int) -> bool:
-    """Whether a text is a whole number of so many digits at most."""
-    return text.isascii() and text.isdecimal() and len(text) <= digits
-
-
-def whole(fields: Mapping[str, str], name: str, low: int, high: int) -> int:
-    """A whole number within bounds.
-
-    >>> whole({"uses": " 3 "}, "uses", 1, 9)
-    3
-    """
-    text = fields.get(name, "").strip()
-    if not (is_number(text, 9) and low <= int(text) <= high):
-        raise Incomplete({name: f"a whole number from {low:,} to {high:,} expected"})
-    return int(text)
-
-
-def cents(fields: Mapping[str, str], name: str) -> int:
-    """An amount of money, written with up to two decimals, in hundredths.
-
-    >>> cents({"amount": "-1.5"}, "amount")
-    -150
-    """
-    try:
-        amount = Decimal(fields.get(name, "").strip()[:20])
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite() or abs(amount) > 1_000_000 or amount * 100 != int(amount * 100):
-        raise Incomplete({name: "an amount such as 1.50 expected"})
-    return int(amount * 100)
-
-
-def reason(fields: Mapping[str, str]) -> str:
-    """Why, in words, which must not be empty."""
-    why = " ".join(fields.get("why", "").split())
-    if not why:
-        raise Incomplete({"why": "please say why, in a few words"})
-    return why[:500]
