@@ -54,9 +54,7 @@ class Prolific(Platform):
         if not all(ID.fullmatch(id_) for id_ in ids):
             raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
         person, study, session = ids
-        if (
-            study != self.settings.study_id
-        ):  # where none is named too: to pay would approve what another study asked for
+        if study != self.settings.study_id:  # where none is named, too: paying would approve it there
             raise NotAllowed(say("refusals.other_study"))
         return Visitor(person, study, session)
 

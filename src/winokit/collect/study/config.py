@@ -12,7 +12,6 @@ import tomllib
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -171,12 +170,11 @@ class PlatformConfig(ConfigSection):
 class ServerConfig(ConfigSection):
     """Where people reach the study."""
 
-    url: str = _key("", "https://…, with no path; links begin with it. Empty: what `serve --url` says.")
-
-    @field_validator("url")
-    @classmethod
-    def _is_address(cls, url: str) -> str:
-        return check_address(url) if url else url
+    url: str = _key(
+        "",
+        "Such as https://study.example.org, which links begin with; empty: what `serve --url` says.",
+        pattern=r"^(https?://[^/?#\s]+/?)?$",
+    )
 
 
 class StudyConfig(ConfigSection):
@@ -225,18 +223,6 @@ class StudyConfig(ConfigSection):
     def minutes(self, kind: str) -> float:
         """How long a lease of a kind lasts."""
         return self.leases.write_minutes if kind == WRITE else self.leases.vote_minutes
-
-
-def check_address(url: str) -> str:
-    """The address of a study as links begin with it; a ValueError where there is none, or more than that.
-
-    >>> check_address("https://study.example.org/")
-    'https://study.example.org'
-    """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise ValueError("an address such as https://study.example.org expected, with no path")
-    return url.rstrip("/")
 
 
 def read_config(path: Path) -> StudyConfig:

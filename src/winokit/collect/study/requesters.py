@@ -28,9 +28,8 @@ WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
 """How long a failure counts, which is also the longest wait; and the shortest."""
 FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
 """Failures from an address before the first wait: with one name, and with any."""
-SETUP, SETUP_SECONDS = "setup", 3600
-PASSWORD, PASSWORD_SECONDS = "password", 86_400
-"""Links by which the first account is made, and by which somebody chooses the password of theirs."""
+LINK, LINK_SECONDS = "account", 86_400
+"""Of links by which somebody chooses the password of an account, or makes the first one."""
 Role = Literal["owner", "editor", "viewer"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """From the one that may do most to the one that may do least."""
@@ -52,20 +51,34 @@ def everybody(study: Study) -> Sequence[Requester]:
 
 def setup_path(study: Study) -> str | None:
     """The address at which the first requester chooses a name and a password; None once there is one."""
-    return None if everybody(study) else f"/setup/{study.signer.sign(SETUP, 'first requester')}"
+    return None if everybody(study) else f"/setup/{study.signer.sign(LINK, [])}"
 
 
-def refuse_second(study: Study, token: str) -> None:
-    """Refuse a link for the first account that is forged or too old, or where there is an account already."""
-    study.signer.read(SETUP, token, SETUP_SECONDS)
-    if everybody(study):
+def password_path(study: Study, name: str, actor: str) -> str:
+    """The address at which somebody chooses a password; once, within a day, and unless they log out meanwhile."""
+    with study.store.write() as session:
+        requester = _named(session, name)
+        study.log(session, actor, "password link", name)
+        return f"/setup/{study.signer.sign(LINK, [requester.id, requester.session_version])}"
+
+
+def of_link(study: Study, token: str) -> Requester | None:
+    """Whose password a link is for; None where it makes the first account. One that was used is refused."""
+    whose = study.signer.read(LINK, token, LINK_SECONDS)
+    if not whose and everybody(study):
         raise LinkExpired("there is a requester already; please log in")
+    try:
+        return get(study, *whose) if whose else None
+    except NotAllowed:
+        raise LinkExpired("this link was used, or another came after it; please ask for a new one") from None
 
 
 def set_up(study: Study, token: str, name: str, password: str) -> Requester:
-    """Make the first account, an owner's, by the link that `serve` shows."""
-    refuse_second(study, token)
-    return add(study, name, password, "system", first=True)
+    """Make the first account, an owner's, or set a password, by a link, which opens nothing any more then."""
+    requester = of_link(study, token)
+    if requester is None:
+        return add(study, name, password, "system", first=True)
+    return _set_password(study, requester, password)
 
 
 def add(
@@ -106,28 +119,6 @@ def remove(study: Study, name: str, actor: str) -> None:
         _refuse_last_owner(session, requester)
         session.delete(requester)
         study.log(session, actor, "remove requester", name)
-
-
-def password_path(study: Study, name: str, actor: str) -> str:
-    """The address at which somebody chooses a password; once, within a day, and unless they log out meanwhile."""
-    with study.store.write() as session:
-        requester = _named(session, name)
-        study.log(session, actor, "password link", name)
-        return f"/password/{study.signer.sign(PASSWORD, [requester.id, requester.session_version])}"
-
-
-def of_password_link(study: Study, token: str) -> Requester:
-    """Whose password a link changes; one that was used is refused."""
-    number, version = study.signer.read(PASSWORD, token, PASSWORD_SECONDS)
-    try:
-        return get(study, number, version)
-    except NotAllowed:
-        raise LinkExpired("this link was used, or another came after it; please ask for a new one") from None
-
-
-def choose_password(study: Study, token: str, password: str) -> Requester:
-    """Choose a password by a link; it opens nothing any more then, and other sessions end."""
-    return _set_password(study, of_password_link(study, token), password)
 
 
 def login(study: Study, name: str, password: str, address: str) -> Requester:

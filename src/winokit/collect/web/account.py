@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends, Response
+from fastapi import Response
 
 from winokit.collect.study import requesters
 from winokit.collect.study.refusals import Incomplete, NotAllowed
-from winokit.collect.study.requesters import ROLES, Role
-from winokit.collect.study.schema import VIEWER, Requester
-from winokit.collect.web.forms import REQUESTER, VISITOR, Line, Pages, SentForm, expected
+from winokit.collect.study.requesters import ROLES
+from winokit.collect.study.schema import Requester
+from winokit.collect.web.forms import REQUESTER, VISITOR, Line, Pages, Text, expected
 from winokit.collect.web.visit import (
     DASHBOARD,
     LOGIN,
@@ -27,64 +27,23 @@ door, router = Pages(VISITOR), Pages(REQUESTER)
 ACCOUNT = "/requester/account"
 
 
-class AccountForm(SentForm):
-    """Who somebody is, and the password that they choose."""
-
-    name: Line = ""
-    old: str = ""
-    password: str = ""
-    again: str = ""
-
-    @property
-    def chosen(self) -> str:
-        """The password, if it was typed twice."""
-        if self.password != self.again:
-            raise Incomplete({"again": "the two passwords are not the same"})
-        return self.password
-
-
-class ColleagueForm(SentForm):
-    """Whom something is done about, and what they may do."""
-
-    name: Line = expected("a name expected")
-    role: Role = expected(f"one of {', '.join(ROLES)} expected", VIEWER)
-
-
-SentAccount = Annotated[AccountForm, Depends(AccountForm.read)]
-SentColleague = Annotated[ColleagueForm, Depends(ColleagueForm.read)]
+Role = Annotated[requesters.Role, expected(f"one of {', '.join(ROLES)} expected")]
+Name = Annotated[Line, expected("a name expected")]
 
 
 @door.get("/setup/{token}")
 def setup_page(visit: Anybody, token: str) -> Response:
-    """Where the first requester chooses a name and a password."""
-    requesters.refuse_second(visit.study, token)
-    return visit.page("requester_setup", name="")
+    """Where the first requester chooses a name and a password, and others a password."""
+    return _setup_page(visit, token)
 
 
 @door.form("/setup/{token}")
-def set_up(visit: Anybody, token: str, form: SentAccount) -> Response:
-    """Make the first account and log it in."""
+def set_up(visit: Anybody, token: str, name: Line = "", password: Text = "", again: Text = "") -> Response:
+    """Make the account, or set its password, and log it in."""
     try:
-        requester = requesters.set_up(visit.study, token, form.name, form.chosen)
+        requester = requesters.set_up(visit.study, token, name, _same(password, again))
     except Incomplete as error:
-        return visit.page("requester_setup", status=422, name=form.name, problems=error.problems)
-    return _go_logged_in(visit, requester)
-
-
-@door.get("/password/{token}")
-def password_page(visit: Anybody, token: str) -> Response:
-    """Where somebody who has an account chooses its password."""
-    return visit.page("requester_setup", owner=requesters.of_password_link(visit.study, token).name)
-
-
-@door.form("/password/{token}")
-def choose_password(visit: Anybody, token: str, form: SentAccount) -> Response:
-    """Set the password, which ends other sessions, and log in."""
-    owner = requesters.of_password_link(visit.study, token).name
-    try:
-        requester = requesters.choose_password(visit.study, token, form.chosen)
-    except Incomplete as error:
-        return visit.page("requester_setup", status=422, owner=owner, problems=error.problems)
+        return _setup_page(visit, token, status=422, name=name, problems=error.problems)
     return _go_logged_in(visit, requester)
 
 
@@ -95,16 +54,16 @@ def login_page(visit: Anybody) -> Response:
 
 
 @door.form("/login")
-async def login(visit: Anybody, form: SentAccount) -> Response:
+async def login(visit: Anybody, name: Line = "", password: Text = "") -> Response:
     """Log in; where to go then is ours to say, never the address's."""
-    return await run_slow(_try_to_log_in, visit, form)
+    return await run_slow(_try_to_log_in, visit, name, password)
 
 
-def _try_to_log_in(visit: Visit, form: AccountForm) -> Response:
+def _try_to_log_in(visit: Visit, name: str, password: str) -> Response:
     try:
-        requester = requesters.login(visit.study, form.name, form.password, visit.caller)
+        requester = requesters.login(visit.study, name, password, visit.caller)
     except NotAllowed as error:
-        return visit.page("requester_login", status=403, name=form.name[:64], refused=str(error))
+        return visit.page("requester_login", status=403, name=name[:64], refused=str(error))
     return _go_logged_in(visit, requester)
 
 
@@ -124,47 +83,58 @@ def account_page(visit: AViewer) -> Response:
 
 
 @router.form(f"{ACCOUNT}/password")
-def change_password(visit: AViewer, form: SentAccount) -> Response:
+def change_password(visit: AViewer, old: Text = "", password: Text = "", again: Text = "") -> Response:
     """Change the password; other browsers are logged out."""
     try:
-        requester = requesters.change_password(visit.study, visit.requester.id, form.old, form.chosen)
+        requester = requesters.change_password(visit.study, visit.requester.id, old, _same(password, again))
     except Incomplete as error:
         return _page(visit, status=422, problems=error.problems)
     return _go_logged_in(visit, requester, ACCOUNT, "Your password is changed, and other browsers are logged out.")
 
 
 @router.form(f"{ACCOUNT}/colleague")
-def add_colleague(visit: AnOwner, form: SentColleague) -> Response:
+def add_colleague(visit: AnOwner, name: Name, role: Role) -> Response:
     """Make an account for a colleague, and a link by which they choose its password."""
     try:
-        requesters.add(visit.study, form.name, None, visit.actor, role=form.role)
+        requesters.add(visit.study, name, None, visit.actor, role=role)
     except Incomplete as error:
         return _page(visit, status=422, problems=error.problems)
-    return link_for_colleague(visit, form)
+    return link_for_colleague(visit, name)
 
 
 @router.form(f"{ACCOUNT}/link")
-def link_for_colleague(visit: AnOwner, form: SentColleague) -> Response:
+def link_for_colleague(visit: AnOwner, name: Name) -> Response:
     """A link by which a colleague who forgot their password chooses another."""
-    path = requesters.password_path(visit.study, form.name, visit.actor)
-    return _page(visit, link=visit.address + path, link_for=form.name)
+    path = requesters.password_path(visit.study, name, visit.actor)
+    return _page(visit, link=visit.address + path, link_for=name)
 
 
 @router.form(f"{ACCOUNT}/role")
-def change_role(visit: AnOwner, form: SentColleague) -> Response:
+def change_role(visit: AnOwner, name: Name, role: Role) -> Response:
     """Let a colleague do more or less."""
-    requesters.change_role(visit.study, form.name, form.role, visit.actor)
-    return visit.go(ACCOUNT, f"{form.name} is {form.role} now.")
+    requesters.change_role(visit.study, name, role, visit.actor)
+    return visit.go(ACCOUNT, f"{name} is {role} now.")
 
 
 @router.form(f"{ACCOUNT}/remove")
-def remove_colleague(visit: AnOwner, form: SentColleague) -> Response:
+def remove_colleague(visit: AnOwner, name: Name) -> Response:
     """Take a colleague's account away, with their sessions."""
-    requesters.remove(visit.study, form.name, visit.actor)
-    return visit.go(ACCOUNT, f"{form.name} cannot log in any more.")
+    requesters.remove(visit.study, name, visit.actor)
+    return visit.go(ACCOUNT, f"{name} cannot log in any more.")
 
 
-def _page(visit: RequesterVisit, *, status: int = 200, link: str = "", **context: object) -> Response:
+def _same(password: str, again: str) -> str:
+    if password != again:
+        raise Incomplete({"again": "the two passwords are not the same"})
+    return password
+
+
+def _setup_page(visit: Visit, token: str, *, status: int = 200, name: str = "", **context: Any) -> Response:
+    owner = requesters.of_link(visit.study, token)
+    return visit.page("requester_setup", status=status, name=name, owner=owner and owner.name, **context)
+
+
+def _page(visit: RequesterVisit, *, status: int = 200, link: str = "", **context: Any) -> Response:
     people = requesters.everybody(visit.study)
     return visit.page("requester_account", status=status, people=people, roles=ROLES, link=link, **context)
 

@@ -18,7 +18,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
-from limits.strategies import SlidingWindowCounterRateLimiter
+from limits.strategies import FixedWindowRateLimiter
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
@@ -31,12 +31,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from winokit.collect.platforms.payout import PayoutRunner
 from winokit.collect.study.progress import KeptSnapshot
-from winokit.collect.study.refusals import Incomplete, NotFound, Refused, TooMany
+from winokit.collect.study.refusals import Incomplete, Refused, TooMany
 from winokit.collect.study.schema import State
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import BUILT_IN, say
 from winokit.collect.web import account, dashboard, entry, home, pay, problems, workers, writing
-from winokit.collect.web.forms import NO_ADDRESS, Cookies, plain
+from winokit.collect.web.forms import Cookies, misfits, plain
 from winokit.collect.web.rendering import STATIC
 from winokit.collect.web.visit import DASHBOARD, NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
 from winokit.errors import WinokitError
@@ -79,7 +79,7 @@ class RateLimit:
     """
 
     def __init__(self, most: int) -> None:
-        self._most, self._limiter = RateLimitItemPerMinute(most), SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._most, self._limiter = RateLimitItemPerMinute(most), FixedWindowRateLimiter(MemoryStorage())
 
     def count(self, who: object = "") -> int:
         """Count one more; 0, or the seconds to wait where it is one too many."""
@@ -196,6 +196,13 @@ def _out_of_order(request: Request, error: Exception) -> Response:
     return accident_page(request)
 
 
+def _refused_by_fastapi(request: Request, error: Exception) -> Response:
+    """The page for what it has no page for; what broke while it read a form is told as that."""
+    if isinstance(error.__cause__, (TooLarge, ClientDisconnect)):
+        raise error.__cause__
+    return refusal_page(request, error)
+
+
 def _go(request: Request, error: Exception) -> Response:
     if Visit(request).is_htmx:
         return Response(status_code=403, headers={"HX-Redirect": str(error)})
@@ -248,8 +255,8 @@ def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
         GoTo: _go,
         Refused: refusal_page,
         WinokitError: _out_of_order,
-        HTTPException: refusal_page,
-        RequestValidationError: lambda request, _: refusal_page(request, NotFound(NO_ADDRESS)),
+        HTTPException: _refused_by_fastapi,
+        RequestValidationError: lambda request, error: refusal_page(request, misfits(request, error)),
     }
     app = FastAPI(
         title=study.config.title,

@@ -8,25 +8,19 @@ from datetime import date, timedelta
 from itertools import accumulate
 from typing import Annotated, Any
 
-from fastapi import Depends, Query, Response
+from fastapi import Query, Response
 
 from winokit.collect.study import export, listings, quality
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import VOTES
-from winokit.collect.web.forms import REQUESTER, Pages, SentForm, expected, plain
+from winokit.collect.web.forms import REQUESTER, Pages, Tick, plain
 from winokit.collect.web.problems import Wanted
 from winokit.collect.web.visit import DASHBOARD, ARequester, RequesterVisit
 from winokit.errors import WinokitError
 
 router = Pages(REQUESTER)
 MOST_DAYS, LOG_LINES = 60, 100
-
-
-class PauseForm(SentForm):
-    """Whether the study is to be paused, or to go on."""
-
-    paused: bool = expected("yes or no expected")
 
 
 @router.get("/requester")
@@ -42,10 +36,10 @@ def live(visit: ARequester) -> Response:
 
 
 @router.form("/requester/pause")
-def pause(visit: ARequester, form: Annotated[PauseForm, Depends(PauseForm.read)]) -> Response:
+def pause(visit: ARequester, paused: Tick) -> Response:
     """Stop giving out tasks, or go on."""
-    visit.study.pause(form.paused, visit.actor)
-    notice = "The study is paused. Work under way can be handed in." if form.paused else "The study goes on."
+    visit.study.pause(paused, visit.actor)
+    notice = "The study is paused. Work under way can be handed in." if paused else "The study goes on."
     return visit.go(DASHBOARD, notice)
 
 

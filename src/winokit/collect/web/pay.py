@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import Response
 
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import platform_of
 from winokit.collect.study import ledger
 from winokit.collect.study.listings import page_from
-from winokit.collect.web.forms import REQUESTER, Pages, SentForm, expected, whole
+from winokit.collect.web.forms import REQUESTER, Pages, Text, Tick, expected, whole
 from winokit.collect.web.problems import Number, PageNumber
 from winokit.collect.web.visit import AnOwner, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
 PAY = "/requester/pay"
 LINES, ENDED, MOST_LINES = 200, 20, 999_999_999
-
-
-class SettleForm(SentForm):
-    """Who is paid, of which lines that the page has shown, and how."""
-
-    worker: str | None = None
-    newest: int | None = whole(0, MOST_LINES, None)
-    by_hand: bool = False
-
-
-class OutcomeForm(SentForm):
-    """What became of a payout."""
-
-    paid: bool = expected("please choose whether it was paid")
 
 
 @router.get(PAY)
@@ -54,11 +40,16 @@ def live(visit: ARequester) -> Response:
 
 
 @router.form(f"{PAY}/settle")
-def settle(visit: AnOwner, form: Annotated[SettleForm, Depends(SettleForm.read)]) -> Response:
+def settle(
+    visit: AnOwner,
+    worker: Text = "",
+    newest: Annotated[int | None, whole(0, MOST_LINES)] = None,
+    by_hand: Tick = False,
+) -> Response:
     """Pay what is open, of one worker or of all, or note that it was paid by hand."""
-    codes = [form.worker] if form.worker else None
-    by_hand = form.by_hand or platform_of(visit.study).by_hand
-    count = payout.plan(visit.study, visit.actor, codes, newest=form.newest, by_hand=by_hand)
+    by_hand = by_hand or platform_of(visit.study).by_hand
+    codes = [worker] if worker else None
+    count = payout.plan(visit.study, visit.actor, codes, newest=newest, by_hand=by_hand)
     payouts = f"{count:,} {'payout' if count == 1 else 'payouts'}"
     return _go(visit, f"{payouts} {'noted as paid' if by_hand else 'on the way'}." if count else "Nothing was open.")
 
@@ -71,12 +62,12 @@ def ask(visit: ARequester, number: Number) -> Response:
 
 
 @router.form(f"{PAY}/{{number}}/settle")
-def settle_by_hand(visit: AnOwner, number: Number, form: Annotated[OutcomeForm, Depends(OutcomeForm.read)]) -> Response:
+def settle_by_hand(
+    visit: AnOwner, number: Number, paid: Annotated[bool, expected("please choose whether it was paid")]
+) -> Response:
     """Say what became of a payout that is uncertain."""
-    payout.settle(visit.study, number, paid=form.paid, actor=visit.actor)
-    return _go(
-        visit, "Noted as paid." if form.paid else "Noted as not paid; it is sent again unless the platform shows it."
-    )
+    payout.settle(visit.study, number, paid=paid, actor=visit.actor)
+    return _go(visit, "Noted as paid." if paid else "Noted as not paid; it is sent again unless the platform shows it.")
 
 
 def _go(visit: RequesterVisit, notice: str) -> Response:

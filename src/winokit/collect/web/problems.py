@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import Depends, Path, Query, Response
+from fastapi import Path, Query, Response
 
 from winokit.collect.study import listings, moderation
 from winokit.collect.study.content import DOMAINS
 from winokit.collect.study.listings import STATUSES
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
 from winokit.collect.study.voting import YES_NO
-from winokit.collect.web.forms import REQUESTER, Line, Pages, SentForm, expected, plain
+from winokit.collect.web.forms import REQUESTER, Pages, Text, Why, expected, plain
 from winokit.collect.web.visit import ARequester
 
 router = Pages(REQUESTER)
@@ -20,20 +20,8 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 Wanted = Annotated[str, Query(max_length=200)]
 DECISIONS = {"valid": True, "invalid": False, "votes": None}
-
-
-class DecisionForm(SentForm):
-    """What is decided over the votes, and why."""
-
-    valid: Literal["valid", "invalid", "votes"] = expected("valid, invalid or votes expected")
-    note: str = ""
-
-
-class DiscardForm(SentForm):
-    """Why a submission is taken out, and the problem from whose page it is."""
-
-    why: Line = expected("please say why, in a few words")
-    back: int | None = expected("the number of a problem expected", None, ge=1, le=2**31 - 1)
+Decision = Annotated[Literal["valid", "invalid", "votes"], expected("valid, invalid or votes expected")]
+Back = Annotated[int | None, expected("the number of a problem expected", ge=1, le=2**31 - 1)]
 
 
 @router.get("/requester/problems")
@@ -65,9 +53,9 @@ def problem(visit: ARequester, number: Number) -> Response:
 
 
 @router.form("/requester/problems/{number}/decide")
-def decide(visit: ARequester, number: Number, form: Annotated[DecisionForm, Depends(DecisionForm.read)]) -> Response:
+def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "") -> Response:
     """Decide over the votes, or leave it to them again."""
-    moderation.adjudicate(visit.study, number, DECISIONS[form.valid], form.note, visit.requester.name)
+    moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
     return visit.go(f"/requester/problems/{number}", "Your decision is kept.")
 
 
@@ -83,8 +71,8 @@ def submissions(
 
 
 @router.form("/requester/submissions/{number}/discard")
-def discard(visit: ARequester, number: Number, form: Annotated[DiscardForm, Depends(DiscardForm.read)]) -> Response:
+def discard(visit: ARequester, number: Number, why: Why, back: Back = None) -> Response:
     """Take a submission out; its place is asked for again."""
-    moderation.discard(visit.study, number, form.why, visit.actor)
-    path = f"/requester/problems/{form.back}" if form.back else "/requester/submissions"
+    moderation.discard(visit.study, number, why, visit.actor)
+    path = f"/requester/problems/{back}" if back else "/requester/submissions"
     return visit.go(path, "The submission no longer counts, and its place is free again.")

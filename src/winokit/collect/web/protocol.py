@@ -26,19 +26,11 @@ class ImpatientProtocol(H11Protocol):
         super().data_received(data)
         self._watch()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody is there any more."""
-        super().connection_lost(exc)
-        self._forget_deadline()
-
     def _watch(self) -> None:
         """Start the clock where a request is to come, or to go on; stop it where one is whole."""
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._forget_deadline()
-        elif self._deadline is None:
+        waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        if waits and self._deadline is None:
             self._deadline = self.loop.call_later(SECONDS, self.transport.close)
-
-    def _forget_deadline(self) -> None:
-        if self._deadline is not None:
+        elif not waits and self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = None
+            self._deadline = None

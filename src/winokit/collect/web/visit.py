@@ -29,7 +29,7 @@ A = TypeVarTuple("A")
 STEPS = {step: f"/{step}" for step in (workers.CONSENT, workers.SCREENING, workers.QUIZ)} | {workers.WORK: "/begin"}
 STRANGER = say("refusals.stranger")
 FINISH, LOGIN, HOME, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], "/requester"
-REQUESTER_PAGES = (DASHBOARD, LOGIN, "/logout", "/setup", "/password")
+REQUESTER_PAGES = (DASHBOARD, LOGIN, "/logout", "/setup")
 NO_FRAMES = "'none'"
 AT_ONCE = 4
 """Threads for slow work, beside those for pages. Whoever comes later waits without one."""

@@ -5,46 +5,19 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from fastapi import Depends, Path, Response
+from fastapi import Path, Response
 
 from winokit.collect.study import invites, ledger, listings, moderation, quality, workers
 from winokit.collect.study.schema import Worker
-from winokit.collect.web.forms import REQUESTER, Line, Pages, SentForm, expected, whole
+from winokit.collect.web.forms import REQUESTER, Line, Pages, Text, Tick, Why, expected, whole
 from winokit.collect.web.problems import PageNumber
 from winokit.collect.web.visit import AnEditor, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
 Code = Annotated[str, Path(max_length=40)]
 INVITES = "/requester/invites"
-
-
-class BlockForm(SentForm):
-    """Why a worker is blocked, and what becomes of their work."""
-
-    why: Line = expected("please say why, in a few words")
-    discard_work: bool = False
-
-
-class BonusForm(SentForm):
-    """An amount of money, and what it is for."""
-
-    amount: Decimal = expected("an amount such as 1.50 expected", ge=-1_000_000, le=1_000_000, decimal_places=2)
-    note: str = ""
-
-
-class WithdrawForm(SentForm):
-    """A box to tick."""
-
-    sure: Literal["yes"] = expected("please tick the box: what is taken out cannot be put back")
-
-
-class InviteForm(SentForm):
-    """How many links, and what they are like."""
-
-    label: Line = ""
-    count: int = whole(1, 200)
-    uses: int = whole(1, invites.MOST_USES)
-    days: int = whole(1, 3650)
+Amount = Annotated[Decimal, expected("an amount such as 1.50 expected", ge=-10_000, le=10_000, decimal_places=2)]
+Sure = Annotated[Literal["yes"], expected("please tick the box: what is taken out cannot be put back")]
 
 
 @router.get("/requester/workers")
@@ -60,10 +33,10 @@ def worker(visit: ARequester, code: Code) -> Response:
 
 
 @router.form("/requester/workers/{code}/block")
-def block(visit: ARequester, code: Code, form: Annotated[BlockForm, Depends(BlockForm.read)]) -> Response:
+def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -> Response:
     """Give a worker no more tasks."""
-    moderation.block(visit.study, code, form.why, visit.actor, discard_work=form.discard_work)
-    work = "and their work no longer counts" if form.discard_work else "and what they have handed in still counts"
+    moderation.block(visit.study, code, why, visit.actor, discard_work=discard_work)
+    work = "and their work no longer counts" if discard_work else "and what they have handed in still counts"
     return _go(visit, code, f"{code} gets no more tasks, {work}.")
 
 
@@ -82,9 +55,9 @@ def let_in_again(visit: ARequester, code: Code) -> Response:
 
 
 @router.form("/requester/workers/{code}/bonus")
-def bonus(visit: ARequester, code: Code, form: Annotated[BonusForm, Depends(BonusForm.read)]) -> Response:
+def bonus(visit: ARequester, code: Code, amount: Amount, note: Text = "") -> Response:
     """Owe a worker something more, or less."""
-    ledger.bonus(visit.study, code, int(form.amount * 100), form.note, visit.actor)
+    ledger.bonus(visit.study, code, int(amount * 100), note, visit.actor)
     return _go(visit, code, "The ledger has a new line.")
 
 
@@ -96,7 +69,7 @@ def forget(visit: ARequester, code: Code) -> Response:
 
 
 @router.form("/requester/workers/{code}/withdraw")
-def withdraw(visit: ARequester, code: Code, form: Annotated[WithdrawForm, Depends(WithdrawForm.read)]) -> Response:
+def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
     """Take a worker's sentences and judgements out, for good, since they have asked for it."""
     done = moderation.withdraw(visit.study, code, visit.actor)
     return _go(visit, code, f"Taken out: {done.judgements} judgements and {done.texts} sentences.")
@@ -109,11 +82,17 @@ def links(visit: AnEditor) -> Response:
 
 
 @router.form(INVITES)
-def invite(visit: ARequester, form: Annotated[InviteForm, Depends(InviteForm.read)]) -> Response:
+def invite(
+    visit: ARequester,
+    count: Annotated[int, whole(1, 200)],
+    uses: Annotated[int, whole(1, invites.MOST_USES)],
+    days: Annotated[int, whole(1, 3650)],
+    label: Line = "",
+) -> Response:
     """Make links."""
-    for _ in range(form.count):
-        invites.create(visit.study, form.label, uses=form.uses, days=form.days, actor=visit.actor)
-    return visit.go(INVITES, f"{form.count} new {'link' if form.count == 1 else 'links'}.")
+    for _ in range(count):
+        invites.create(visit.study, label, uses=uses, days=days, actor=visit.actor)
+    return visit.go(INVITES, f"{count} new {'link' if count == 1 else 'links'}.")
 
 
 @router.form(f"{INVITES}/{{invite}}/revoke")
