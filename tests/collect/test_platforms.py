@@ -150,7 +150,7 @@ def test_the_same_person_comes_back_as_the_same_worker(visited, prolific):
 
 
 def test_whom_a_platform_cannot_vouch_for_comes_back_in_their_own_browser_only(make_study):
-    """Of Mechanical Turk, any worker id in an address would be believed otherwise, with an assignment made up for it."""
+    """Any worker id in an address would be believed otherwise, with an assignment made up for it."""
     study = make_study(platform={"name": "mturk"})
     address = {"workerId": "A1B2C3", "hitId": "HIT1", "assignmentId": "ASSIGN1"}
     worker = arrive(study, address, browser="b-1")

@@ -135,7 +135,8 @@ def _parsed(url: str) -> URL:
 
 
 def _is_writable(path: Path) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    ours = os.access in os.supports_effective_ids
+    return all(os.access(place, os.W_OK, effective_ids=ours) for place in (path, path.parent))
 
 
 def _keep_private(path: Path) -> None:
