@@ -306,15 +306,15 @@ def account(
     with opened(folder, db) as study:
         from winokit.collect.study import requesters
 
-        who = name or ""
+        who, link = name or "", ""
         if add:
             requesters.add(study, who, None, "terminal", role=role or "viewer")
         elif role:
             requesters.change_role(study, who, role, "terminal")
-        if remove:
+        elif remove:
             requesters.remove(study, who, "terminal")
-        path = requesters.password_path(study, who, "terminal") if add or reset else ""
-        link = path and links_begin(study, url) + path
+        if add or reset:
+            link = links_begin(study, url) + requesters.password_path(study, who, "terminal")
         people = [
             {"name": each.name, "role": each.role, "since": str(each.created_at)}
             for each in requesters.everybody(study)

@@ -12,24 +12,7 @@ from sqlalchemy import delete, func, or_, select, update
 
 from winokit.collect.study import schema
 from winokit.collect.study.refusals import NotNow
-from winokit.collect.study.schema import (
-    IS_LIVE,
-    Adjudication,
-    Draft,
-    Event,
-    Group,
-    Identity,
-    Invite,
-    Lease,
-    Payment,
-    PayoutJob,
-    ProblemRow,
-    QuizAttempt,
-    Submission,
-    Task,
-    Vote,
-    Worker,
-)
+from winokit.collect.study.schema import IS_LIVE, Lease, Payment, PayoutJob, ProblemRow, Submission, Task, Vote, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.writing import EarlierText
@@ -49,13 +32,7 @@ class PilotRemoval:
 
 
 def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = False) -> PilotRemoval:
-    """Delete what people did in a pilot, and what others said about it; who was paid stays as a code in the ledger.
-
-    Raises
-    ------
-    NotNow
-        Something is owed, and is not to be written off; or a payout is under way.
-    """
+    """Delete what people did in a pilot, and what others said about it; who was paid stays as a code in the ledger."""
     people = select(Worker.id).where(Worker.pilot)
     problems = select(ProblemRow.id).where(ProblemRow.author_id.in_(people))
     tasks = select(Task.id).where(Task.problem_id.in_(problems))
@@ -80,21 +57,21 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
         # What hangs on something goes before it; the ledger's lines only forget what they were for.
         session.execute(delete(Payment).where(*is_open))
         session.execute(update(Payment).where(Payment.submission_id.in_(submissions)).values(submission_id=None))
-        is_empty = ~select(ProblemRow.id).where(ProblemRow.group_id == Group.id).exists()
+        is_empty = ~select(ProblemRow.id).where(ProblemRow.group_id == schema.Group.id).exists()
         paid = select(Payment.worker_id).union(select(PayoutJob.worker_id))
         for table, which in (
             (Vote, Vote.submission_id.in_(submissions)),
             (Submission, Submission.lease_id.in_(leases)),
-            (Draft, Draft.lease_id.in_(leases)),
-            (Event, or_(Event.lease_id.in_(leases), Event.worker_id.in_(people))),
+            (schema.Draft, schema.Draft.lease_id.in_(leases)),
+            (schema.Event, or_(schema.Event.lease_id.in_(leases), schema.Event.worker_id.in_(people))),
             (Lease, Lease.id.in_(leases)),
-            (Adjudication, Adjudication.problem_id.in_(problems)),
+            (schema.Adjudication, schema.Adjudication.problem_id.in_(problems)),
             (Task, Task.id.in_(tasks)),
             (ProblemRow, ProblemRow.id.in_(problems)),
-            (Group, (Group.origin == schema.WRITTEN) & is_empty),
-            (QuizAttempt, QuizAttempt.worker_id.in_(people)),
-            (Identity, Identity.worker_id.in_(people)),
-            (Invite, Invite.worker_id.in_(people)),
+            (schema.Group, (schema.Group.origin == schema.WRITTEN) & is_empty),
+            (schema.QuizAttempt, schema.QuizAttempt.worker_id.in_(people)),
+            (schema.Identity, schema.Identity.worker_id.in_(people)),
+            (schema.Invite, schema.Invite.worker_id.in_(people)),
             (Worker, Worker.pilot & ~Worker.id.in_(paid)),
         ):
             session.execute(delete(table).where(which), execution_options=UNSEEN)
