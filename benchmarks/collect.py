@@ -43,6 +43,7 @@ from winokit.collect.study import invites, requesters, submissions, tasks, worke
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.schema import IS_LIVE, Group, Lease, Payment, ProblemRow, Submission, Task, Vote, Worker
 from winokit.collect.study.study import Study
+from winokit.files import write_whole
 
 HOST = "127.0.0.1"
 LIMIT_MS = 250
@@ -542,6 +543,7 @@ def play(told: argparse.Namespace, pairs: int = 0) -> Tally:
     """A study with so many pairs in its past, and everybody at work on it; what the crowd knows of the first part."""
     tasks_ = CONFIG["tasks"] | {"twins": pairs + FREE_TWINS}
     with tempfile.TemporaryDirectory() as place, database(told.db, Path(place)) as db:
+        write_whole(Path(place) / "study" / "consent.md", b"# A benchmark\n\nNobody takes part but programs.\n")
         study = Study.create(Path(place) / "study", parse_config(CONFIG | {"tasks": tasks_}), db)
         past = prefill(study, pairs, told.past_workers, told.seed) if pairs else set()
         try:

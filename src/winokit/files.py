@@ -7,11 +7,25 @@ import os
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, refusing
+
+_FOR_OTHERS = ContextVar("for_others", default=0o077)
+"""What the owner's group and others may do with what is written, as far as the umask lets them."""
+
+
+@contextmanager
+def private() -> Iterator[None]:
+    """Let nobody but the owner read files and folders that are made meanwhile, whatever the umask; a decorator too."""
+    token = _FOR_OTHERS.set(0)
+    try:
+        yield
+    finally:
+        _FOR_OTHERS.reset(token)
 
 
 @contextmanager
@@ -89,9 +103,14 @@ def write_whole(path: Path, data: bytes) -> None:
 def _replace(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
+        path.parent.mkdir(0o700 | _FOR_OTHERS.get(), parents=True, exist_ok=True)
+        with open(temporary, "wb", opener=_private_or_not) as file:
+            file.write(data)
         temporary.replace(path)
     finally:
         with suppress(OSError):  # nothing to remove when all went well, or when a file stands in a folder's place
             temporary.unlink()
+
+
+def _private_or_not(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600 | (_FOR_OTHERS.get() & 0o066))

@@ -1,8 +1,13 @@
 """`winokit collect`: init, invite, status and export in a terminal, as a new user meets them."""
 
 import json
+import os
+import shutil
 import socket
+import stat
+import tempfile
 import tomllib
+from contextlib import closing
 
 import pytest
 from sqlalchemy import select
@@ -22,6 +27,10 @@ def run(*arguments):
     done = CliRunner().invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
+
+
+def fill_in(folder):
+    (folder / "consent.md").write_text("# Before you begin\n\nAsk Ada.\n")
 
 
 @pytest.fixture
@@ -67,6 +76,7 @@ def test_links_good_for_longer_than_dates_reach_are_refused(folder):
 
 
 def test_invite_prints_links_that_work(folder):
+    fill_in(folder)
     links = run("invite", folder, "--count", 2, "--url", "https://study.example.org/").split()
     assert len(links) == 2
     assert all(link.startswith("https://study.example.org/join/") for link in links)
@@ -123,10 +133,146 @@ def serving_nothing(monkeypatch):
     monkeypatch.setattr(verbs, "_spare_what_stays", lambda: None)  # the tests do not end with the server
 
 
-def test_serve_warns_as_long_as_the_consent_page_is_not_filled_in(folder, serving_nothing):
-    assert "places that say FILL IN" in run("serve", folder, "--port", 0)
-    (folder / "consent.md").write_text("# Before you begin\n\nAsk Ada.\n")
-    assert "FILL IN" not in run("serve", folder, "--port", 0)
+def test_nobody_is_let_in_as_long_as_the_consent_page_has_gaps_but_to_a_pilot(folder, serving_nothing):
+    assert "nobody is let in" in run("serve", folder, "--port", 0)
+    with pytest.raises(BadInput, match="places say FILL IN"):
+        run("invite", folder)
+    assert "a pilot: whoever comes now is marked" in run("serve", folder, "--port", 0, "--pilot")
+    assert "/join/" in run("invite", folder, "--pilot")
+    fill_in(folder)
+    told = run("serve", folder, "--port", 0)
+    assert "FILL IN" not in told
+    assert "pilot" not in told
+
+
+def test_links_begin_with_the_address_of_the_config(folder, serving_nothing):
+    fill_in(folder)
+    path = folder / "study.toml"
+    path.write_text(path.read_text().replace('url = ""', 'url = "https://study.example.org/"'))
+    assert run("invite", folder).startswith("https://study.example.org/join/")
+    assert run("account", folder, "ada", "--add").splitlines()[1].count(" https://study.example.org/setup/") == 1
+    assert "Gates & fences: https://study.example.org\n" in run("serve", folder, "--port", 0)
+    path.write_text(path.read_text().replace("example.org/", "example.org/below"))
+    with pytest.raises(BadInput, match=r"server\.url"):
+        run("invite", folder)
+
+
+def test_accounts_are_listed_made_changed_and_removed_in_a_terminal(folder):
+    assert run("account", folder) == "no accounts\n"
+    assert "ada: owner, since" in run("account", folder, "ada", "--add", "--role", "owner")
+    run("account", folder, "bea", "--add")
+    told = json.loads(run("account", folder, "--json"))
+    assert [(each["name"], each["role"]) for each in told["accounts"]] == [("ada", "owner"), ("bea", "viewer")]
+    assert "bea: editor" in run("account", folder, "bea", "--role", "editor")
+    assert "/setup/" in run("account", folder, "bea", "--reset")
+    with pytest.raises(BadInput, match="last owner"):
+        run("account", folder, "ada", "--remove")
+    with pytest.raises(BadInput, match="one at a time"):
+        run("account", folder, "bea", "--remove", "--role", "owner")
+    with pytest.raises(BadInput, match="name the account"):
+        run("account", folder, "--reset")
+    with pytest.raises(BadInput, match="no account eve"):
+        run("account", folder, "eve", "--reset")
+    with pytest.raises(BadInput, match="no account eve; known: ada, bea"):
+        run("account", folder, "eve")
+    run("account", folder, "bea", "--remove")
+    assert "bea" not in run("account", folder)
+
+
+def test_a_pilot_is_removed_in_a_terminal(folder):
+    study = Study.open(folder, pilot=True)
+    workers.join(study, "links")
+    study.close()
+    assert CliRunner().invoke(cli.app, ["reset-pilot", str(folder)], input="n\n").exit_code == 1
+    told = run("reset-pilot", folder, "--yes")
+    assert told == "workers: 1, submissions: 0, problems: 0, written off cents: 0\n"
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_everything_of_a_study_is_its_owner_s_alone_whatever_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        run("init", tmp_path / "study", "--evaluate", "open", "--limit", 3)
+        with closing(Study.open(tmp_path / "study")) as study:
+            assert study.signer
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in study.folder.iterdir()}
+        run("export", tmp_path / "study")
+    finally:
+        os.umask(before)
+    assert {"study.db", "study.db-wal", "study.db-shm", "secret.key", "problems.jsonl", "study.toml"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+    exported = tmp_path / "study" / "export"
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "study", exported)} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in exported.iterdir()} == {0o600}
+
+
+def test_a_database_of_before_becomes_private_when_it_is_opened(folder):
+    run("status", folder)
+    (folder / "study.db").chmod(0o644)
+    run("status", folder)
+    assert stat.S_IMODE((folder / "study.db").stat().st_mode) == 0o600
+
+
+def test_a_folder_that_others_can_look_into_is_told(folder, serving_nothing):
+    folder.chmod(0o755)
+    assert f"chmod 700 {folder}" in run("serve", folder, "--port", 0)
+
+
+@pytest.fixture
+def nobody(tmp_path, monkeypatch):
+    """Somebody whom permissions stop, for as long as a test runs; a tester who is root is not."""
+    if os.geteuid():
+        yield
+        return
+    for place in (tmp_path, *tmp_path.parents[:3]):
+        place.chmod(0o755)
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, 65534, 65534)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    os.seteuid(65534)
+    yield
+    os.seteuid(0)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_status_and_export_read_a_copy_that_cannot_be_written(folder, tmp_path, log, request):
+    study = Study.open(folder)
+    worker = workers.join(study, "links")
+    copy = tmp_path / "copy"
+    run("status", folder, "--workers")  # loads what somebody else may not be let read
+    run("export", folder, "--out", tmp_path / "before")
+    if log:  # as it stands while a server runs, with the last lines in the log alone
+        shutil.copytree(folder, copy)
+        (copy / "study.db-shm").unlink()
+        study.close()
+    else:
+        study.close()
+        shutil.copytree(folder, copy)
+        (copy / "secret.key").unlink(missing_ok=True)
+    for path in copy.iterdir():
+        path.chmod(0o400)
+    copy.chmod(0o500)
+    request.getfixturevalue("nobody")
+    before = {path.name: path.read_bytes() for path in copy.iterdir()}
+    with pytest.raises(PermissionError):
+        (copy / "x").touch()
+    assert worker.code in run("status", copy, "--workers")
+    assert "workers.jsonl: 1" in run("export", copy, "--out", tmp_path / "out")
+    with pytest.raises(BadInput, match="cannot be written"):
+        run("export", copy)
+    with pytest.raises(BadInput, match=r"cannot be opened|cannot be written"):
+        run("withdraw", copy, worker.code, "--yes")
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
+
+
+def test_a_study_behind_a_link_is_a_study(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    fill_in(folder)
+    assert "/join/" in run("invite", tmp_path / "link")
+    assert (folder / "study.db").exists()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    run("init", tmp_path / "dangling")
+    assert stat.S_IMODE((tmp_path / "nowhere").stat().st_mode) == 0o700
 
 
 def test_small_answers_are_sent_at_once():

@@ -83,6 +83,7 @@ def test_a_return_link_lets_the_same_worker_in_once(study):
 
 def test_the_secret_is_its_owner_s_alone_and_stays(study):
     path = study.folder / "secret.key"
+    assert study.signer
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     again = Study(study.folder, study.config, study.store)
     assert again.signer.read("x", study.signer.sign("x", [1])) == [1]

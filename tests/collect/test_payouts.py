@@ -44,7 +44,7 @@ def books(monkeypatch):
 
 @pytest.fixture
 def study(make_study, books):
-    return make_study(platform={"name": "prolific", "completion_code": "C", "api": books.url, "base_reward": 0.5})
+    return make_study(platform=books.platform(base_reward=0.5))
 
 
 @pytest.fixture

@@ -28,7 +28,8 @@ def prolific(monkeypatch):
 
 
 def settings(**more):
-    return Settings(name="prolific", completion_code="C-DONE", screened_out_code="C-OUT", **more)
+    known = {"name": "prolific", "study_id": STUDY, "completion_code": "C-DONE", "screened_out_code": "C-OUT"}
+    return Settings(**known | more)
 
 
 def test_prolific_s_address_says_who_has_come():
@@ -47,7 +48,15 @@ def test_prolific_s_address_says_who_has_come():
 )
 def test_an_address_that_prolific_did_not_make_is_refused(parameters):
     with pytest.raises(NotAllowed):
-        Prolific(settings(study_id=STUDY)).arrival(parameters)
+        Prolific(settings()).arrival(parameters)
+
+
+def test_a_submission_of_another_study_is_refused_where_none_is_named_too():
+    """To pay would approve it there."""
+    prolific = Prolific(settings(study_id=""))
+    with pytest.raises(NotAllowed, match="another study"):
+        prolific.arrival(ADDRESS)
+    assert "[platform] study_id" in prolific.warning()
 
 
 def test_people_go_back_to_prolific_with_the_code_of_how_it_went():
@@ -122,7 +131,7 @@ def test_a_server_that_is_not_there_is_no_doubt(monkeypatch):
 
 @pytest.fixture
 def visited(make_study, prolific):
-    platform = {"name": "prolific", "completion_code": "C", "api": prolific.url, "tasks_per_visit": 2}
+    platform = prolific.platform(study_id=STUDY, tasks_per_visit=2)
     prolific.submissions[SESSION] |= {"participant": PID}
     return make_study(platform=platform, tasks={"twins": 3})
 
@@ -138,6 +147,18 @@ def test_the_same_person_comes_back_as_the_same_worker(visited, prolific):
     assert arrive(visited, another_visit(prolific), browser="b-2").code == worker.code
     with pytest.raises(NotFound):
         arrive(visited, {})
+
+
+def test_whom_a_platform_cannot_vouch_for_comes_back_in_their_own_browser_only(make_study):
+    """Any worker id in an address would be believed otherwise, with an assignment made up for it."""
+    study = make_study(platform={"name": "mturk"})
+    address = {"workerId": "A1B2C3", "hitId": "HIT1", "assignmentId": "ASSIGN1"}
+    worker = arrive(study, address, browser="b-1")
+    again = address | {"assignmentId": "ASSIGN2"}
+    with pytest.raises(NotAllowed, match="another browser"):
+        arrive(study, again, browser="b-2")
+    assert arrive(study, again, browser="b-1").code == worker.code
+    assert arrive(study, again, browser="b-2", me=worker.id).code == worker.code
 
 
 def test_a_visit_stays_in_the_browser_that_it_began_in(visited):
@@ -181,7 +202,7 @@ def test_whoever_starts_a_server_without_a_token_is_warned(monkeypatch):
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "t")
     assert Prolific(settings()).warning() == ""
     monkeypatch.delenv("PROLIFIC_API_TOKEN")
-    assert "PROLIFIC_API_TOKEN is not set" in Prolific(settings()).warning()
+    assert "not set: PROLIFIC_API_TOKEN; nobody" in Prolific(settings()).warning()
 
 
 def test_the_completion_code_is_shown_when_the_visit_is_done(visited, prolific, crew, clock):

@@ -18,6 +18,7 @@ from winokit.collect.study import listings, requesters
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.study import Study
 from winokit.collect.web.app import create_app
+from winokit.files import write_whole
 
 VOTE = {"choice": "1", "equally_plausible": "no", "local_decides": "no"}
 
@@ -92,6 +93,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, S
         pytest.skip("needs signals and /proc")
     config = parse_config({"title": "Twins", "quality": {"quiz_pass_mark": 0, "gold_share": 0}})
     folder = tmp_path_factory.mktemp("served") / "study"
+    write_whole(folder / "consent.md", b"# Consent")
     study = Study.create(folder, config)
     server = Server(folder)
     yield server, study

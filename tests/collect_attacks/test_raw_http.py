@@ -1,11 +1,17 @@
 """Bytes on a socket, to a server in a process of its own: sizes, paths, headers and methods that no browser sends."""
 
 import re
+import socket
+import time
+from contextlib import suppress
 
 import httpx
 import pytest
+from support.server import Server
 
 from winokit.collect.study import invites, listings
+from winokit.collect.study.config import parse_config
+from winokit.collect.study.study import Study
 
 MEGABYTE = 2**20
 FORM = "Content-Type: application/x-www-form-urlencoded"
@@ -193,7 +199,7 @@ def test_headers_that_are_none_do_no_harm(server, header):
 def test_methods_that_no_page_knows_are_refused(server, method):
     for path in ("/login", "/requester", "/requester/pause", "/static/collect.css"):
         status, heard = server.request(f"{method} {path}")
-        assert status in ((200, 405) if method == "HEAD" else (400, 404, 405)), (method, path)
+        assert status in ((200, 303, 405) if method == "HEAD" else (400, 404, 405)), (method, path)
         assert b"Access-Control-Allow" not in heard
 
 
@@ -226,3 +232,67 @@ def test_an_ordinary_worker_comes_in_after_all_that(server, study):
                 token = re.findall(r'name="csrf" value="(\w+)"', page.text)[0]
                 answer = client.post(where, data={"csrf": token, **fields})
         assert answer.url.path == "/begin"
+
+
+def test_a_head_is_an_answer_without_a_body(server):
+    for path in ("/", "/login", "/health", "/static/collect.css"):
+        status, heard = server.request(f"HEAD {path}")
+        assert status == 200, path
+        assert heard.partition(b"\r\n\r\n")[2] == b""
+
+
+def test_health_says_that_the_database_answers_and_nothing_else(server):
+    status, heard = server.request("GET /health")
+    assert (status, heard.partition(b"\r\n\r\n")[2]) == (200, b'{"status":"ok"}')
+    assert b"set-cookie" not in heard.lower()
+
+
+@pytest.fixture(scope="module")
+def hurried(tmp_path_factory):
+    """A server that waits for half a second."""
+    folder = tmp_path_factory.mktemp("hurried") / "study"
+    Study.create(folder, parse_config({"title": "Twins", "quality": {"quiz_pass_mark": 0, "gold_share": 0}})).close()
+    server = Server(folder, before="from winokit.collect.web import protocol; protocol.SECONDS = 0.5")
+    yield server
+    said = server.stop()
+    assert "Traceback" not in said, said
+    assert "POST /join/{token}: whoever asked went away" in said
+    assert "secret" not in said
+
+
+SLOW = (
+    b"",
+    b"GET /login HTTP/1.1\r\nHo",
+    b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\ncsrf=",
+    f"POST /login HTTP/1.1\r\nHost: x\r\n{FORM}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ncsrf=\r\n".encode(),
+    b"GET /login HTTP/1.1\r\nHost: x\r\n\r\nPOST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\ncsrf=",
+)
+
+
+@pytest.mark.parametrize("sent", SLOW)
+def test_whoever_takes_too_long_over_a_request_is_hung_up_on(hurried, sent):
+    """One byte now and then does not buy more time."""
+    with socket.create_connection(("127.0.0.1", hurried.port), timeout=20) as line:
+        line.sendall(sent)
+        with suppress(ConnectionError):
+            for _ in range(100):
+                line.sendall(b"x")
+                line.settimeout(0.05)
+                with suppress(TimeoutError):
+                    while line.recv(65536):
+                        pass
+                    return
+        raise AssertionError("it waits for more")
+
+
+def test_whoever_takes_their_time_between_requests_is_not(hurried):
+    with httpx.Client(base_url=f"http://127.0.0.1:{hurried.port}") as client:
+        for _ in range(3):
+            assert client.get("/login").status_code == 200
+            time.sleep(0.7)
+
+
+def test_whoever_goes_away_is_one_line_in_the_log(hurried):
+    with socket.create_connection(("127.0.0.1", hurried.port)) as line:
+        line.sendall(b"POST /join/secret HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\ncsrf=")
+    assert hurried.request("GET /health")[0] == 200

@@ -59,7 +59,7 @@ def test_a_revoked_invite_is_worth_nothing(study, stranger, requester):
 def test_the_setup_link_makes_one_requester_and_no_second(app, study, person, password):
     path = requesters.setup_path(study)
     fields = {"password": password, "again": password}
-    forged = f"/setup/{study.signer.sign('invite', 'first requester')}"
+    forged = f"/setup/{study.signer.sign('invite', [])}"
     assert person(app).send(forged, name="eve", **fields).status_code == 403
     assert person(app).send(path, name="ann", **fields).url.path == "/requester"
     assert person(app).send(path, name="eve", **fields).status_code == 410

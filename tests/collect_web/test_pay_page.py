@@ -26,7 +26,7 @@ def books(monkeypatch):
 
 @pytest.fixture
 def study(make_study, books):
-    study = make_study(platform={"name": "prolific", "completion_code": "C", "api": books.url, "base_reward": 0.5})
+    study = make_study(platform=books.platform(base_reward=0.5))
     for number in range(2):
         ledger.bonus(study, arrive(study, books.arrives(number)).code, EARNED, "for the tests", "requester:ada")
     return study

@@ -78,7 +78,7 @@ def test_a_poll_from_a_page_whose_session_ended_leads_to_the_login(stranger):
 def test_the_first_account_is_made_once(study, requester, stranger, password):
     assert requester.get("/requester").status_code == 200
     assert requesters.setup_path(study) is None
-    path = f"/setup/{study.signer.sign('setup', 'first requester')}"
+    path = f"/setup/{study.signer.sign('account', [])}"
     assert stranger.get(path).status_code == 410
     stranger.get("/login")
     assert stranger.send(path, name="eve", password=password, again=password).status_code == 410
@@ -92,7 +92,7 @@ def test_setting_up_says_what_is_wrong_and_keeps_the_name(study, stranger, passw
         assert answer.status_code == 422
         assert why in answer.text
         assert stranger.page.all("input", id="name", value="ann")
-    assert not requesters.exist(study)
+    assert not requesters.everybody(study)
 
 
 def test_a_forged_setup_link_is_refused(stranger):
@@ -129,21 +129,31 @@ def test_logging_out_ends_every_session(app, study, requester, password):
     assert requester.get("/requester").url.path == "/login"
 
 
-def test_a_password_can_be_changed_and_a_colleague_added(app, study, requester, password):
+def test_a_password_can_be_changed(app, requester, password):
     requester.get("/requester/account")
     changed = requester.send(
         "/requester/account/password", old=password, password="another horse", again="another horse"
     )
     assert "Your password is changed" in changed.text
-    assert (
-        "can log in now" in requester.send("/requester/account/colleague", name="bea", colleague_password=password).text
-    )
-    taken = requester.send("/requester/account/colleague", name="bea", colleague_password=password)
-    assert taken.status_code == 422
-    for name, word in (("ann", "another horse"), ("bea", password)):
-        somebody = type(requester)(app)
-        somebody.get("/login")
-        assert somebody.send("/login", name=name, password=word).url.path == "/requester"
+    somebody = type(requester)(app)
+    somebody.get("/login")
+    assert somebody.send("/login", name="ann", password="another horse").url.path == "/requester"
+
+
+def test_a_colleague_chooses_their_password_by_a_link_that_works_once(app, requester, password):
+    requester.get("/requester/account")
+    requester.send("/requester/account/colleague", name="bea", role="editor")
+    path = requester.page.all("input", id="link")[0]["value"].removeprefix("http://testserver")
+    assert requester.send("/requester/account/colleague", name="bea", role="editor").status_code == 422
+    bea, thief = type(requester)(app), type(requester)(app)
+    for somebody in (bea, thief):
+        assert "Choose a password for <b>bea</b>" in somebody.get(path).text
+        assert not somebody.page.all("input", name="name")
+    assert bea.send(path, password="short", again="short").status_code == 422
+    assert bea.send(path, password=password, again=password).url.path == "/requester"
+    assert thief.send(path, password="another horse", again="another horse").status_code == 410
+    assert thief.get(path).status_code == 410
+    assert bea.get("/requester/account").text.count("<td>editor</td>") == 1
 
 
 def test_a_wrong_old_password_changes_nothing(requester, password):

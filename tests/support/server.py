@@ -13,11 +13,12 @@ from pathlib import Path
 class Server:
     """A server, and the wire to it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, before: str = "") -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        command = [sys.executable, "-m", "winokit", "collect", "serve", str(folder), "--port", str(self.port)]
+        start = ["-c", f"{before}\nfrom winokit.cli.main import main; main()"] if before else ["-m", "winokit"]
+        command = [sys.executable, *start, "collect", "serve", str(folder), "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for _ in range(400):
             with socket.socket() as line:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+STUDY = f"70{0:022d}"
 BEFORE, AFTER = "before", "after"
 HANG_UP = 0
 
@@ -36,10 +37,14 @@ class ProlificStandIn:
 
     def arrives(self, number: int) -> dict[str, str]:
         """The address by which participant so-and-so is sent."""
-        person, session, study = (f"{kind}{number:022d}" for kind in ("5f", "60", "70"))
-        status = {"id": session, "study_id": study, "participant": person, "status": "ACTIVE"}
+        person, session = (f"{kind}{number:022d}" for kind in ("5f", "60"))
+        status = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
         self.submissions[session] = status | {"bonus_payments": None, "paid": 0}
-        return {"PROLIFIC_PID": person, "STUDY_ID": study, "SESSION_ID": session}
+        return {"PROLIFIC_PID": person, "STUDY_ID": STUDY, "SESSION_ID": session}
+
+    def platform(self, **more: Any) -> dict[str, Any]:
+        """The [platform] of a study to which it sends people."""
+        return {"name": "prolific", "study_id": STUDY, "completion_code": "C", "api": self.url, **more}
 
     @property
     def paid(self) -> int:

@@ -16,8 +16,10 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from winokit.collect.study.config import parse_config
+from winokit.collect.study.content import bundled
 from winokit.collect.study.store import Store
-from winokit.collect.study.study import DATABASE, Study
+from winokit.collect.study.study import DATABASE, FILL_IN, Study
+from winokit.files import write_whole
 
 NOT_DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 
@@ -63,6 +65,9 @@ def studies_in(folder: Path, clock: Callable[[], datetime], **usual: Any) -> Ite
         config = parse_config({"quality": quality, "tasks": tasks, "rules": written, **sections})
         place = folder / f"study-{len(made)}"
         write_migrated(Path(make_url(db).database or "") if db and db.startswith("sqlite") else place / DATABASE)
+        if not (place / config.consent).exists():
+            filled_in = bundled("consent.md", config.language).read_text("utf-8").replace(FILL_IN, "filled in")
+            write_whole(place / config.consent, filled_in.encode())
         made.append(Study.create(place, config, db, clock=clock))
         return made[-1]
 

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import gc
+import os
 import socket
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from winokit.collect import need_extra
 from winokit.data.formats import write
 from winokit.data.loading import DATA_HELP, in_language, load
 from winokit.drawing.tables import Lines
 from winokit.errors import BadInput, MissingExtra
+from winokit.files import private
 from winokit.progress import tell
 from winokit.settings import Help, verb
 
 if TYPE_CHECKING:
     from winokit.collect.study.study import Study
 
-FILL_IN = "FILL IN"
-"""How the consent page that comes with a study marks what only its requester knows."""
 NEW_OBJECTS = 5_000
 """After so many the collector looks at the new ones: some pages' worth, not a part of one."""
 Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
 Database = Annotated[
     str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the config's, or study.db.", metavar="URL")
 ]
+Address = Annotated[
+    str | None, Help("The address people see; default: the config's [server] url, or this machine's.", metavar="URL")
+]
+Pilot = Annotated[bool, Help("Try the study out: the consent page may have gaps, and whoever comes is marked.")]
 
 
 @dataclass(frozen=True)
@@ -39,15 +43,21 @@ class StudyAnswer:
     lines: Lines
 
 
-def opened(folder: str | Path, db: str | None = None) -> closing[Study]:
-    """The study of a folder, to be closed at the end of a `with`."""
+def opened(folder: str | Path, db: str | None = None, **how: bool) -> closing[Study]:
+    """The study of a folder, to be closed at the end of a `with`; as a `pilot`, or only `to_read` it."""
     need_extra()
     from winokit.collect.study.study import Study
 
-    return closing(Study.open(folder, db))
+    return closing(Study.open(folder, db, **how))
+
+
+def links_begin(study: Study, url: str | None) -> str:
+    """What the links of a study begin with."""
+    return (url or study.config.server.url or "http://127.0.0.1:8000").rstrip("/")
 
 
 @verb
+@private()
 def init(
     folder: Folder,
     *,
@@ -135,17 +145,17 @@ def serve(
     *,
     host: Annotated[str, Help("The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Help("The port to listen on.", least=0, most=65535)] = 8000,
-    url: Annotated[
-        str | None, Help("The address people see, where a proxy stands before the server.", metavar="URL")
-    ] = None,
+    url: Address = None,
+    pilot: Pilot = False,
     db: Database = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Serve a study's pages until Ctrl-C. The first visit makes the requester's account."""
-    with opened(folder, db) as study, listen(host, port) as place:
-        base = (url or f"http://{host}:{place.getsockname()[1]}").rstrip("/")
+    with opened(folder, db, pilot=pilot) as study, listen(host, port) as place:
+        seen = url or study.config.server.url
+        base = links_begin(study, seen or f"http://{host}:{place.getsockname()[1]}")
         study.adversary.prepare(study)
-        run_app(study, place, base, behind_proxy=url is not None, say=say)
+        run_app(study, place, base, behind_proxy=bool(seen), say=say)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -169,23 +179,26 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
 
         from winokit.collect.platforms.base import platform_of
         from winokit.collect.web.app import create_app
+        from winokit.collect.web.protocol import ImpatientProtocol
     except ModuleNotFoundError as error:
         raise MissingExtra(f"winokit collect serve ({error.name})", "collect") from None
     from winokit.collect.study.requesters import setup_path
 
     say(f"{study.config.title}: {base}")
-    left, consent = study.consent.count(FILL_IN), study.folder / study.config.consent
-    if left:
-        say(f"warning: {consent} has {left} places that say {FILL_IN}; workers read them so")
-    for note in filter(None, (*study.notes, platform_of(study).warning())):
+    closed = study.why_closed and f"nobody is let in: {study.why_closed}"
+    pilot = "a pilot: whoever comes now is marked, and can be removed" if study.pilot else ""
+    is_seen = os.name == "posix" and study.folder.stat().st_mode & 0o077
+    others = f"others can look into {study.folder}: chmod 700 {study.folder}" if is_seen else ""
+    for note in filter(None, (closed, pilot, others, *study.notes, platform_of(study).warning())):
         say(f"warning: {note}")
     first = setup_path(study)
     if first:
-        say(f"make the requester's account, within the hour: {base}{first}")
-    app = create_app(study, secure=base.startswith("https://"))
+        say(f"make the requester's account, within a day: {base}{first}")
+    app = create_app(study, secure=base.startswith("https://"), url=base)
     # h11 refuses headers without end; the other parser that uvicorn may find installed does not. No log of addresses:
     # some of them let people in.
-    config = uvicorn.Config(app, http="h11", log_level="warning", access_log=False, proxy_headers=behind_proxy)
+    quiet: dict[str, Any] = {"log_level": "warning", "access_log": False}
+    config = uvicorn.Config(app, http=ImpatientProtocol, proxy_headers=behind_proxy, **quiet)
     _spare_what_stays()
     uvicorn.Server(config).run(sockets=[place])
 
@@ -206,17 +219,18 @@ def invite(
     days: Annotated[float | None, Help("How long they are good; default: the config's.", least=0.01, most=3650)] = None,
     label: Annotated[str, Help("A note for yourself.")] = "",
     worker: Annotated[str | None, Help("Let this worker in again instead, on another device.", metavar="CODE")] = None,
-    url: Annotated[str, Help("The address people see.", metavar="URL")] = "http://127.0.0.1:8000",
+    url: Address = None,
+    pilot: Pilot = False,
     db: Database = None,
 ) -> StudyAnswer:
     """Make links that let workers in: signed, expiring, one for each by default."""
     if worker is not None and (count > 1 or uses > 1):
         raise BadInput("--worker makes one link for one person: leave out --count and --uses")
-    with opened(folder, db) as study:
+    with opened(folder, db, pilot=pilot) as study:
         from winokit.collect.study import invites
 
+        base = links_begin(study, url)
         links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
-    base = url.rstrip("/")
     record: list[dict[str, Any]] = [
         {"url": base + path, "id": invite.id, "uses": invite.most_uses, "expires_at": str(invite.expires_at)}
         for invite, path in links
@@ -232,7 +246,7 @@ def status(
     db: Database = None,
 ) -> StudyAnswer:
     """Show how far a study has come, how far people agree and what it has cost."""
-    with opened(folder, db) as study:
+    with opened(folder, db, to_read=True) as study:
         from winokit.collect.study import progress, quality
 
         now, people = progress.snapshot(study), quality.workers(study) if workers else []
@@ -251,7 +265,7 @@ def export(
 ) -> StudyAnswer:
     """Write problems with votes, times and pseudonymous workers, and people's answers as predictions."""
     target = Path(out or Path(folder) / "export")
-    with opened(folder, db) as study:
+    with opened(folder, db, to_read=True) as study:
         from winokit.collect.study import export
 
         exported = export.export(study, target)
@@ -288,3 +302,65 @@ def withdraw(
     if not done.is_forgotten:
         lines.append("their id on the platform is kept until that is paid, and deleted then")
     return StudyAnswer(asdict(done), lines)
+
+
+@verb
+def account(
+    folder: Folder,
+    name: Annotated[str | None, Help("Whose account; default: all are listed.", metavar="NAME")] = None,
+    *,
+    add: Annotated[bool, Help("Make the account; a link is printed by which its password is chosen.")] = False,
+    reset: Annotated[bool, Help("Print such a link, for somebody who forgot their password.")] = False,
+    remove: Annotated[bool, Help("Take the account away, which ends its sessions.")] = False,
+    role: Annotated[
+        Literal["owner", "editor", "viewer"] | None,
+        Help("What they may do: everything; all but pay, see to accounts and remove a pilot; only look."),
+    ] = None,
+    url: Address = None,
+    db: Database = None,
+) -> StudyAnswer:
+    """List the accounts of requesters, or make, change or remove one."""
+    if (add or reset or remove or role) and name is None:
+        raise BadInput("name the account: winokit collect account STUDY NAME …")
+    if add + reset + remove + (role is not None and not add) > 1:
+        raise BadInput("--add, --reset, --remove and --role: one at a time (--add may have a --role)")
+    with opened(folder, db) as study:
+        from winokit.collect.study import requesters
+
+        who, link = name or "", ""
+        if add:
+            requesters.add(study, who, None, "terminal", role=role or "viewer")
+        elif role:
+            requesters.change_role(study, who, role, "terminal")
+        elif remove:
+            requesters.remove(study, who, "terminal")
+        if add or reset:
+            link = links_begin(study, url) + requesters.password_path(study, who, "terminal")
+        people = [
+            {"name": each.name, "role": each.role, "since": str(each.created_at)}
+            for each in requesters.everybody(study)
+        ]
+    shown = [each for each in people if name in (None, each["name"])]
+    if not shown and name and not remove:
+        raise BadInput(f"no account {name}; known: {', '.join(each['name'] for each in people) or 'none'}")
+    lines: Lines = [f"{each['name']}: {each['role']}, since {each['since'][:10]}" for each in shown]
+    lines += [f"choose a password, once and within a day: {link}"] if link else []
+    return StudyAnswer({"accounts": shown, "link": link or None}, lines or ["no accounts"])
+
+
+@verb
+def reset_pilot(
+    folder: Folder,
+    *,
+    write_off: Annotated[bool, Help("Also strike out what people of the pilot are still owed.")] = False,
+    yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Delete what people did in a pilot, for good. What was paid stays in the ledger."""
+    if not yes:
+        raise BadInput(f"{folder}: what is removed cannot be put back; say that you are sure (yes)")
+    with opened(folder, db) as study:
+        from winokit.collect.study.pilot import remove_pilot_data
+
+        done = asdict(remove_pilot_data(study, "terminal", write_off=write_off))
+    return StudyAnswer(done, [", ".join(f"{what.replace('_', ' ')}: {count:,}" for what, count in done.items())])

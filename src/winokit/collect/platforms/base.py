@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from winokit.collect import PLATFORMS
 from winokit.collect.study import tasks, workers
 from winokit.collect.study.config import PlatformConfig
-from winokit.collect.study.refusals import NotFound
+from winokit.collect.study.refusals import NotFound, NotNow
 from winokit.collect.study.schema import ACTIVE, SCREENED_OUT, Identity, Submission, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import say
@@ -140,11 +140,14 @@ def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None =
 
     `browser` is what theirs is known by, `me` who works in it already. A visit stays in the browser it began in.
     """
-    visitor = visitor_from(study, parameters)
-    platform_of(study).verify(visitor)
+    if study.why_closed:
+        raise NotNow(say("refusals.not_open"))
+    visitor, platform = visitor_from(study, parameters), platform_of(study)
+    platform.verify(visitor)
+    verified = type(platform).verify is not Platform.verify
     identity = Identity(external_id=visitor.external_id, study_id=visitor.study_id, session_id=visitor.session_id)
     identity.browser = browser and study.signer.digest("browser", browser)
-    return workers.join(study, study.config.platform.name, identity, me=me)
+    return workers.join(study, study.config.platform.name, identity, me=me, verified=verified)
 
 
 def leave(study: Study, worker_id: int) -> Departure | None:

@@ -54,7 +54,7 @@ class Prolific(Platform):
         if not all(ID.fullmatch(id_) for id_ in ids):
             raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
         person, study, session = ids
-        if self.settings.study_id and study != self.settings.study_id:
+        if study != self.settings.study_id:  # where none is named, too: paying would approve it there
             raise NotAllowed(say("refusals.other_study"))
         return Visitor(person, study, session)
 
@@ -74,8 +74,10 @@ class Prolific(Platform):
             raise NotAllowed(say("refusals.visit_ended", platform=self.title))
 
     def warning(self) -> str:
-        """Without a token nobody can be verified, or paid."""
-        return "" if os.environ.get(TOKEN) else f"{TOKEN} is not set: nobody whom Prolific sends can be let in or paid"
+        """Without a token nobody can be verified, or paid; without the study's id, nobody is known to come for it."""
+        missing = [] if os.environ.get(TOKEN) else [TOKEN]
+        missing += [] if self.settings.study_id else ["[platform] study_id"]
+        return f"not set: {', '.join(missing)}; nobody whom Prolific sends can be let in or paid" if missing else ""
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
         """Back to Prolific with the code that says how it went."""

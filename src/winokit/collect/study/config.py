@@ -164,7 +164,7 @@ class PlatformConfig(ConfigSection):
     invite_days: float = _key(14, "How long an invite link stays good.", gt=0, le=3650)
     completion_code: str = _key("", "Prolific: the code for work done.")
     screened_out_code: str = _key("", "Prolific: the code for people the study is not for.")
-    study_id: str = _key("", "Prolific's id of the study; arrivals from another one are refused.")
+    study_id: str = _key("", "Prolific's id of the study, needed there; arrivals from another one are refused.")
     base_reward: Money = _key(
         Decimal("0.00"), "What the platform pays for a visit by itself; the rest of what is owed is a bonus."
     )
@@ -180,6 +180,16 @@ class PlatformConfig(ConfigSection):
         if name not in PLATFORMS:
             raise ValueError(f"one of {', '.join(PLATFORMS)} expected")
         return name
+
+
+class ServerConfig(ConfigSection):
+    """Where people reach the study."""
+
+    url: str = _key(
+        "",
+        "Such as https://study.example.org, which links begin with; empty: what `serve --url` says.",
+        pattern=r"^(https?://[^/?#\s]+/?)?$",
+    )
 
 
 class StudyConfig(ConfigSection):
@@ -206,6 +216,7 @@ class StudyConfig(ConfigSection):
     evaluate: EvaluateConfig = EvaluateConfig()
     judge: JudgeConfig = JudgeConfig()
     platform: PlatformConfig = PlatformConfig()
+    server: ServerConfig = ServerConfig()
 
     @model_validator(mode="after")
     def _fits_together(self) -> StudyConfig:

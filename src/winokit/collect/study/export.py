@@ -41,7 +41,7 @@ from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, j
 from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.checks.groups import group_name
 from winokit.data.formats import WriteOptions, write
-from winokit.files import csv_bytes, write_whole
+from winokit.files import csv_bytes, private, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import decide
@@ -58,6 +58,7 @@ class Exported:
     notes: list[str] = field(default_factory=list)
 
 
+@private()
 def export(study: Study, folder: Path) -> Exported:
     """Write everything that is known into a folder, file by file, each whole."""
     done = Exported()
@@ -85,7 +86,8 @@ def export(study: Study, folder: Path) -> Exported:
     _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
     # Without what is nobody's business: the database, codes and addresses of a platform.
-    settings = study.config.model_dump(mode="json", by_alias=True, exclude={"database", "platform", "contact"})
+    left_out = {"database", "platform", "contact", "server"}
+    settings = study.config.model_dump(mode="json", by_alias=True, exclude=left_out)
     about = {"winokit": winokit.__version__, "settings": settings, **progress.snapshot(study).to_json()}
     write_whole(folder / "study.json", json.dumps(about, ensure_ascii=False, indent=2, default=str).encode())
     done.files["study.json"] = 1
@@ -190,6 +192,7 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
             "written_at": moment(submission.submitted_at),
             "seconds": round(submission.seconds, 1),
             "pasted": submission.pasted,
+            **({"pilot": True} if row.author.pilot else {}),
         }
         if submission.adversary is not None:
             provenance["adversary"] = submission.adversary
@@ -251,6 +254,8 @@ def vote_row(vote: Vote) -> dict[str, Any]:
     more = {"equally_plausible": vote.equally_plausible, "local_decides": vote.local_decides}
     exported |= {name: value for name, value in more.items() if value is not None}
     exported |= {"at": moment(vote.at), "seconds": round(vote.submission.seconds, 1), "counted": vote.counted}
+    if vote.worker.pilot:
+        exported["pilot"] = True
     if vote.gold:
         exported |= {"gold": True, "right": vote.is_right}
     if vote.submission.history:

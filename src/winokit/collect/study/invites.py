@@ -1,24 +1,29 @@
 """Links that let somebody in: signed, expiring, used as often as they say and no more often.
 
 A link is claimed by pressing a button, not by being opened: programs that preview links must not use them up.
+
+A link that was used lets nobody in again. It has been in mails and chats, and whoever finds it there would be taken for
+the worker who came by it. That worker comes back, in any browser, by a personal link which only their own pages show.
+A link from the requester that lets a worker in again makes the earlier personal one useless: it may be in other hands.
+Platforms send their workers again themselves, and say who they are; those have no personal link.
 """
 
 from __future__ import annotations
 
 import secrets
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import Row, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import workers
-from winokit.collect.study.refusals import LinkExpired, NotAllowed, found
+from winokit.collect.study.refusals import LinkExpired, NotAllowed, NotNow, Refused, found
 from winokit.collect.study.schema import Invite, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import say
 
-PURPOSE = "invite"
+PURPOSE, PERSONAL, BY_LINK = "invite", "personal", "links"
 MOST_USES = 100_000
 TOO_OLD = say("refusals.link_used")
 
@@ -40,6 +45,8 @@ def create(
     actor: str = "system",
 ) -> InviteLink:
     """A new link for new workers; or, with a worker's code, one that lets them in again, on another device say."""
+    if study.why_closed:
+        raise NotNow(study.why_closed)
     now = study.now()
     until = now + timedelta(days=study.config.platform.invite_days if days is None else days)
     with study.store.write() as session:
@@ -70,8 +77,9 @@ def claim(study: Study, token: str) -> Worker:
         if session.execute(use.returning(Invite.id)).scalar() is None:
             raise LinkExpired(TOO_OLD)
         if invite.worker_id is None:
-            return workers.add(study, session, "links")
-        worker = session.get_one(Worker, invite.worker_id)
+            return workers.add(study, session, BY_LINK)
+        worker = session.get_one(Worker, invite.worker_id, with_for_update=True)
+        worker.link_version += 1
         study.log(session, f"worker:{worker.code}", "return")
         return worker
 
@@ -83,6 +91,24 @@ def look(study: Study, token: str) -> Invite:
         if invite.revoked_at or invite.uses >= invite.most_uses or invite.expires_at <= study.now():
             raise LinkExpired(TOO_OLD)
         return invite
+
+
+def personal_path(study: Study, worker: Worker | Row[Any]) -> str:
+    """The path of the link by which a worker comes back; none for those whom a platform sends."""
+    token = study.signer.sign(PERSONAL, [worker.code, worker.link_version])
+    return f"/return/{token}" if worker.platform == BY_LINK else ""
+
+
+def returning(study: Study, token: str) -> Row[Any]:
+    """The worker whose personal link this is."""
+    code, version = study.signer.read(PERSONAL, token)
+    try:
+        worker = workers.get(study, code)
+    except Refused:
+        raise LinkExpired(TOO_OLD) from None
+    if worker.link_version != version or (worker.pilot and not study.pilot):
+        raise LinkExpired(TOO_OLD)
+    return worker
 
 
 def listing(study: Study) -> list[InviteLink]:
@@ -101,6 +127,8 @@ def revoke(study: Study, invite_id: str, actor: str) -> None:
 
 
 def _invite(study: Study, session: Session, token: str) -> Invite:
+    if study.why_closed:
+        raise NotNow(say("refusals.not_open"))
     invite = session.get(Invite, str(study.signer.read(PURPOSE, token)))
     if invite is None:
         raise NotAllowed(say("refusals.link_forged"))

@@ -48,7 +48,7 @@ class WorkerQuality:
     def __init__(
         self, worker: Worker, asked: QualityConfig, sums: Mapping[str, Any], agreed: int, compared: int
     ) -> None:
-        self.code, self.state = worker.code, worker.state
+        self.code, self.state, self.pilot = worker.code, worker.state, worker.pilot
         self.submissions, written = int(sums["submissions"]), int(sums["written"])
         self.votes = self.submissions - written
         self.agreement = agreed / compared if compared >= FEW else None

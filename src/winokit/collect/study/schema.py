@@ -28,6 +28,7 @@ WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
 PLANNED, SENT, CONFIRMED, UNCERTAIN, REFUSED = "planned", "sent", "confirmed", "uncertain", "refused"
 UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
 PAUSED = "paused"
+OWNER, EDITOR, VIEWER = "owner", "editor", "viewer"
 LATE, FROM_BLOCKED = "late", "from a blocked worker"
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
 """What a page shows beside a row is read with it, or not at all: never row by row."""
@@ -100,6 +101,10 @@ class Worker(Numbered):
     qualified_at: Mapped[datetime | None]
     session_version: Mapped[int] = mapped_column(default=1, server_default="1")
     """Raised to end every session of the worker at once."""
+    link_version: Mapped[int] = mapped_column(default=1, server_default="1")
+    """Raised to make the worker's personal link useless."""
+    pilot: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    """Came while the study was tried out: all that hangs on them is marked, and can be removed at once."""
     submissions: Mapped[list[Submission]] = relationship(**SHOWN)
     votes: Mapped[list[Vote]] = relationship(**SHOWN)
     payments: Mapped[list[Payment]] = relationship(**SHOWN)
@@ -143,6 +148,7 @@ class Requester(Numbered):
     password_hash: Mapped[str]
     session_version: Mapped[int] = mapped_column(default=1)
     """Raised to end every session of the requester at once."""
+    role: Mapped[str] = mapped_column(sa.String(8), default=OWNER, server_default=OWNER)
     created_at: Mapped[datetime]
 
 

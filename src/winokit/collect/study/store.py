@@ -1,5 +1,7 @@
 """The database of a study: SQLite in the folder, or PostgreSQL by its URL; migrated to the newest tables on opening.
 
+A SQLite database that may only be read is looked at in a copy, where whoever opens it wants no more than that.
+
 `read()` and `write()` give a session each. What must not interleave happens in a `write()`: on SQLite it begins with
 BEGIN IMMEDIATE and one thread of the process writes at a time, so that waiting is fair; on PostgreSQL the functions
 lock the rows they decide on.
@@ -12,26 +14,31 @@ given or a draft, does not wait for the disk (SQLite's NORMAL), since every vote
 
 from __future__ import annotations
 
+import os
 import select
+import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from alembic import command
 from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
-from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.schema import Base
 from winokit.errors import BadInput, MissingExtra
+from winokit.files import refused
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY_SECONDS = 30
+LOGS = ("-wal", "-shm")
+"""What SQLite puts beside a database while it is open."""
 ALONE = 7_461_029
 """A number of ours for PostgreSQL's advisory lock: servers that start together migrate one after the other."""
 MIGRATING = threading.Lock()
@@ -45,9 +52,14 @@ ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 class Store:
     """An engine, its two kinds of sessions, and the migrations."""
 
-    def __init__(self, url: str, *, connections: int = 20) -> None:
+    def __init__(self, url: str, *, connections: int = 20, to_read: bool = False) -> None:
         self.url = _parsed(url)
+        self._copy: TemporaryDirectory[str] | None = None
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        path = Path(self.url.database or "")
+        if to_read and self.is_sqlite and path.is_file() and not _is_writable(path):
+            self._copy = TemporaryDirectory(prefix="winokit-study-")
+            self.url = self.url.set(database=str(_copied(path, Path(self._copy.name))))
         # The last connection to come back is the first to go out again: it still has its pages and queries at hand.
         pool = {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}
         self.engine = _sqlite(self.url, pool) if self.is_sqlite else _postgresql(self.url, pool)
@@ -83,27 +95,20 @@ class Store:
     def close(self) -> None:
         """Let go of every connection."""
         self.engine.dispose()
+        if self._copy is not None:
+            self._copy.cleanup()
 
     def _migrate(self) -> None:
-        scripts = ScriptDirectory(str(MIGRATIONS))
-
-        def steps(revision: Any, _context: Any) -> Any:
-            return scripts._upgrade_revs("head", revision)
-
         try:
-            with (
-                MIGRATING,
-                self.write(alone=True) as session,
-                EnvironmentContext(Config(), scripts, fn=steps) as environment,
-            ):
-                names = inspect(session.connection()).get_table_names() if self.is_sqlite else []
+            with MIGRATING, self.write(alone=True) as session:
+                connection = session.connection()
+                names = inspect(connection).get_table_names() if self.is_sqlite else []
                 if names and "alembic_version" not in names:  # something else keeps its tables here
                     place = self.url.render_as_string()
                     raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
-                environment.configure(
-                    connection=session.connection(), target_metadata=Base.metadata, render_as_batch=True
-                )
-                environment.run_migrations()
+                config = Config(attributes={"connection": connection})
+                config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+                command.upgrade(config, "head")
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()[0]
             raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({reason})") from None
@@ -129,7 +134,41 @@ def _parsed(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
 
 
+def _is_writable(path: Path) -> bool:
+    ours = os.access in os.supports_effective_ids
+    return all(os.access(place, os.W_OK, effective_ids=ours) for place in (path, path.parent))
+
+
+def _keep_private(path: Path) -> None:
+    """Let nobody but the owner read a database, from the moment it exists; SQLite makes its logs like it."""
+    with suppress(OSError):  # where it cannot be made, SQLite says why
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    for file in (path, *(path.with_name(path.name + log) for log in LOGS)):
+        with suppress(OSError):  # somebody else's, or one that may only be read
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """A copy of a database that may only be read, with what its log holds."""
+    copy = folder / path.name
+    try:
+        with (
+            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(copy)) as target,
+        ):
+            source.backup(target)
+    except sqlite3.Error:  # SQLite cannot put its logs beside it; so nobody is writing to it, either
+        for name in (path.name, path.name + LOGS[0]):
+            if path.with_name(name).exists():
+                with refused(path, "read"):
+                    shutil.copyfile(path.with_name(name), folder / name)
+    return copy
+
+
 def _sqlite(url: URL, pool: Mapping[str, Any]) -> Engine:
+    if url.database and not url.database.startswith((":", "file:")):
+        _keep_private(Path(url.database))
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **pool)
 
     @event.listens_for(engine, "connect")

@@ -18,12 +18,12 @@ import hmac
 import os
 import secrets
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from itsdangerous import BadSignature, SignatureExpired, URLSafeTimedSerializer
+from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import content
@@ -35,11 +35,13 @@ from winokit.collect.study.texts import BUILT_IN, read_texts, say
 from winokit.collect.study.texts import FILE as TEXTS
 from winokit.data.checks import rules
 from winokit.errors import BadInput
-from winokit.files import read_text, write_whole
+from winokit.files import private, read_text, write_whole
 from winokit.text.language import language_of, left_out
 
 DATABASE, DATABASE_ENV = "study.db", "WINOKIT_COLLECT_DB"
 SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
+FILL_IN = "FILL IN"
+"""How the consent page that comes with a study marks what only its requester knows."""
 utc_now = partial(datetime.now, UTC)
 
 
@@ -79,11 +81,13 @@ class Signer:
     def read(self, purpose: str, token: str, most_seconds: int | None = None) -> Any:
         """What a token says; a forged one is NotAllowed, one that is too old LinkExpired."""
         try:
-            return self._serializer(purpose).loads(token, max_age=most_seconds)
-        except SignatureExpired:
-            raise LinkExpired(say("refusals.link_old")) from None
+            value, signed_at = self._serializer(purpose).loads(token, return_timestamp=True)
         except BadSignature:
             raise NotAllowed(say("refusals.link_forged")) from None
+        # Not by its max_age, which refuses what was signed before the clock was set back: it is from the future then.
+        if most_seconds is not None and utc_now() - signed_at > timedelta(seconds=most_seconds):
+            raise LinkExpired(say("refusals.link_old"))
+        return value
 
     def digest(self, purpose: str, text: str) -> str:
         """A keyed hash: equal for equal texts, and nothing to be read from it without the secret."""
@@ -94,14 +98,19 @@ class Study:
     """A study that is open. Threads may share it."""
 
     def __init__(
-        self, folder: Path, config: StudyConfig, store: Store, *, clock: Callable[[], datetime] = utc_now
+        self,
+        folder: Path,
+        config: StudyConfig,
+        store: Store,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        pilot: bool = False,
     ) -> None:
         from winokit.collect.study.adversary import Adversary  # here, since these modules take a study themselves
         from winokit.collect.study.writing import EarlierText
 
-        self.folder, self.config, self.store, self.now = folder, config, store, clock
+        self.folder, self.config, self.store, self.now, self.pilot = folder, config, store, clock, pilot
         self.texts, self._text_notes = read_texts(folder / config.texts, config.language)
-        self.signer = Signer(read_secret(folder))
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
         model = config.adversary
@@ -117,17 +126,26 @@ class Study:
         return cls.open(folder, db, clock=clock)
 
     @classmethod
-    def open(cls, folder: str | Path, db: str | None = None, *, clock: Callable[[], datetime] = utc_now) -> Study:
+    def open(
+        cls,
+        folder: str | Path,
+        db: str | None = None,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        pilot: bool = False,
+        to_read: bool = False,
+    ) -> Study:
         """Open a study: read its config, migrate its database, and make the tasks that are still missing.
 
-        The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder.
+        The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder. In a `pilot`
+        the consent page may have gaps, and whoever comes is marked. `to_read`, it may be one that cannot be written.
         """
         from winokit.collect.study.new_tasks import prepare
 
         folder = Path(folder)
         config = read_config(folder / FILE)
         url = db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
-        study = cls(folder, config, Store(url), clock=clock)
+        study = cls(folder, config, Store(url, to_read=to_read), clock=clock, pilot=pilot)
         prepare(study)
         return study
 
@@ -142,6 +160,18 @@ class Study:
             own = self.folder / name
             self._guidelines[kind] = read_text(own if own.exists() else content.bundled(name, self.config.language))
         return self._guidelines[kind]
+
+    @cached_property
+    def signer(self) -> Signer:
+        """Signs with the study's secret, which is made when it is first needed."""
+        return Signer(read_secret(self.folder))
+
+    @property
+    def why_closed(self) -> str:
+        """Why nobody is let in, where that is so: no consent page with gaps reaches a worker, but in a pilot."""
+        gaps = 0 if self.pilot else self.consent.count(FILL_IN)
+        path = self.folder / self.config.consent
+        return f"{path}: {gaps} places say {FILL_IN}; fill them in, or try the study with --pilot" if gaps else ""
 
     @cached_property
     def consent(self) -> str:
@@ -191,6 +221,7 @@ class Study:
             self.log(session, actor, action, target, **detail)
 
 
+@private()
 def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:
     """A folder with a config and texts to edit; the database is made when the study is first opened."""
     refuse_existing(folder)

@@ -39,11 +39,18 @@ class QuizResult:
 
 
 def join(
-    study: Study, platform: str, identity: Identity | None = None, *, code: str | None = None, me: int | None = None
+    study: Study,
+    platform: str,
+    identity: Identity | None = None,
+    *,
+    code: str | None = None,
+    me: int | None = None,
+    verified: bool = True,
 ) -> Worker:
     """A new worker, or the one that a platform has sent before. Without a code they are given a random one.
 
-    A visit that has begun goes on in its own browser, which is known by its hash, or by who works in it (`me`).
+    A visit that has begun goes on in its own browser, which is known by its hash, or by who works in it (`me`); and so
+    does any other of theirs where the platform has not `verified` that it is them.
     """
     with study.store.write() as session:
         if identity is not None:
@@ -53,7 +60,7 @@ def join(
             if known is not None:
                 goes_on = known.session_id is not None and known.session_id == identity.session_id
                 own = known.browser in (None, identity.browser) or known.worker_id == me
-                if goes_on and not own:
+                if (goes_on or not verified) and not own:
                     raise NotAllowed(say("refusals.other_browser"))
                 for name in ("study_id", "session_id", "browser", *(() if goes_on else ("arrived_at",))):
                     setattr(known, name, getattr(identity, name))
@@ -66,7 +73,7 @@ def add(
 ) -> Worker:
     """A new worker, within a transaction."""
     code = code or f"w-{''.join(secrets.choice(LETTERS) for _ in range(10))}"
-    worker = Worker(code=code, platform=platform, state=schema.ACTIVE, session_version=1, joined_at=study.now())
+    worker = Worker(code=code, platform=platform, state=schema.ACTIVE, joined_at=study.now(), pilot=study.pilot)
     session.add(worker)
     session.flush()
     if identity is not None:

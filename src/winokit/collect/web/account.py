@@ -1,40 +1,49 @@
-"""The requester's account: the first one, logging in and out, the password, and accounts for colleagues."""
+"""Requesters' accounts: the first one, logging in and out, passwords, and colleagues with their roles."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fastapi import Response
 
 from winokit.collect.study import requesters
-from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed
-from winokit.collect.study.requesters import SETUP, SETUP_SECONDS
+from winokit.collect.study.refusals import Incomplete, NotAllowed
+from winokit.collect.study.requesters import ROLES
 from winokit.collect.study.schema import Requester
-from winokit.collect.web.forms import REQUESTER, VISITOR, Fields, Pages
-from winokit.collect.web.visit import DASHBOARD, LOGIN, Anybody, ARequester, Visit, known_requester, run_slow
+from winokit.collect.web.forms import REQUESTER, VISITOR, Line, Pages, Text, expected
+from winokit.collect.web.visit import (
+    DASHBOARD,
+    LOGIN,
+    AnOwner,
+    Anybody,
+    AViewer,
+    RequesterVisit,
+    Visit,
+    known_requester,
+    run_slow,
+)
 
 door, router = Pages(VISITOR), Pages(REQUESTER)
 ACCOUNT = "/requester/account"
 
 
+Role = Annotated[requesters.Role, expected(f"one of {', '.join(ROLES)} expected")]
+Name = Annotated[Line, expected("a name expected")]
+
+
 @door.get("/setup/{token}")
 def setup_page(visit: Anybody, token: str) -> Response:
-    """Where the first requester chooses a name and a password."""
-    visit.study.signer.read(SETUP, token, SETUP_SECONDS)
-    if requesters.exist(visit.study):
-        raise LinkExpired("there is a requester already; please log in")
-    return visit.page("requester_setup", token=token, name="")
+    """Where the first requester chooses a name and a password, and others a password."""
+    return _setup_page(visit, token)
 
 
-@door.form("/setup/{token}", "name", "password", "again")
-def set_up(visit: Anybody, token: str, fields: Fields) -> Response:
-    """Make the first account and log it in."""
-    name = fields.get("name", "").strip()
+@door.form("/setup/{token}")
+def set_up(visit: Anybody, token: str, name: Line = "", password: Text = "", again: Text = "") -> Response:
+    """Make the account, or set its password, and log it in."""
     try:
-        _refuse_unlike(fields)
-        requester = requesters.set_up(visit.study, token, name, fields.get("password", ""))
+        requester = requesters.set_up(visit.study, token, name, _same(password, again))
     except Incomplete as error:
-        return visit.page("requester_setup", status=422, token=token, name=name, problems=error.problems)
+        return _setup_page(visit, token, status=422, name=name, problems=error.problems)
     return _go_logged_in(visit, requester)
 
 
@@ -44,24 +53,22 @@ def login_page(visit: Anybody) -> Response:
     return visit.go(DASHBOARD) if known_requester(visit.request) else visit.page("requester_login", name="", refused="")
 
 
-@door.form("/login", "name", "password")
-async def login(visit: Anybody, fields: Fields) -> Response:
+@door.form("/login")
+async def login(visit: Anybody, name: Line = "", password: Text = "") -> Response:
     """Log in; where to go then is ours to say, never the address's."""
-    return await run_slow(_try_to_log_in, visit, fields)
+    return await run_slow(_try_to_log_in, visit, name, password)
 
 
-def _try_to_log_in(visit: Visit, fields: Mapping[str, str]) -> Response:
-    name = fields.get("name", "").strip()
-    address = visit.request.client.host if visit.request.client else "unknown"
+def _try_to_log_in(visit: Visit, name: str, password: str) -> Response:
     try:
-        requester = requesters.login(visit.study, name, fields.get("password", ""), address)
+        requester = requesters.login(visit.study, name, password, visit.caller)
     except NotAllowed as error:
         return visit.page("requester_login", status=403, name=name[:64], refused=str(error))
     return _go_logged_in(visit, requester)
 
 
 @router.form("/logout")
-def logout(visit: ARequester) -> Response:
+def logout(visit: AViewer) -> Response:
     """Log out, in every browser: a session that was stolen ends too."""
     requesters.end_sessions(visit.study, visit.requester.id)
     response = visit.go(LOGIN, "You are logged out.")
@@ -69,39 +76,67 @@ def logout(visit: ARequester) -> Response:
     return response
 
 
-@router.get("/requester/account")
-def account_page(visit: ARequester) -> Response:
+@router.get(ACCOUNT)
+def account_page(visit: AViewer) -> Response:
     """The password, and colleagues."""
-    return visit.page("requester_account")
+    return _page(visit)
 
 
-@router.form("/requester/account/password", "old", "password", "again")
-def change_password(visit: ARequester, fields: Fields) -> Response:
+@router.form(f"{ACCOUNT}/password")
+def change_password(visit: AViewer, old: Text = "", password: Text = "", again: Text = "") -> Response:
     """Change the password; other browsers are logged out."""
     try:
-        _refuse_unlike(fields)
-        old, new = fields.get("old", ""), fields.get("password", "")
-        requester = requesters.change_password(visit.study, visit.requester.id, old, new)
+        requester = requesters.change_password(visit.study, visit.requester.id, old, _same(password, again))
     except Incomplete as error:
-        return visit.page("requester_account", status=422, problems=error.problems)
+        return _page(visit, status=422, problems=error.problems)
     return _go_logged_in(visit, requester, ACCOUNT, "Your password is changed, and other browsers are logged out.")
 
 
-@router.form("/requester/account/colleague", "name", "colleague_password")
-def add_colleague(visit: ARequester, fields: Fields) -> Response:
-    """Make an account for a colleague."""
-    name = fields.get("name", "").strip()
+@router.form(f"{ACCOUNT}/colleague")
+def add_colleague(visit: AnOwner, name: Name, role: Role) -> Response:
+    """Make an account for a colleague, and a link by which they choose its password."""
     try:
-        requesters.add(visit.study, name, fields.get("colleague_password", ""), visit.actor)
+        requesters.add(visit.study, name, None, visit.actor, role=role)
     except Incomplete as error:
-        problems = {{"password": "colleague_password"}.get(field, field): why for field, why in error.problems.items()}
-        return visit.page("requester_account", status=422, problems=problems)
-    return visit.go(ACCOUNT, f"{name} can log in now.")
+        return _page(visit, status=422, problems=error.problems)
+    return link_for_colleague(visit, name)
 
 
-def _refuse_unlike(fields: dict[str, str]) -> None:
-    if fields.get("password", "") != fields.get("again", ""):
+@router.form(f"{ACCOUNT}/link")
+def link_for_colleague(visit: AnOwner, name: Name) -> Response:
+    """A link by which a colleague who forgot their password chooses another."""
+    path = requesters.password_path(visit.study, name, visit.actor)
+    return _page(visit, link=visit.address + path, link_for=name)
+
+
+@router.form(f"{ACCOUNT}/role")
+def change_role(visit: AnOwner, name: Name, role: Role) -> Response:
+    """Let a colleague do more or less."""
+    requesters.change_role(visit.study, name, role, visit.actor)
+    return visit.go(ACCOUNT, f"{name} is {role} now.")
+
+
+@router.form(f"{ACCOUNT}/remove")
+def remove_colleague(visit: AnOwner, name: Name) -> Response:
+    """Take a colleague's account away, with their sessions."""
+    requesters.remove(visit.study, name, visit.actor)
+    return visit.go(ACCOUNT, f"{name} cannot log in any more.")
+
+
+def _same(password: str, again: str) -> str:
+    if password != again:
         raise Incomplete({"again": "the two passwords are not the same"})
+    return password
+
+
+def _setup_page(visit: Visit, token: str, *, status: int = 200, name: str = "", **context: Any) -> Response:
+    owner = requesters.of_link(visit.study, token)
+    return visit.page("requester_setup", status=status, name=name, owner=owner and owner.name, **context)
+
+
+def _page(visit: RequesterVisit, *, status: int = 200, link: str = "", **context: Any) -> Response:
+    people = requesters.everybody(visit.study)
+    return visit.page("requester_account", status=status, people=people, roles=ROLES, link=link, **context)
 
 
 def _go_logged_in(visit: Visit, requester: Requester, path: str = DASHBOARD, notice: str = "") -> Response:

@@ -7,30 +7,36 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Hashable
+import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
 from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from winokit.collect.platforms.payout import PayoutRunner
 from winokit.collect.study.progress import KeptSnapshot
-from winokit.collect.study.refusals import Incomplete, NotFound, Refused, TooMany
+from winokit.collect.study.refusals import Incomplete, Refused, TooMany
+from winokit.collect.study.schema import State
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import BUILT_IN, say
 from winokit.collect.web import account, dashboard, entry, home, pay, problems, workers, writing
-from winokit.collect.web.forms import NO_ADDRESS, Cookies, plain
+from winokit.collect.web.forms import Cookies, misfits, plain
 from winokit.collect.web.rendering import STATIC
 from winokit.collect.web.visit import DASHBOARD, NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
 from winokit.errors import WinokitError
@@ -42,7 +48,10 @@ THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
 ASKED_A_MINUTE = 20
 """How often one worker may ask the study's model: more often than anybody types a new pair."""
-MOST_REMEMBERED, MINUTE = 10_000, timedelta(minutes=1)
+ARRIVALS_A_MINUTE = 30
+"""How often a platform is asked about people from one place: a university may have one address."""
+REFUSALS_A_MINUTE = 60
+"""How many go to the audit log: a flood must not fill the disk."""
 MOST_BYTES = 64 * 1024
 """Of a body: a pair of twins at its longest, every letter written as %XX, with room to spare."""
 TOO_LARGE = say("refusals.too_large", count=f"{MOST_BYTES:,}")
@@ -69,25 +78,14 @@ class RateLimit:
     Kept in memory: a server that is started anew begins to count anew, and several count by themselves.
     """
 
-    def __init__(self, study: Study, most: int) -> None:
-        self._study, self._most = study, most
-        self._recent: OrderedDict[Hashable, deque[datetime]] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, most: int) -> None:
+        self._most, self._limiter = RateLimitItemPerMinute(most), FixedWindowRateLimiter(MemoryStorage())
 
-    def count(self, who: Hashable = None) -> int:
+    def count(self, who: object = "") -> int:
         """Count one more; 0, or the seconds to wait where it is one too many."""
-        now = self._study.now()
-        with self._lock:
-            recent = self._recent.setdefault(who, deque())
-            self._recent.move_to_end(who)
-            while len(self._recent) > MOST_REMEMBERED:
-                self._recent.popitem(last=False)
-            while recent and recent[0] <= now - MINUTE:
-                recent.popleft()
-            if len(recent) >= self._most:
-                return max(1, math.ceil((recent[0] + MINUTE - now).total_seconds()))
-            recent.append(now)
+        if self._limiter.hit(self._most, str(who)):
             return 0
+        return max(1, math.ceil(self._limiter.get_window_stats(self._most, str(who)).reset_time - time.time()))
 
 
 class CollectMiddleware:
@@ -101,6 +99,8 @@ class CollectMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # as if it were to be read; the server keeps the body to itself
+            scope = {**scope, "method": "GET"}
         started = False
 
         async def send_with_headers(message: Message) -> None:
@@ -119,8 +119,10 @@ class CollectMiddleware:
         except TooLarge as error:
             page = await run_in_threadpool(refusal_page, Request(scope), error)
             await page(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            LOG.warning("%s %s: whoever asked went away", scope["method"], _place(scope))
         except Exception:
-            LOG.exception("an accident at %s %s", scope["method"], scope["path"])
+            LOG.exception("an accident at %s %s", scope["method"], _place(scope))
             if started:
                 raise
             page = await run_in_threadpool(accident_page, Request(scope))
@@ -159,9 +161,8 @@ def refusal_page(request: Request, error: Exception) -> Response:
     # Below /task/ everything is somebody's own, and asking for what is not is suspicious too.
     suspicious = status in (403, 413, 429) or (status != 409 and request.scope["path"].startswith("/task/"))
     if suspicious and not request.app.state.refusals.count():
-        # The shape of the address, since the address itself may hold a token.
-        path = str(getattr(request.scope.get("route"), "path", None) or plain(request.scope["path"]))
-        request.app.state.study.note(_actor(request), "refused", path[:200], status=status, why=why[:200])
+        place = _place(request.scope)
+        request.app.state.study.note(_actor(request), "refused", place, status=status, why=why[:200])
     texts = Visit(request).texts
     if isinstance(error, Incomplete) and texts is not BUILT_IN:  # a worker has no use for the names of fields
         why = "; ".join(map(texts.say, error.problems.values()))
@@ -191,8 +192,15 @@ def _out_of_order(request: Request, error: Exception) -> Response:
     """Something is wrong with the study itself. Its requester is told what; others have no use for names of files."""
     if request.url.path.startswith(DASHBOARD):
         return refusal_page(request, error)
-    LOG.error("%s %s: %s", request.method, request.url.path, error)
+    LOG.error("%s %s: %s", request.method, _place(request.scope), error)
     return accident_page(request)
+
+
+def _refused_by_fastapi(request: Request, error: Exception) -> Response:
+    """The page for what it has no page for; what broke while it read a form is told as that."""
+    if isinstance(error.__cause__, (TooLarge, ClientDisconnect)):
+        raise error.__cause__
+    return refusal_page(request, error)
 
 
 def _go(request: Request, error: Exception) -> Response:
@@ -201,12 +209,28 @@ def _go(request: Request, error: Exception) -> Response:
     return RedirectResponse(str(error), 303)
 
 
+def _place(scope: Scope) -> str:
+    """The shape of an address, in one line: the address itself may hold a token."""
+    return " ".join(str(getattr(scope.get("route"), "path", None) or plain(scope["path"])).split())[:200]
+
+
 def _actor(request: Request) -> str:
     requester = known_requester(request) if request.url.path.startswith(DASHBOARD) else None
     if requester is not None:
         return f"requester:{requester.name}"
     worker = known_worker(request)
     return f"worker:{worker.code}" if worker is not None else "stranger"
+
+
+def health(request: Request) -> Response:
+    """Whether pages can be made: for whoever watches over the server, and nothing that a stranger should not know."""
+    try:
+        with request.app.state.study.store.read() as session:
+            session.scalar(select(State.key).limit(1))
+    except SQLAlchemyError as error:
+        LOG.error("the database cannot be reached: %s", type(error).__name__)
+        return JSONResponse({"status": "the database cannot be reached"}, 503)
+    return JSONResponse({"status": "ok"})
 
 
 def _prepare(app: FastAPI) -> None:
@@ -225,14 +249,14 @@ async def running(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-def create_app(study: Study, *, secure: bool = False) -> FastAPI:
-    """The app that serves a study; `secure` where people reach it over TLS."""
+def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
+    """The app that serves a study; `secure` where people reach it over TLS, at the `url` that links begin with."""
     handlers: dict[int | type[Exception], Any] = {
         GoTo: _go,
         Refused: refusal_page,
         WinokitError: _out_of_order,
-        HTTPException: refusal_page,
-        RequestValidationError: lambda request, _: refusal_page(request, NotFound(NO_ADDRESS)),
+        HTTPException: _refused_by_fastapi,
+        RequestValidationError: lambda request, error: refusal_page(request, misfits(request, error)),
     }
     app = FastAPI(
         title=study.config.title,
@@ -243,12 +267,13 @@ def create_app(study: Study, *, secure: bool = False) -> FastAPI:
         lifespan=running,
         exception_handlers=handlers,
     )
-    app.state.study = study
+    app.state.study, app.state.url = study, url
     app.state.cookies = Cookies(study.signer, secure=secure)
     app.state.payouts, app.state.snapshots = PayoutRunner(study), KeptSnapshot(study)
-    app.state.refusals = RateLimit(study, 60)  # that go to the audit log: a flood must not fill the disk
-    app.state.adversary_limit = RateLimit(study, ASKED_A_MINUTE)
+    app.state.refusals, app.state.arrivals = RateLimit(REFUSALS_A_MINUTE), RateLimit(ARRIVALS_A_MINUTE)
+    app.state.adversary_limit = RateLimit(ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)
+    app.get("/health")(health)
     for router in (*WORKERS, *REQUESTERS):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC))

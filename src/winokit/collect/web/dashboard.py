@@ -14,7 +14,7 @@ from winokit.collect.study import export, listings, quality
 from winokit.collect.study.progress import StudyDay
 from winokit.collect.study.refusals import NotFound
 from winokit.collect.study.schema import VOTES
-from winokit.collect.web.forms import REQUESTER, Fields, Pages, plain
+from winokit.collect.web.forms import REQUESTER, Pages, Tick, plain
 from winokit.collect.web.problems import Wanted
 from winokit.collect.web.visit import DASHBOARD, ARequester, RequesterVisit
 from winokit.errors import WinokitError
@@ -35,10 +35,9 @@ def live(visit: ARequester) -> Response:
     return visit.piece("requester_live", **_now(visit))
 
 
-@router.form("/requester/pause", "paused")
-def pause(visit: ARequester, fields: Fields) -> Response:
+@router.form("/requester/pause")
+def pause(visit: ARequester, paused: Tick) -> Response:
     """Stop giving out tasks, or go on."""
-    paused = fields.get("paused") == "yes"
     visit.study.pause(paused, visit.actor)
     notice = "The study is paused. Work under way can be handed in." if paused else "The study goes on."
     return visit.go(DASHBOARD, notice)

@@ -10,11 +10,12 @@ from sqlalchemy import Row
 
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import arrive, platform_of, visitor_from
-from winokit.collect.study import invites, workers
+from winokit.collect.study import invites, requesters, workers
+from winokit.collect.study.refusals import NotNow, TooMany
 from winokit.collect.study.schema import Worker
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import YES_NO
-from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, is_number, plain
+from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, plain
 from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy, run_slow
 
 door, router = Pages(VISITOR), Pages(WORKER)
@@ -27,19 +28,32 @@ def front_door(visit: Anybody) -> Response:
 
 
 @door.get("/join/{token}")
+@door.get("/return/{token}")
 def invitation(visit: Anybody, token: str) -> Response:
-    """What an invite link opens: a page with a button."""
+    """What an invite link opens, or a personal one: a page with a button."""
     worker = known_worker(visit.request)
     if worker is not None:
         return visit.page("already_in", worker=worker)
-    invite = invites.look(visit.study, token)
-    return visit.page("welcome", action=f"/join/{token}", hidden={}, returning=invite.worker_id is not None)
+    path = visit.request.scope["path"]
+    if path.startswith("/return/"):
+        returning = bool(invites.returning(visit.study, token))
+    else:
+        returning = invites.look(visit.study, token).worker_id is not None
+    return visit.page("welcome", action=path, hidden={}, returning=returning)
 
 
 @door.form("/join/{token}")
 def join(visit: Anybody, token: str) -> Response:
     """Use an invite link. A browser that is in already stays who it is."""
     return _let_in(visit, known_worker(visit.request) or invites.claim(visit.study, token))
+
+
+@door.form("/return/{token}")
+def come_back(visit: Anybody, token: str) -> Response:
+    """Use a personal link."""
+    worker = known_worker(visit.request) or invites.returning(visit.study, token)
+    visit.study.note(f"worker:{worker.code}", "return")
+    return _let_in(visit, worker)
 
 
 @door.get("/start")
@@ -62,6 +76,10 @@ async def start(visit: Anybody, fields: Fields) -> Response:
 
 
 def _start(visit: Visit, fields: dict[str, str]) -> Response:
+    # Whoever makes up addresses has us ask the platform, which may have enough of us then.
+    wait = visit.request.app.state.arrivals.count(requesters.place_of(visit.caller))
+    if wait:
+        raise TooMany(say("refusals.too_often", count=wait), wait)
     worker, browser = known_worker(visit.request), visit.cookies.raw(visit.request, VISITOR)
     return _let_in(visit, arrive(visit.study, fields, browser=browser, me=worker and worker.id))
 
@@ -126,7 +144,7 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
     answers, missing = [], {}
     for number, question in enumerate(visit.study.quiz, 1):
         choice = fields.get(f"q{number}", "")
-        if is_number(choice, 3) and int(choice) < len(question.options):
+        if choice in map(str, range(len(question.options))):
             answers.append(int(choice))
         else:
             missing[f"q{number}"] = say("quiz.choose")
@@ -141,5 +159,7 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
 
 def _be_there(visit: WorkerVisit) -> None:
     """Send a worker who is not at the step that a page is named after to where they are."""
+    if visit.step == workers.CONSENT and visit.study.why_closed:
+        raise NotNow(say("refusals.not_open"))
     if visit.request.scope["path"] != visit.next_path:
         raise GoTo(visit.next_path)

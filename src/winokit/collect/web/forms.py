@@ -9,19 +9,22 @@
 
 A form's token is a keyed hash of the cookie that vouches for whoever it was shown to. So another person's token, or
 one from before a login, opens nothing; and since every cookie is HttpOnly and SameSite, no other site can make one.
-This stands before every form; then its fields are cleaned.
+This stands before every form; then its fields are cleaned, and read by pydantic where they are more than texts.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, get_args, get_type_hints
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Form, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.params import Form as FormField
+from pydantic import AfterValidator
+from starlette.exceptions import HTTPException
 
-from winokit.collect.study.refusals import Incomplete, NotAllowed, Refused
+from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, Refused
 from winokit.collect.study.study import Signer
 from winokit.collect.study.texts import say
 
@@ -100,8 +103,10 @@ class Pages(APIRouter):
                 raise NotAllowed(NO_ADDRESS)
             if request.method in READING:
                 return
-            form = await request.form(max_files=0, max_fields=100)
-            fields = {plain(name): plain(value) for name, value in form.items() if isinstance(value, str)}
+            form = await request.form(max_files=0, max_fields=100)  # unless it was read before
+            if not all(isinstance(value, str) for value in form.values()):
+                raise HTTPException(400)
+            fields = {plain(name): plain(str(value)) for name, value in form.items()}
             token = request.headers.get(TOKEN_HEADER) or fields.pop(TOKEN_FIELD, "")
             cookies: Cookies = request.app.state.cookies
             elsewhere = request.headers.get("sec-fetch-site") == "cross-site"
@@ -112,11 +117,17 @@ class Pages(APIRouter):
         super().__init__(dependencies=[Depends(guard)])
 
     def form(self, path: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """What takes a form, and the names of its fields, which the app's OpenAPI description tells."""
+        """What takes a form: its fields are parameters with a `Form`, or `names` that come as texts in `Fields`."""
         properties = {name: {"type": "string"} for name in (TOKEN_FIELD, *names)}
         form = {"schema": {"type": "object", "properties": properties, "required": [TOKEN_FIELD]}}
-        body = {"content": {"application/x-www-form-urlencoded": form}}
-        return self.post(path, openapi_extra={"requestBody": body})
+        body = {"requestBody": {"content": {"application/x-www-form-urlencoded": form}}}
+
+        def add(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+            hints = get_type_hints(endpoint, include_extras=True).values()
+            told_by_types = any(isinstance(part, FormField) for hint in hints for part in get_args(hint))
+            return self.post(path, openapi_extra=None if told_by_types else body)(endpoint)
+
+        return add
 
 
 async def sent_fields(request: Request) -> dict[str, str]:
@@ -125,49 +136,32 @@ async def sent_fields(request: Request) -> dict[str, str]:
     return fields
 
 
-Fields = Annotated[dict[str, str], Depends(sent_fields)]
-
-
 def plain(text: str) -> str:
     """A text without what databases choke on: NUL, and halves of characters."""
     return text.encode("utf-8", "ignore").decode("utf-8").replace("\x00", "")
 
 
-def is_number(text: str, digits: int) -> bool:
-    """Whether a text is a whole number of so many digits at most."""
-    return text.isascii() and text.isdecimal() and len(text) <= digits
+def expected(what: str, **bounds: Any) -> Any:
+    """A field of a form; `what` is told where it is missing or out of bounds."""
+    return Form(description=what, **bounds)
 
 
-def whole(fields: Mapping[str, str], name: str, low: int, high: int) -> int:
-    """A whole number within bounds.
-
-    >>> whole({"uses": " 3 "}, "uses", 1, 9)
-    3
-    """
-    text = fields.get(name, "").strip()
-    if not (is_number(text, 9) and low <= int(text) <= high):
-        raise Incomplete({name: f"a whole number from {low:,} to {high:,} expected"})
-    return int(text)
+def whole(low: int, high: int) -> Any:
+    """A field for a whole number within bounds."""
+    return expected(f"a whole number from {low:,} to {high:,} expected", ge=low, le=high)
 
 
-def cents(fields: Mapping[str, str], name: str) -> int:
-    """An amount of money, written with up to two decimals, in hundredths.
-
-    >>> cents({"amount": "-1.5"}, "amount")
-    -150
-    """
-    try:
-        amount = Decimal(fields.get(name, "").strip()[:20])
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite() or abs(amount) > 1_000_000 or amount * 100 != int(amount * 100):
-        raise Incomplete({name: "an amount such as 1.50 expected"})
-    return int(amount * 100)
+Fields = Annotated[dict[str, str], Depends(sent_fields)]
+Text = Annotated[str, AfterValidator(plain), Form()]
+Line = Annotated[Text, AfterValidator(lambda text: " ".join(text.split())[:500])]
+Why = Annotated[Line, expected("please say why, in a few words", min_length=1)]
+Tick = Annotated[bool, expected("yes or no expected")]
+"""What pydantic reads a field as: a text as it stands, some words in one line, a reason, a box to tick."""
 
 
-def reason(fields: Mapping[str, str]) -> str:
-    """Why, in words, which must not be empty."""
-    why = " ".join(fields.get("why", "").split())
-    if not why:
-        raise Incomplete({"why": "please say why, in a few words"})
-    return why[:500]
+def misfits(request: Request, error: RequestValidationError) -> Refused:
+    """What is said of an address that no page has, or of the fields of a form that do not fit."""
+    wrong = {str(each["loc"][-1]) for each in error.errors() if each["loc"][0] == "body"}
+    asked = {field.name: field.field_info.description for field in request.scope["route"].dependant.body_params}
+    told = {name: what or "something expected" for name, what in asked.items() if name in wrong}
+    return Incomplete(told) if told else NotFound(NO_ADDRESS)

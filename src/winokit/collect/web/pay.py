@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import Response
 
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import platform_of
 from winokit.collect.study import ledger
 from winokit.collect.study.listings import page_from
-from winokit.collect.study.refusals import Incomplete
-from winokit.collect.study.voting import YES_NO
-from winokit.collect.web.forms import REQUESTER, Fields, Pages, whole
+from winokit.collect.web.forms import REQUESTER, Pages, Text, Tick, expected, whole
 from winokit.collect.web.problems import Number, PageNumber
-from winokit.collect.web.visit import ARequester, RequesterVisit
+from winokit.collect.web.visit import AnOwner, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
 PAY = "/requester/pay"
@@ -39,12 +39,16 @@ def live(visit: ARequester) -> Response:
     return response
 
 
-@router.form(f"{PAY}/settle", "worker", "newest", "by_hand")
-def settle(visit: ARequester, fields: Fields) -> Response:
+@router.form(f"{PAY}/settle")
+def settle(
+    visit: AnOwner,
+    worker: Text = "",
+    newest: Annotated[int | None, whole(0, MOST_LINES)] = None,
+    by_hand: Tick = False,
+) -> Response:
     """Pay what is open, of one worker or of all, or note that it was paid by hand."""
-    codes = [fields["worker"]] if fields.get("worker") else None
-    newest = whole(fields, "newest", 0, MOST_LINES) if fields.get("newest") else None
-    by_hand = fields.get("by_hand") == "yes" or platform_of(visit.study).by_hand
+    by_hand = by_hand or platform_of(visit.study).by_hand
+    codes = [worker] if worker else None
     count = payout.plan(visit.study, visit.actor, codes, newest=newest, by_hand=by_hand)
     payouts = f"{count:,} {'payout' if count == 1 else 'payouts'}"
     return _go(visit, f"{payouts} {'noted as paid' if by_hand else 'on the way'}." if count else "Nothing was open.")
@@ -57,12 +61,11 @@ def ask(visit: ARequester, number: Number) -> Response:
     return _go(visit, "The platform is asked again.")
 
 
-@router.form(f"{PAY}/{{number}}/settle", "paid")
-def settle_by_hand(visit: ARequester, number: Number, fields: Fields) -> Response:
+@router.form(f"{PAY}/{{number}}/settle")
+def settle_by_hand(
+    visit: AnOwner, number: Number, paid: Annotated[bool, expected("please choose whether it was paid")]
+) -> Response:
     """Say what became of a payout that is uncertain."""
-    if fields.get("paid") not in YES_NO:
-        raise Incomplete({"paid": "please choose whether it was paid"})
-    paid = YES_NO[fields["paid"]]
     payout.settle(visit.study, number, paid=paid, actor=visit.actor)
     return _go(visit, "Noted as paid." if paid else "Noted as not paid; it is sent again unless the platform shows it.")
 

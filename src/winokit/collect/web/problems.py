@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import Path, Query, Response
@@ -10,10 +10,9 @@ from fastapi import Path, Query, Response
 from winokit.collect.study import listings, moderation
 from winokit.collect.study.content import DOMAINS
 from winokit.collect.study.listings import STATUSES
-from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
 from winokit.collect.study.voting import YES_NO
-from winokit.collect.web.forms import REQUESTER, Fields, Pages, is_number, plain, reason
+from winokit.collect.web.forms import REQUESTER, Pages, Text, Why, expected, plain
 from winokit.collect.web.visit import ARequester
 
 router = Pages(REQUESTER)
@@ -21,6 +20,8 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 Wanted = Annotated[str, Query(max_length=200)]
 DECISIONS = {"valid": True, "invalid": False, "votes": None}
+Decision = Annotated[Literal["valid", "invalid", "votes"], expected("valid, invalid or votes expected")]
+Back = Annotated[int | None, expected("the number of a problem expected", ge=1, le=2**31 - 1)]
 
 
 @router.get("/requester/problems")
@@ -51,13 +52,10 @@ def problem(visit: ARequester, number: Number) -> Response:
     return visit.page("requester_problem", problem=shown, twins=twins)
 
 
-@router.form("/requester/problems/{number}/decide", "valid", "note")
-def decide(visit: ARequester, number: Number, fields: Fields) -> Response:
+@router.form("/requester/problems/{number}/decide")
+def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "") -> Response:
     """Decide over the votes, or leave it to them again."""
-    if fields.get("valid") not in DECISIONS:
-        raise Incomplete({"valid": "valid, invalid or votes expected"})
-    valid = DECISIONS[fields["valid"]]
-    moderation.adjudicate(visit.study, number, valid, fields.get("note", ""), visit.requester.name)
+    moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
     return visit.go(f"/requester/problems/{number}", "Your decision is kept.")
 
 
@@ -72,10 +70,9 @@ def submissions(
     return visit.page("requester_submissions", listing=listing, asked=asked)
 
 
-@router.form("/requester/submissions/{number}/discard", "why", "back")
-def discard(visit: ARequester, number: Number, fields: Fields) -> Response:
+@router.form("/requester/submissions/{number}/discard")
+def discard(visit: ARequester, number: Number, why: Why, back: Back = None) -> Response:
     """Take a submission out; its place is asked for again."""
-    moderation.discard(visit.study, number, reason(fields), visit.actor)
-    back = fields.get("back", "")
-    path = f"/requester/problems/{back}" if is_number(back, 10) else "/requester/submissions"
+    moderation.discard(visit.study, number, why, visit.actor)
+    path = f"/requester/problems/{back}" if back else "/requester/submissions"
     return visit.go(path, "The submission no longer counts, and its place is free again.")

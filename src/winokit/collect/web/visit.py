@@ -15,12 +15,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from sqlalchemy import Row
 
 from winokit.collect.platforms.base import platform_of
-from winokit.collect.study import requesters, workers
+from winokit.collect.study import invites, requesters, workers
 from winokit.collect.study.refusals import NotAllowed, Refused
-from winokit.collect.study.schema import Requester, Worker
+from winokit.collect.study.requesters import ROLES
+from winokit.collect.study.schema import EDITOR, OWNER, VIEWER, Requester, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import BUILT_IN, StudyTexts, say
-from winokit.collect.web.forms import NOTICE, REQUESTER, VISITOR, WORKER, Cookies
+from winokit.collect.web.forms import NOTICE, READING, REQUESTER, VISITOR, WORKER, Cookies
 from winokit.collect.web.rendering import render
 
 V = TypeVar("V")
@@ -61,6 +62,16 @@ class Visit:
         """What pages say here: to workers and strangers what the study says, to requesters what is built in."""
         inside = self.request.scope["path"].startswith(REQUESTER_PAGES)
         return BUILT_IN if inside else self.study.texts
+
+    @property
+    def address(self) -> str:
+        """What links begin with: the address of `--url`, and only where none was given what the browser asked for."""
+        return self.request.app.state.url or str(self.request.base_url).rstrip("/")
+
+    @property
+    def caller(self) -> str:
+        """Where the request comes from."""
+        return self.request.client.host if self.request.client else "unknown"
 
     @property
     def is_htmx(self) -> bool:
@@ -121,6 +132,12 @@ class WorkerVisit(Visit):
         return worker
 
     @property
+    def personal_link(self) -> str:
+        """The link by which the worker comes back, if there is one."""
+        path = invites.personal_path(self.study, self.worker)
+        return path and self.address + path
+
+    @property
     def step(self) -> str:
         """Where the worker stands."""
         return workers.step_of(self.study, self.worker)
@@ -132,16 +149,23 @@ class WorkerVisit(Visit):
 
 
 class RequesterVisit(Visit):
-    """A visit of a requester; anybody else is asked to log in."""
+    """A visit of a requester; anybody else is asked to log in. Changing things takes an editor, if no more is said."""
 
     role = REQUESTER
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, least: str = "") -> None:
         super().__init__(request)
         requester = known_requester(request)
         if requester is None:
             raise GoTo(LOGIN)
         self.requester = requester
+        least = least or (VIEWER if request.method in READING else EDITOR)
+        if not self.may(least):
+            raise NotAllowed(f"this is for those who are {least} at least, and you are {requester.role}; ask an owner")
+
+    def may(self, least: str) -> bool:
+        """Whether the requester has a role, or one that may do more."""
+        return ROLES.index(self.requester.role) <= ROLES.index(least)
 
     @property
     def actor(self) -> str:
@@ -157,7 +181,8 @@ def known_worker(request: Request) -> Row[Any] | None:
                 worker = workers.get(request.app.state.study, code)
             except Refused:
                 return None
-            return worker if worker.session_version == version else None
+            is_open = request.app.state.study.pilot or not worker.pilot  # what a pilot began does not outlast it
+            return worker if worker.session_version == version and is_open else None
     return None
 
 
@@ -189,11 +214,17 @@ def _here(kind: Callable[[Request], V]) -> Any:
     return Depends(visit)
 
 
-def _requester(request: Request) -> RequesterVisit:
-    return RequesterVisit(request)  # in a thread, since it asks the database at once
+def _requester(least: str = "") -> Any:
+    def visit(request: Request) -> RequesterVisit:
+        return RequesterVisit(request, least)  # in a thread, since it asks the database at once
+
+    return Depends(visit)
 
 
 Anybody = Annotated[Visit, _here(Visit)]
 AWorker = Annotated[WorkerVisit, _here(WorkerVisit)]
 AtWork = Annotated[WorkerVisit, _here(partial(WorkerVisit, only_to_work=True))]
-ARequester = Annotated[RequesterVisit, Depends(_requester)]
+ARequester = Annotated[RequesterVisit, _requester()]
+AViewer = Annotated[RequesterVisit, _requester(VIEWER)]
+AnEditor = Annotated[RequesterVisit, _requester(EDITOR)]
+AnOwner = Annotated[RequesterVisit, _requester(OWNER)]

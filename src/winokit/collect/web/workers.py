@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from decimal import Decimal
+from typing import Annotated, Literal
 
 from fastapi import Path, Response
 
 from winokit.collect.study import invites, ledger, listings, moderation, quality, workers
-from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import Worker
-from winokit.collect.web.forms import REQUESTER, Fields, Pages, cents, reason, whole
+from winokit.collect.web.forms import REQUESTER, Line, Pages, Text, Tick, Why, expected, whole
 from winokit.collect.web.problems import PageNumber
-from winokit.collect.web.visit import ARequester, RequesterVisit
+from winokit.collect.web.visit import AnEditor, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
 Code = Annotated[str, Path(max_length=40)]
 INVITES = "/requester/invites"
+Amount = Annotated[Decimal, expected("an amount such as 1.50 expected", ge=-10_000, le=10_000, decimal_places=2)]
+Sure = Annotated[Literal["yes"], expected("please tick the box: what is taken out cannot be put back")]
 
 
 @router.get("/requester/workers")
@@ -30,12 +32,11 @@ def worker(visit: ARequester, code: Code) -> Response:
     return _page(visit, code)
 
 
-@router.form("/requester/workers/{code}/block", "why", "discard_work")
-def block(visit: ARequester, code: Code, fields: Fields) -> Response:
+@router.form("/requester/workers/{code}/block")
+def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -> Response:
     """Give a worker no more tasks."""
-    discard = fields.get("discard_work") == "yes"
-    moderation.block(visit.study, code, reason(fields), visit.actor, discard_work=discard)
-    work = "and their work no longer counts" if discard else "and what they have handed in still counts"
+    moderation.block(visit.study, code, why, visit.actor, discard_work=discard_work)
+    work = "and their work no longer counts" if discard_work else "and what they have handed in still counts"
     return _go(visit, code, f"{code} gets no more tasks, {work}.")
 
 
@@ -50,13 +51,13 @@ def unblock(visit: ARequester, code: Code) -> Response:
 def let_in_again(visit: ARequester, code: Code) -> Response:
     """A link that lets a worker in again, in another browser."""
     invite = invites.create(visit.study, worker=code, actor=visit.actor)
-    return _page(visit, code, link=_own_address(visit) + invite.path)
+    return _page(visit, code, link=visit.address + invite.path)
 
 
-@router.form("/requester/workers/{code}/bonus", "amount", "note")
-def bonus(visit: ARequester, code: Code, fields: Fields) -> Response:
+@router.form("/requester/workers/{code}/bonus")
+def bonus(visit: ARequester, code: Code, amount: Amount, note: Text = "") -> Response:
     """Owe a worker something more, or less."""
-    ledger.bonus(visit.study, code, cents(fields, "amount"), fields.get("note", ""), visit.actor)
+    ledger.bonus(visit.study, code, int(amount * 100), note, visit.actor)
     return _go(visit, code, "The ledger has a new line.")
 
 
@@ -67,28 +68,28 @@ def forget(visit: ARequester, code: Code) -> Response:
     return _go(visit, code, f"Nothing ties {code} to a person any more.")
 
 
-@router.form("/requester/workers/{code}/withdraw", "sure")
-def withdraw(visit: ARequester, code: Code, fields: Fields) -> Response:
+@router.form("/requester/workers/{code}/withdraw")
+def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
     """Take a worker's sentences and judgements out, for good, since they have asked for it."""
-    if fields.get("sure") != "yes":
-        raise Incomplete({"sure": "please tick the box: what is taken out cannot be put back"})
     done = moderation.withdraw(visit.study, code, visit.actor)
     return _go(visit, code, f"Taken out: {done.judgements} judgements and {done.texts} sentences.")
 
 
 @router.get(INVITES)
-def links(visit: ARequester) -> Response:
-    """Every link there is."""
-    return visit.page("requester_invites", links=invites.listing(visit.study), address=_own_address(visit))
+def links(visit: AnEditor) -> Response:
+    """Every link there is; who only looks on gets none to come in by."""
+    return visit.page("requester_invites", links=invites.listing(visit.study), address=visit.address)
 
 
-@router.form(INVITES, "label", "count", "uses", "days")
-def invite(visit: ARequester, fields: Fields) -> Response:
+@router.form(INVITES)
+def invite(
+    visit: ARequester,
+    count: Annotated[int, whole(1, 200)],
+    uses: Annotated[int, whole(1, invites.MOST_USES)],
+    days: Annotated[int, whole(1, 3650)],
+    label: Line = "",
+) -> Response:
     """Make links."""
-    count = whole(fields, "count", 1, 200)
-    uses = whole(fields, "uses", 1, invites.MOST_USES)
-    days = whole(fields, "days", 1, 3650)
-    label = " ".join(fields.get("label", "").split())
     for _ in range(count):
         invites.create(visit.study, label, uses=uses, days=days, actor=visit.actor)
     return visit.go(INVITES, f"{count} new {'link' if count == 1 else 'links'}.")
@@ -103,11 +104,6 @@ def revoke(visit: ARequester, invite: Code) -> Response:
 
 def _go(visit: RequesterVisit, code: str, notice: str) -> Response:
     return visit.go(f"/requester/workers/{code}", notice)
-
-
-def _own_address(visit: RequesterVisit) -> str:
-    """The address at which people reach this server."""
-    return str(visit.request.base_url).rstrip("/")
 
 
 def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:

@@ -1,0 +1,24 @@
+"""Roles of requesters, workers of a pilot, and the version of the link by which a worker comes back."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0009"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Make everybody the owner that they were, and nobody part of a pilot."""
+    op.add_column("requesters", sa.Column("role", sa.String(8), nullable=False, server_default="owner"))
+    op.add_column("workers", sa.Column("pilot", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.add_column("workers", sa.Column("link_version", sa.Integer(), nullable=False, server_default="1"))
+
+
+def downgrade() -> None:
+    """Take them away again."""
+    for table, column in (("workers", "link_version"), ("workers", "pilot"), ("requesters", "role")):
+        op.drop_column(table, column)
