@@ -6,6 +6,7 @@
 | `others.jsonl` | the rest: not valid, split, not decided yet, discarded |
 | `evaluated.jsonl`, `predictions.jsonl` | what people were asked to solve, and their answers by majority |
 | `votes.jsonl`, `workers.jsonl`, `ledger.csv` | every vote, worker (by code) and payment |
+| `remarks.jsonl` | what workers said is wrong with an item |
 | `study.json` | the settings, the counts and the agreement |
 
 What somebody wrote or said who has withdrawn is in none of them; that they were paid is in the ledger. Workers appear
@@ -76,6 +77,8 @@ def export(study: Study, folder: Path) -> Exported:
         _write_evaluation(study, rows, folder, done)
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
     _write_rows(folder / "votes.jsonl", votes, done)
+    remarks = ({"problem": row.family, "variant": row.variant, **one} for row in rows for one in remark_rows(row))
+    _write_rows(folder / "remarks.jsonl", remarks, done)
     people = [vars(worker) for worker in quality.workers(study) if worker.state != schema.WITHDRAWN]
     _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
@@ -175,6 +178,8 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
     labels = {**problem.labels, **_judged_labels(study, row, problem, provenance)}
     provenance |= _verdict(study, row)
     provenance["votes"] = [vote_row(vote) for vote in row.votes]
+    if row.remarks:
+        provenance["remarks"] = remark_rows(row)
     return problem.replace(labels=labels, provenance=provenance)
 
 
@@ -224,6 +229,13 @@ def vote_row(vote: Vote) -> dict[str, Any]:
     if vote.submission.history:
         exported["earlier"] = [{**past["fields"], "until": past["until"]} for past in vote.submission.history]
     return exported
+
+
+def remark_rows(row: ProblemRow) -> list[dict[str, Any]]:
+    """What workers said about an item beside their votes."""
+    names = ("kind", "reason", "text")
+    told = [(remark, {name: getattr(remark, name) for name in names}) for remark in row.remarks]
+    return [{"worker": remark.worker.code, **said, "at": moment(remark.at)} for remark, said in told]
 
 
 def moment(at: datetime) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Text, cast, column, exists, func, select, values
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.quality import QuestionAgreement, WorkerQuality, agreement_now
+from winokit.collect.study.quality import FEW, QuestionAgreement, WorkerQuality, agreement_now
 from winokit.collect.study.schema import (
     JUDGEMENTS,
     UNCERTAIN,
@@ -24,6 +24,7 @@ from winokit.collect.study.schema import (
     Payment,
     PayoutJob,
     ProblemRow,
+    Remark,
     Submission,
     Task,
     Vote,
@@ -38,6 +39,7 @@ LARGE = 5_000
 """Submissions from which on counting them takes long enough to be noticed."""
 FRESH, OLD = timedelta(seconds=5), timedelta(seconds=30)
 """How long a snapshot of a large study is shown, and how long still while the next one is made."""
+MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ class KindProgress:
     workers: int
     median_seconds: float | None
     cents: int
+    hourly_cents: int | None
+    """What the pay comes to per hour at the usual time, from five submissions on."""
+    underpaid: bool
+    """Whether that is less than the study's floor."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class StudySnapshot:
 
     def __init__(self, study: Study, session: Session) -> None:
         self.title, self.paused = study.config.title, is_paused(session)
-        self.currency = study.config.pay.currency
+        self.currency, self.floor_cents = study.config.pay.currency, int(study.config.pay.least_per_hour * 100)
         self.days = _days(session)
         settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
         by_kind = [func.sum(Payment.cents).filter(Payment.reason == kind) for kind in KINDS]
@@ -84,6 +90,7 @@ class StudySnapshot:
         self.gold_seen, self.gold_right = session.execute(gold).one()
         # Pairs of twins that the adversary was asked about, and that it did not solve.
         self.asked_adversary, self.fooled = _fooled(session)
+        self.remarks = session.scalar(select(func.count()).select_from(Remark)) or 0
         doubtful = select(func.sum(PayoutJob.cents)).where(PayoutJob.state == UNCERTAIN)
         self.uncertain_cents = int(session.scalar(doubtful) or 0)
         # What it will have cost when everything asked for is in.
@@ -160,14 +167,40 @@ def _kinds(study: Study, session: Session, spent: Mapping[str, int], days: Seque
     not_counted = session.execute(select(*by_kind).where(~Submission.counted)).one()
     rows = []
     for place, kind in enumerate(kinds):
-        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.submitted_at.desc())
-        seconds = session.scalars(recent.limit(1000)).all()
+        seconds = _recent_seconds(session, kind)
+        hourly = _hourly_cents(study.config.pay.cents(kind), seconds)
         at_it = exists().where(Submission.worker_id == Worker.id, Submission.kind == kind)
         people = session.scalar(select(func.count()).select_from(Worker).where(at_it))
         numbers: list[Any] = [*sums[3 * place : 3 * place + 3], sum(day.submissions.get(kind, 0) for day in days)]
-        numbers += [not_counted[place], people, median(seconds) if seconds else None, spent[kind]]
+        numbers += [not_counted[place], people, median(seconds) if seconds else None, spent[kind], hourly]
+        numbers += [hourly is not None and hourly < study.config.pay.least_per_hour * 100]
         rows.append(KindProgress(kind, *numbers))
     return rows
+
+
+def _recent_seconds(session: Session, kind: str) -> Sequence[float]:
+    recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.submitted_at.desc())
+    return session.scalars(recent.limit(1000)).all()
+
+
+def _hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
+    """What so much per task comes to in an hour.
+
+    >>> _hourly_cents(3, [20.0, 30.0, 40.0, 30.0, 10.0])
+    360
+    """
+    usual = median(seconds) if len(seconds) >= FEW else 0
+    return round(cents * 3600 / usual) if usual else None
+
+
+def usual_seconds(study: Study) -> dict[str, float]:
+    """How long a task of each kind usually takes, counted once a minute; kinds with few submissions are left out."""
+    if study.usual_seconds is None or study.now() - study.usual_seconds[0] >= MINUTE:
+        with study.store.read() as session:
+            by_kind = {kind: _recent_seconds(session, kind) for kind in study.config.tasks.kinds}
+        known = {kind: median(seconds) for kind, seconds in by_kind.items() if len(seconds) >= FEW}
+        study.usual_seconds = study.now(), known
+    return study.usual_seconds[1]
 
 
 def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
@@ -231,12 +264,20 @@ def _days(session: Session) -> list[StudyDay]:
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Lines:
     """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
     yield f"{now.title}{' (paused)' if now.paused else ''}  {now.done:.0%} done"
-    heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time")
+    heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time", "per hour")
     counts = [(row, (row.asked, row.accepted, row.held, row.not_counted, row.workers)) for row in now.kinds]
-    yield table(heads, ((row.kind, *(f"{count:,}" for count in of_row), _time(row)) for row, of_row in counts))
+    yield table(
+        heads, ((row.kind, *(f"{count:,}" for count in of_row), _time(row), _hourly(row)) for row, of_row in counts)
+    )
+    for row in now.kinds:
+        if row.underpaid:
+            pays, floor = _money(row.hourly_cents or 0, now), _money(now.floor_cents, now)
+            yield f"warning: {row.kind} pays {pays} per hour at the usual time, less than the {floor} of pay.least_per_hour"
     if now.problems["written"]:
         by_name = (now.problems | now.domains).items()
         yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
+    if now.remarks:
+        yield f"remarks: {now.remarks:,} by workers about items"
     if now.asked_adversary:
         yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it"
     if any(row.problems for row in now.agreement):
@@ -254,8 +295,15 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
 
 def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
     share = f"{row.unanimous / row.problems:.0%}" if row.problems else ""
-    kappa = f"{row.kappa:.2f}" if row.kappa is not None else row.why_not or ""
+    kappa = kappa_in_words(row) or row.why_not or ""
     return f"{row.kind}: {row.question}", f"{row.problems:,}", share, kappa
+
+
+def kappa_in_words(row: QuestionAgreement) -> str:
+    """Kappa with its interval where there is one; nothing where there is no kappa."""
+    low, high = getattr(row, "low", None), getattr(row, "high", None)
+    interval = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    return "" if row.kappa is None else f"{row.kappa:.2f}{interval}"
 
 
 def _worker_cells(worker: WorkerQuality, now: StudySnapshot) -> tuple[str, ...]:
@@ -270,6 +318,10 @@ def _time(of: KindProgress | WorkerQuality) -> str:
     if seconds is None:
         return ""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _hourly(row: KindProgress) -> str:
+    return "" if row.hourly_cents is None else f"{row.hourly_cents / 100:,.2f}"
 
 
 def _money(cents: int, now: StudySnapshot) -> str:

@@ -19,12 +19,12 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.next_task import free_task, gold_task, how_many, situation
-from winokit.collect.study.refusals import NotFound, NotNow, found
+from winokit.collect.study.refusals import NotAllowed, NotFound, NotNow, found
 from winokit.collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import VoteTask, vote_task
-from winokit.collect.study.workers import own_work, working
+from winokit.collect.study.workers import is_qualified, own_work, working
 from winokit.collect.study.writing import draft_fields
 
 LONGEST = 4
@@ -74,13 +74,16 @@ END_LEASE = update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state
 
 
 def available(study: Study, worker_id: int) -> dict[str, int]:
-    """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out."""
+    """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out.
+
+    So are those whose quiz they have failed for good; one whose quiz they have not taken is not.
+    """
     _expire_now_and_then(study)
     with study.store.read() as session:
         held = set(session.scalars(select(Lease.kind).where(Lease.worker_id == worker_id, IS_LIVE)))
-        counts = {
-            kind: how_many(session, study.config, worker_id, kind, MOST_COUNTED) for kind in study.config.tasks.kinds
-        }
+        known = session.scalar(select(WORKERS.c.qualified_for).where(WORKERS.c.id == worker_id)) or {}
+        kinds = [kind for kind in study.config.tasks.kinds if known.get(kind, True)]
+        counts = {kind: how_many(session, study.config, worker_id, kind, MOST_COUNTED) for kind in kinds}
     return {kind: max(count, kind in held) for kind, count in counts.items() if count or kind in held}
 
 
@@ -102,6 +105,8 @@ def take(study: Study, worker_id: int, kind: str) -> str:
             return str(now.under_way)
         if (now.paused or {}).get(schema.PAUSED):
             raise NotNow(say("refusals.paused"))
+        if not is_qualified(study, worker, kind):
+            raise NotAllowed(say("refusals.steps_first"))
         most = study.config.tasks.most_per_worker
         own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
         if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:
