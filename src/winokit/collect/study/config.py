@@ -117,9 +117,7 @@ class PayConfig(ConfigSection):
     associative: Money = _key(Decimal("0.03"), "One judgement of association.")
     evaluate: Money = _key(Decimal("0.03"), "One problem answered.")
     late: bool = _key(True, "Pay for work that came too late to count.")
-    quiz: Money = _key(
-        Decimal("0.00"), "The first quiz, passed or not, once per worker; 0: workers read that it is unpaid."
-    )
+    quiz: Money = _key(Decimal("0.00"), "The first quiz, passed or not; 0: workers read that it is unpaid.")
     least_per_hour: Money = _key(
         Decimal("0.00"), "Warn where pay comes to less per hour, by the times that tasks usually take; 0: never."
     )

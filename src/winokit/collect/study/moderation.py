@@ -1,8 +1,8 @@
 """What a requester does about work and workers: blocks, discards, decisions over votes, withdrawals.
 
 A worker who withdraws has their sentences and judgements taken out, as the consent page promises; pay stays owed.
-Texts, votes, remarks, drafts and signals are deleted, not marked. What remains is what the ledger hangs on: that something was
-handed in, when, and what it earned. The places become free, so that others are asked instead.
+Texts, votes, remarks, drafts and signals are deleted, not marked. What remains is what the ledger hangs on: that
+something was handed in, when, and what it earned. The places become free, so that others are asked instead.
 """
 
 from __future__ import annotations

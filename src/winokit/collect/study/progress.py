@@ -265,14 +265,12 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
     """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
     yield f"{now.title}{' (paused)' if now.paused else ''}  {now.done:.0%} done"
     heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time", "per hour")
-    counts = [(row, (row.asked, row.accepted, row.held, row.not_counted, row.workers)) for row in now.kinds]
-    yield table(
-        heads, ((row.kind, *(f"{count:,}" for count in of_row), _time(row), _hourly(row)) for row, of_row in counts)
-    )
+    yield table(heads, map(_kind_cells, now.kinds))
+    floor = _money(now.floor_cents, now)
     for row in now.kinds:
         if row.underpaid:
-            pays, floor = _money(row.hourly_cents or 0, now), _money(now.floor_cents, now)
-            yield f"warning: {row.kind} pays {pays} per hour at the usual time, less than the {floor} of pay.least_per_hour"
+            pays = f"{row.kind} pays {_money(row.hourly_cents or 0, now)} per hour at the usual time"
+            yield f"warning: {pays}, which is under pay.least_per_hour ({floor})"
     if now.problems["written"]:
         by_name = (now.problems | now.domains).items()
         yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
@@ -291,6 +289,12 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
     if people:
         known = ("worker", "state", "look at", "in", "agrees", "gold", "usual time", "earned")
         yield table(known, (_worker_cells(worker, now) for worker in people), left=3)
+
+
+def _kind_cells(row: KindProgress) -> tuple[str, ...]:
+    counts = (row.asked, row.accepted, row.held, row.not_counted, row.workers)
+    hourly = "" if row.hourly_cents is None else f"{row.hourly_cents / 100:,.2f}"
+    return row.kind, *(f"{count:,}" for count in counts), _time(row), hourly
 
 
 def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
@@ -318,10 +322,6 @@ def _time(of: KindProgress | WorkerQuality) -> str:
     if seconds is None:
         return ""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-
-
-def _hourly(row: KindProgress) -> str:
-    return "" if row.hourly_cents is None else f"{row.hourly_cents / 100:,.2f}"
 
 
 def _money(cents: int, now: StudySnapshot) -> str:
