@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,12 +11,23 @@ from sqlalchemy import Row
 
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import arrive, platform_of, visitor_from
-from winokit.collect.study import invites, workers
+from winokit.collect.study import invites, tasks, workers
 from winokit.collect.study.schema import Worker
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import YES_NO
 from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, is_number, plain
-from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy, run_slow
+from winokit.collect.web.visit import (
+    HOME,
+    QUIZ,
+    Anybody,
+    AWorker,
+    GoTo,
+    Visit,
+    WorkerVisit,
+    known_worker,
+    policy,
+    run_slow,
+)
 
 door, router = Pages(VISITOR), Pages(WORKER)
 
@@ -85,11 +97,19 @@ def _let_in(visit: Visit, worker: Worker | Row[Any]) -> Response:
 
 @router.get("/consent")
 @router.get("/screening")
-@router.get("/quiz")
 def step(visit: AWorker) -> Response:
-    """What taking part means, the questions of screening, or the quiz."""
+    """What taking part means, or the questions of screening."""
     _be_there(visit)
-    return visit.page(visit.step, answers={}, result=None)
+    return visit.page(visit.step, answers={})
+
+
+@router.get(QUIZ)
+def quiz(visit: AWorker, kind: str = "") -> Response:
+    """What is asked before the tasks that there are for a worker; later, before a kind that is new to them."""
+    if visit.step == workers.WORK and workers.must_qualify(visit.study, visit.worker, kind):
+        return quiz_page(visit, [kind])
+    _be_there(visit)
+    return quiz_page(visit, list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds)
 
 
 @router.form("/consent", "agree")
@@ -119,24 +139,36 @@ def screening(visit: AWorker, fields: Fields) -> Response:
     return visit.go(visit.next_path)
 
 
-@router.form("/quiz", "q1", "q2", "q3")
+@router.form(QUIZ, "kinds", "q1", "q2", "q3")
 def take_quiz(visit: AWorker, fields: Fields) -> Response:
     """Mark a try. Explanations are shown once nothing hangs on them any more."""
-    _be_there(visit)
+    # What is asked about is what a worker qualifies for, so that nobody gains by asking for less.
+    asked, kinds = fields.get("kinds", "").split(), visit.study.config.tasks.kinds
+    kinds = [kind for kind in kinds if kind in asked] or kinds
+    if visit.step != workers.WORK or not any(workers.must_qualify(visit.study, visit.worker, kind) for kind in kinds):
+        _be_there(visit)
+    questions = workers.quiz_for(visit.study, visit.worker, kinds)
     answers, missing = [], {}
-    for number, question in enumerate(visit.study.quiz, 1):
+    for number, question in enumerate(questions, 1):
         choice = fields.get(f"q{number}", "")
         if is_number(choice, 3) and int(choice) < len(question.options):
             answers.append(int(choice))
         else:
             missing[f"q{number}"] = say("quiz.choose")
     if missing:
-        return visit.page("quiz", status=422, problems=missing, answers=fields, result=None)
-    result = workers.take_quiz(visit.study, visit.worker.id, answers)
+        return quiz_page(visit, kinds, fields, status=422, problems=missing)
+    result = workers.take_quiz(visit.study, visit.worker.id, answers, kinds)
     if result.passed or not result.attempts_left:
         visit.worker = workers.get(visit.study, visit.worker.code)
-        return visit.page("quiz_result", result=result, answers=answers)
-    return visit.page("quiz", answers=fields, result=result)
+        return visit.page("quiz_result", result=result, answers=answers, questions=questions)
+    return quiz_page(visit, kinds, fields, result=result)
+
+
+def quiz_page(visit: Visit, kinds: Sequence[str], answers: Mapping[str, str] | None = None, **context: Any) -> Response:
+    """The questions for some kinds of task, with their guidelines."""
+    questions = workers.quiz_for(visit.study, visit.worker, kinds)
+    shown = {"kinds": kinds, "questions": questions, "answers": answers or {}, "result": None}
+    return visit.page("quiz", **{**shown, **context})
 
 
 def _be_there(visit: WorkerVisit) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from winokit.collect.study.refusals import Incomplete, NotAllowed, Refused
 from winokit.collect.study.study import Signer
@@ -126,6 +126,7 @@ async def sent_fields(request: Request) -> dict[str, str]:
 
 
 Fields = Annotated[dict[str, str], Depends(sent_fields)]
+PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
 def plain(text: str) -> str:

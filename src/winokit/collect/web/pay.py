@@ -10,8 +10,8 @@ from winokit.collect.study import ledger
 from winokit.collect.study.listings import page_from
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.voting import YES_NO
-from winokit.collect.web.forms import REQUESTER, Fields, Pages, whole
-from winokit.collect.web.problems import Number, PageNumber
+from winokit.collect.web.forms import REQUESTER, Fields, PageNumber, Pages, whole
+from winokit.collect.web.problems import Number
 from winokit.collect.web.visit import ARequester, RequesterVisit
 
 router = Pages(REQUESTER)

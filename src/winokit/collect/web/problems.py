@@ -13,12 +13,11 @@ from winokit.collect.study.listings import STATUSES
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
 from winokit.collect.study.voting import YES_NO
-from winokit.collect.web.forms import REQUESTER, Fields, Pages, is_number, plain, reason
+from winokit.collect.web.forms import REQUESTER, Fields, PageNumber, Pages, is_number, plain, reason
 from winokit.collect.web.visit import ARequester
 
 router = Pages(REQUESTER)
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
-PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 Wanted = Annotated[str, Query(max_length=200)]
 DECISIONS = {"valid": True, "invalid": False, "votes": None}
 

@@ -9,8 +9,7 @@ from fastapi import Path, Response
 from winokit.collect.study import invites, ledger, listings, moderation, quality, workers
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import Worker
-from winokit.collect.web.forms import REQUESTER, Fields, Pages, cents, reason, whole
-from winokit.collect.web.problems import PageNumber
+from winokit.collect.web.forms import REQUESTER, Fields, PageNumber, Pages, cents, reason, whole
 from winokit.collect.web.visit import ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
