@@ -12,6 +12,7 @@ from sqlalchemy import Row
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import arrive, platform_of, visitor_from
 from winokit.collect.study import invites, tasks, workers
+from winokit.collect.study.content import Question
 from winokit.collect.study.schema import Worker
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import YES_NO
@@ -106,10 +107,11 @@ def step(visit: AWorker) -> Response:
 @router.get(QUIZ)
 def quiz(visit: AWorker, kind: str = "") -> Response:
     """What is asked before the tasks that there are for a worker; later, before a kind that is new to them."""
-    if visit.step == workers.WORK and workers.must_qualify(visit.study, visit.worker, kind):
-        return quiz_page(visit, [kind])
-    _be_there(visit)
-    return quiz_page(visit, list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds)
+    kinds = [kind]
+    if visit.step != workers.WORK or not workers.must_qualify(visit.study, visit.worker, kind):
+        _be_there(visit)
+        kinds = list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds
+    return quiz_page(visit, kinds, workers.quiz_for(visit.study, visit.worker, kinds))
 
 
 @router.form("/consent", "agree")
@@ -156,17 +158,22 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
         else:
             missing[f"q{number}"] = say("quiz.choose")
     if missing:
-        return quiz_page(visit, kinds, fields, status=422, problems=missing)
+        return quiz_page(visit, kinds, questions, fields, status=422, problems=missing)
     result = workers.take_quiz(visit.study, visit.worker.id, answers, kinds)
     if result.passed or not result.attempts_left:
         visit.worker = workers.get(visit.study, visit.worker.code)
         return visit.page("quiz_result", result=result, answers=answers, questions=questions)
-    return quiz_page(visit, kinds, fields, result=result)
+    return quiz_page(visit, kinds, questions, fields, result=result)
 
 
-def quiz_page(visit: Visit, kinds: Sequence[str], answers: Mapping[str, str] | None = None, **context: Any) -> Response:
+def quiz_page(
+    visit: Visit,
+    kinds: Sequence[str],
+    questions: Sequence[Question],
+    answers: Mapping[str, str] | None = None,
+    **context: Any,
+) -> Response:
     """The questions for some kinds of task, with their guidelines."""
-    questions = workers.quiz_for(visit.study, visit.worker, kinds)
     shown = {"kinds": kinds, "questions": questions, "answers": answers or {}, "result": None}
     return visit.page("quiz", **{**shown, **context})
 

@@ -50,6 +50,8 @@ class Visit:
     """A visit of a stranger; those of workers and requesters know more."""
 
     role = VISITOR
+    root = ""
+    """What stands before the addresses of workers' pages, where these are only looked at."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -94,7 +96,13 @@ class Visit:
 
     def _render(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
         token = self.cookies.form_token(self.role, raw) if raw else ""
-        shared = {"study": self.study, "platform": platform_of(self.study), "visit": self, "csrf": token}
+        shared = {
+            "study": self.study,
+            "platform": platform_of(self.study),
+            "visit": self,
+            "csrf": token,
+            "root": self.root,
+        }
         return render(f"{template}.html.j2", self.texts, {**shared, "now": self.study.now(), **context})
 
 
