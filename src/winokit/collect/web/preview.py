@@ -131,10 +131,6 @@ def _held(study: Study, token: str) -> Any:
     about = {name: getattr(row, name) for name in PROBLEM_COLUMNS} if row else {}
     place = found.rank if found else 0
     about |= {"topic": found and found.topic, "task_domain": found and found.domain, "number": place}
-    kept = {
-        "state": schema.LIVE,
-        "expires_at": study.now() + timedelta(minutes=study.config.minutes(kind)),
-        "done": 0,
-        "draft": None,
-    }
+    until = study.now() + timedelta(minutes=study.config.minutes(kind))
+    kept = {"state": schema.LIVE, "expires_at": until, "done": 0, "draft": None}
     return SimpleNamespace(kind=kind, token=f"{kind}-{place}", **about, **kept)

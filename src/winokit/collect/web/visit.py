@@ -58,7 +58,7 @@ class Visit:
         self.study: Study = request.app.state.study
         self.cookies: Cookies = request.app.state.cookies
 
-    @property
+    @cached_property
     def texts(self) -> StudyTexts:
         """What pages say here: to workers and strangers what the study says, to requesters what is built in."""
         inside = self.request.scope["path"].startswith(REQUESTER_PAGES)
@@ -96,14 +96,9 @@ class Visit:
 
     def _render(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
         token = self.cookies.form_token(self.role, raw) if raw else ""
-        shared = {
-            "study": self.study,
-            "platform": platform_of(self.study),
-            "visit": self,
-            "csrf": token,
-            "root": self.root,
-        }
-        return render(f"{template}.html.j2", self.texts, {**shared, "now": self.study.now(), **context})
+        shared = {"study": self.study, "platform": platform_of(self.study), "visit": self, "csrf": token}
+        shared |= {"root": self.root, "now": self.study.now()}
+        return render(f"{template}.html.j2", self.texts, {**shared, **context})
 
 
 class WorkerVisit(Visit):
