@@ -37,15 +37,7 @@ from winokit.errors import WinokitError
 
 WORKERS = (home.router, writing.router, entry.door, entry.router)
 """Of workers' pages, those that are asked for most are found first."""
-REQUESTERS = (
-    account.door,
-    account.router,
-    dashboard.router,
-    pay.router,
-    preview.router,
-    problems.router,
-    workers.router,
-)
+REQUESTERS = (account.door, *(page.router for page in (account, dashboard, pay, preview, problems, workers)))
 THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
 ASKED_A_MINUTE = 20

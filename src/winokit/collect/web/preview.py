@@ -24,7 +24,7 @@ from winokit.collect.study.writing import TWIN_FIELDS, refuse_broken
 from winokit.collect.web.entry import quiz_page
 from winokit.collect.web.forms import REQUESTER, Fields, Pages, is_number
 from winokit.collect.web.home import ballot_page
-from winokit.collect.web.visit import RequesterVisit, run_slow
+from winokit.collect.web.visit import DASHBOARD, GoTo, RequesterVisit, run_slow
 from winokit.collect.web.writing import ShownFeedback
 
 router = Pages(REQUESTER)
@@ -51,10 +51,10 @@ APreview = Annotated[PreviewVisit, Depends(_visit)]
 
 @router.get(f"{PREVIEW}/{{step}}")
 def step(visit: APreview, step: str) -> Response:
-    """A page that comes before the tasks."""
+    """A page that comes before the tasks; whatever else a worker could go to from there ends the preview."""
     kinds = visit.study.config.tasks.kinds
     if step not in STEPS:
-        raise NotFound("there is no such page to look at")
+        raise GoTo(DASHBOARD)
     if step == workers.QUIZ:
         return quiz_page(visit, kinds, workers.quiz_for(visit.study, visit.worker, kinds))
     return visit.page(step, answers={})
