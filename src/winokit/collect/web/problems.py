@@ -62,12 +62,18 @@ def decide(visit: ARequester, number: Number, fields: Fields) -> Response:
 
 @router.get("/requester/submissions")
 def submissions(
-    visit: ARequester, worker: Wanted = "", kind: Wanted = "", counted: Wanted = "", page: PageNumber = 1
+    visit: ARequester,
+    worker: Wanted = "",
+    kind: Wanted = "",
+    counted: Wanted = "",
+    number: PageNumber | None = None,
+    page: PageNumber = 1,
 ) -> Response:
-    """Submissions, newest first."""
+    """Submissions, newest first, or the one with a number."""
     worker, kind = plain(worker), plain(kind)
-    listing = listings.submissions(visit.study, worker=worker, kind=kind, counted=YES_NO.get(counted), page=page)
-    asked = {"worker": worker, "kind": kind, "counted": counted}
+    wanted = {"worker": worker, "kind": kind, "counted": YES_NO.get(counted), "number": number}
+    listing = listings.submissions(visit.study, **wanted, page=page)
+    asked = {"worker": worker, "kind": kind, "counted": counted} | ({"number": number} if number else {})
     return visit.page("requester_submissions", listing=listing, asked=asked)
 
 
