@@ -1,126 +1,29 @@
 """A whole small study in a real browser: the requester sets it up, six workers write, validate and judge."""
 
 import itertools
-import os
 import re
-import shutil
-import threading
 import time
 import zipfile
 
 import pytest
+from support.real_browser import PAIRS, join, overflow, set_up, tab_to
 from typer.testing import CliRunner
 
 import winokit
 from winokit.cli.main import app as command_line
-from winokit.collect.study import invites, listings, requesters
+from winokit.collect.study import invites, listings
 from winokit.collect.study.adversary import AdversaryVerdict
 from winokit.collect.study.config import AdversaryConfig
-from winokit.collect.web.app import create_app
 
-uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 
 KINDS = ["write", "validate", "switchable", "associative"]
-GATE = "The terrier can squeeze under the garden gate but the spaniel cannot, so we {} have to fetch _ back."
-SHELF = "The blue jar stands on the top shelf and the green jar on the lowest, so {} people usually take _ first."
-
-
-def pair(text, words, **fields):
-    return {"first": text.format(words[0]), "second": text.format(words[1]), **fields}
-
-
-DOGS, JARS = ("the terrier", "the spaniel"), ("the blue jar", "the green jar")
-PAIRS = [
-    pair(GATE, ("never", "always"), anchor="gate", candidate_1=DOGS[0], candidate_2=DOGS[1], answer_1="2"),
-    pair(SHELF, ("tall", "short"), anchor="shelf", candidate_1=JARS[0], candidate_2=JARS[1], answer_1="1"),
-]
 RIGHT = {"never": "the spaniel", "always": "the terrier", "tall": "the blue jar", "short": "the green jar"}
-PASSWORD = "correct horse battery"
-EXPECTED = re.compile("status of (422|409)|Status Error Code 409")
-"""What a browser notes when a form comes back with what is missing, or is not taken any more, as it should."""
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture
 def study(make_study):
     return make_study(tasks={"kinds": KINDS, "twins": 2, "social_share": 0, "votes": 3}, contact="the requester")
-
-
-@pytest.fixture
-def address(study):
-    """Where the study is served, on a port that the system chose."""
-    server = uvicorn.Server(uvicorn.Config(create_app(study), port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture
-def person(chromium, address):
-    """Makes people with a browser of their own, which must stay silent and must not ask anybody but the study."""
-    trouble, contexts = [], []
-
-    def make(**options):
-        context = chromium.new_context(base_url=address, **options)
-        context.set_default_timeout(15_000)
-        context.on("console", lambda message: EXPECTED.search(message.text) or trouble.append(message.text))
-        context.on("weberror", lambda error: trouble.append(str(error.error)))
-        context.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
-        context.on("request", lambda asked: asked.url.startswith(address) or trouble.append(asked.url))
-        contexts.append(context)
-        return context.new_page()
-
-    yield make
-    for context in contexts:
-        context.close()
-    assert trouble == []
-
-
-def join(page, link):
-    """Come in by a link, agree and answer the screening."""
-    page.goto(link)
-    page.click("main button")
-    page.check("#agree")
-    page.click("main button")
-    page.check("[name=native_speaker][value=yes]")
-    page.check("[name=has_seen_wsc][value=no]")
-    page.click("main button")
-    page.wait_for_url("**/begin")
-    return page
-
-
-def set_up(page, study):
-    """Make the requester's account."""
-    page.goto(requesters.setup_path(study))
-    page.fill("#name", "ann")
-    page.fill("#password", PASSWORD)
-    page.fill("#again", PASSWORD)
-    page.click("main button")
-    page.wait_for_url("**/requester")
-    return page
-
-
-def tab_to(page, selector):
-    """Press Tab until something has the focus; it must be reachable so."""
-    for _ in range(60):
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"{selector} cannot be reached by keyboard")
 
 
 def write_by_keyboard(page, told):
@@ -191,10 +94,6 @@ def judge_everything(page, kind):
         page.click(".send button")
         count += 1
     return count
-
-
-def overflow(page):
-    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
 def test_six_workers_and_a_requester_play_a_whole_study(study, person, tmp_path):
@@ -314,6 +213,7 @@ def controls(page):
 
 def look_over(page):
     """What a page must have whatever it shows: one h1, headings in order, a language, a name for every control."""
+    page.wait_for_load_state()
     for role, name in controls(page):
         if role in ("textbox", "radio", "checkbox", "button", "link", "combobox", "spinbutton", "searchbox", "image"):
             assert name.strip(), (page.url, role)
