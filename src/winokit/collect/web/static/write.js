@@ -68,7 +68,8 @@
   });
 
   function grow(text) {
-    text.rows = Math.min(12, Math.max(3, Math.ceil(text.value.length / Math.max(20, text.clientWidth / 9))));
+    text.rows = 3;
+    while (text.rows < 12 && text.scrollHeight > text.clientHeight) text.rows += 1;
   }
   form.querySelectorAll("textarea").forEach(function (text) {
     text.addEventListener("input", function () { grow(text); });
