@@ -35,7 +35,7 @@ import winokit
 from winokit.collect.study import ledger, progress, quality, schema
 from winokit.collect.study.listings import IN_DETAIL
 from winokit.collect.study.new_tasks import evaluation_dataset
-from winokit.collect.study.schema import ProblemRow, Vote, Worker, to_problem
+from winokit.collect.study.schema import ProblemRow, Remark, Vote, Worker, to_problem
 from winokit.collect.study.study import Study
 from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, judgements
 from winokit.collect.study.voting import SHOWN_AS
@@ -77,7 +77,9 @@ def export(study: Study, folder: Path) -> Exported:
         _write_evaluation(study, rows, folder, done)
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
     _write_rows(folder / "votes.jsonl", votes, done)
-    remarks = ({"problem": row.family, "variant": row.variant, **one} for row in rows for one in remark_rows(row))
+    remarks = (
+        {"problem": row.family, "variant": row.variant, **remark_row(one)} for row in rows for one in row.remarks
+    )
     _write_rows(folder / "remarks.jsonl", remarks, done)
     people = [vars(worker) for worker in quality.workers(study) if worker.state != schema.WITHDRAWN]
     _write_rows(folder / "workers.jsonl", people, done)
@@ -179,7 +181,7 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
     provenance |= _verdict(study, row)
     provenance["votes"] = [vote_row(vote) for vote in row.votes]
     if row.remarks:
-        provenance["remarks"] = remark_rows(row)
+        provenance["remarks"] = [remark_row(remark) for remark in row.remarks]
     return problem.replace(labels=labels, provenance=provenance)
 
 
@@ -231,11 +233,10 @@ def vote_row(vote: Vote) -> dict[str, Any]:
     return exported
 
 
-def remark_rows(row: ProblemRow) -> list[dict[str, Any]]:
-    """What workers said about an item beside their votes."""
-    names = ("kind", "reason", "text")
-    told = [(remark, {name: getattr(remark, name) for name in names}) for remark in row.remarks]
-    return [{"worker": remark.worker.code, **said, "at": moment(remark.at)} for remark, said in told]
+def remark_row(remark: Remark) -> dict[str, Any]:
+    """What a worker said about an item beside their vote, or in its place."""
+    said = {name: getattr(remark, name) for name in ("kind", "reason", "text")}
+    return {"worker": remark.worker.code, **said, "at": moment(remark.at)}
 
 
 def moment(at: datetime) -> str:

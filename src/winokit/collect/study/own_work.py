@@ -6,9 +6,8 @@ Nothing here says who judged, how many votes are in, or which questions have kno
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Row, func, select
 from sqlalchemy.orm import selectinload
@@ -27,49 +26,35 @@ REASONS = ("unclear", "mistake", "offensive", "other")
 LONGEST_REMARK, PAIRS, PAYOUTS = 1000, 20, 20
 
 
-@dataclass(frozen=True)
-class OwnText:
-    """One text of a pair: what became of it, and why not."""
+class OwnText(NamedTuple):
+    """One text of a pair: what became of it, and why it was turned down."""
 
     text: str
     state: str
-    reasons: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class OwnPay:
-    """What a worker has earned: by what it was for, and the payments that came of it, the newest first."""
-
-    lines: Sequence[Row[Any]]
-    """Rows of `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents`."""
-    payouts: Sequence[PayoutJob]
+    reasons: tuple[str, ...]
 
 
 def pairs(study: Study, worker_id: int, page: int) -> ListingPage[tuple[Submission, list[OwnText]]]:
     """The pairs that a worker has handed in, newest first, each with what became of its two texts."""
     own = (Submission.worker_id == worker_id, Submission.kind == schema.WRITE)
-    listing = page_of(study, Submission, own, [Submission.id.desc()], page, PAIRS)
-    written = ProblemRow.submission_id.in_([submission.id for submission in listing.rows])
-    query = select(ProblemRow).where(written).order_by(ProblemRow.id)
-    with study.store.read() as session:
-        rows = session.scalars(query.options(selectinload(ProblemRow.votes), selectinload(ProblemRow.decisions))).all()
-    shown = [(submission, _texts(study, submission, rows)) for submission in listing.rows]
-    return ListingPage(shown, listing.total, listing.number, listing.pages)
+    about = selectinload(Submission.written)
+    shown = (about.selectinload(ProblemRow.votes), about.selectinload(ProblemRow.decisions))
+    listing = page_of(study, Submission, own, [Submission.id.desc()], page, PAIRS, shown)
+    rows = [(submission, _texts(study, submission)) for submission in listing.rows]
+    return ListingPage(rows, listing.total, listing.number, listing.pages)
 
 
-def _texts(study: Study, submission: Submission, rows: Sequence[ProblemRow]) -> list[OwnText]:
+def _texts(study: Study, submission: Submission) -> list[OwnText]:
     if not submission.counted:
-        reason = _why_not(submission.why_not or "")
-        sides = [str(submission.fields[side]) for side in ("first", "second") if side in submission.fields]
-        return [OwnText(text, TURNED_DOWN, (reason,)) for text in sides]
-    texts = []
-    for row in rows:
-        if row.submission_id == submission.id:
-            is_judged = schema.VALIDATE in study.config.tasks.kinds
-            state = WAITING if row.valid is None and is_judged else TURNED_DOWN if row.valid is False else ACCEPTED
-            reasons = _reasons(study, row) if state == TURNED_DOWN else ()
-            texts.append(OwnText(f"{row.before}_{row.after}", state, reasons))
-    return texts
+        sides = (str(submission.fields[side]) for side in ("first", "second") if side in submission.fields)
+        return [OwnText(text, TURNED_DOWN, (_why_not(submission.why_not or ""),)) for text in sides]
+    valid = None if schema.VALIDATE in study.config.tasks.kinds else True
+    states = {True: ACCEPTED, False: TURNED_DOWN, None: WAITING}
+    verdicts = [(row, valid if row.valid is None else row.valid) for row in submission.written]
+    return [
+        OwnText(f"{row.before}_{row.after}", states[verdict], _reasons(study, row) if verdict is False else ())
+        for row, verdict in verdicts
+    ]
 
 
 def _why_not(why: str) -> str:
@@ -89,17 +74,20 @@ def _reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
     return tuple(say(f"own_work.failed_{rule}") for rule in verdict.failed)
 
 
-def own_pay(study: Study, worker_id: int) -> OwnPay:
-    """What a worker has earned and been paid."""
+def own_pay(study: Study, worker_id: int) -> tuple[Sequence[Row[Any]], Sequence[PayoutJob]]:
+    """What a worker has earned, by what it was for; and the payments that came of it, the newest first.
+
+    Rows of `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents`.
+    """
     cents, is_paid = func.sum(Payment.cents), Payment.settled_at.is_not(None)
     paid = func.coalesce(cents.filter(is_paid), 0).label("paid_cents")
     under_way = func.coalesce(cents.filter(~is_paid, Payment.job_id.is_not(None)), 0).label("under_way_cents")
     lines = select(Payment.reason, func.count().label("lines"), cents.label("cents"), paid, under_way)
+    by_reason = lines.where(Payment.worker_id == worker_id).group_by(Payment.reason).order_by(Payment.reason)
     own = (PayoutJob.worker_id == worker_id, PayoutJob.state == schema.CONFIRMED)
     payouts = select(PayoutJob).where(*own).order_by(PayoutJob.id.desc()).limit(PAYOUTS)
     with study.store.read() as session:
-        by_reason = lines.where(Payment.worker_id == worker_id).group_by(Payment.reason).order_by(Payment.reason)
-        return OwnPay(session.execute(by_reason).all(), session.scalars(payouts).all())
+        return session.execute(by_reason).all(), session.scalars(payouts).all()
 
 
 def last_answer(study: Study, worker_id: int, kind: str) -> str | None:

@@ -107,11 +107,8 @@ def step(visit: AWorker) -> Response:
 @router.get(QUIZ)
 def quiz(visit: AWorker, kind: str = "") -> Response:
     """What is asked before the tasks that there are for a worker; later, before a kind that is new to them."""
-    kinds = [kind]
-    if visit.step != workers.WORK or not workers.must_qualify(visit.study, visit.worker, kind):
-        _be_there(visit)
-        kinds = list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds
-    return quiz_page(visit, kinds, workers.quiz_for(visit.study, visit.worker, kinds))
+    kinds = [kind] if kind else list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds
+    return _quiz_page(visit, kinds, {})
 
 
 @router.form("/consent", "agree")
@@ -147,10 +144,8 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
     # What is asked about is what a worker qualifies for, so that nobody gains by asking for less.
     asked, kinds = fields.get("kinds", "").split(), visit.study.config.tasks.kinds
     kinds = [kind for kind in kinds if kind in asked] or kinds
-    if visit.step != workers.WORK or not any(workers.must_qualify(visit.study, visit.worker, kind) for kind in kinds):
-        _be_there(visit)
-    questions = workers.quiz_for(visit.study, visit.worker, kinds)
     answers, missing = [], {}
+    questions = _questions(visit, kinds)
     for number, question in enumerate(questions, 1):
         choice = fields.get(f"q{number}", "")
         if is_number(choice, 3) and int(choice) < len(question.options):
@@ -158,24 +153,24 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
         else:
             missing[f"q{number}"] = say("quiz.choose")
     if missing:
-        return quiz_page(visit, kinds, questions, fields, status=422, problems=missing)
+        return _quiz_page(visit, kinds, fields, status=422, problems=missing)
     result = workers.take_quiz(visit.study, visit.worker.id, answers, kinds)
     if result.passed or not result.attempts_left:
         visit.worker = workers.get(visit.study, visit.worker.code)
         return visit.page("quiz_result", result=result, answers=answers, questions=questions)
-    return quiz_page(visit, kinds, questions, fields, result=result)
+    return _quiz_page(visit, kinds, fields, result=result)
 
 
-def quiz_page(
-    visit: Visit,
-    kinds: Sequence[str],
-    questions: Sequence[Question],
-    answers: Mapping[str, str] | None = None,
-    **context: Any,
-) -> Response:
-    """The questions for some kinds of task, with their guidelines."""
-    shown = {"kinds": kinds, "questions": questions, "answers": answers or {}, "result": None}
-    return visit.page("quiz", **{**shown, **context})
+def _questions(visit: WorkerVisit, kinds: Sequence[str]) -> list[Question]:
+    """The questions before some kinds of task; a worker for whom there are none now is sent to where they are."""
+    if visit.step != workers.WORK or not any(workers.must_qualify(visit.study, visit.worker, kind) for kind in kinds):
+        _be_there(visit)
+    return workers.quiz_for(visit.study, visit.worker, kinds)
+
+
+def _quiz_page(visit: WorkerVisit, kinds: Sequence[str], answers: Mapping[str, str], **context: Any) -> Response:
+    asked = {"kinds": kinds, "questions": _questions(visit, kinds), "answers": answers}
+    return visit.page("quiz", **{"result": None, **asked, **context})
 
 
 def _be_there(visit: WorkerVisit) -> None:

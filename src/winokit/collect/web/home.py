@@ -83,14 +83,12 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
 @router.form("/task/{token}/remark", "reason", "comment", *BALLOT)
 def remark(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Keep what a worker says about an item, and show the ballot as they have left it."""
-    task, problems = own_task(visit, token), {}
+    task, shown = own_task(visit, token), {"remarked": True}
     try:
         own_work.remark(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
-        problems = error.problems
-    before = submissions.look_again(visit.study, visit.worker.id, token)
-    status = 422 if problems else 200
-    return ballot_page(visit, task, fields, before, status=status, problems=problems, remarked=not problems)
+        shown = {"status": 422, "problems": error.problems}
+    return ballot_page(visit, task, fields, submissions.look_again(visit.study, visit.worker.id, token), **shown)
 
 
 @router.form("/task/{token}/signals", "events")
@@ -111,9 +109,10 @@ def guidelines(visit: AWorker, kind: str) -> Response:
 @router.get("/your-work")
 def record(visit: AWorker, page: PageNumber = 1) -> Response:
     """What became of a worker's pairs, and what they are paid."""
-    pairs, pay = own_work.pairs(visit.study, visit.worker.id, page), own_work.own_pay(visit.study, visit.worker.id)
-    _, done = workers.own_work(visit.study, visit.worker.id)
-    return visit.page("own_work", pairs=pairs, pay=pay, done=done)
+    study, me = visit.study, visit.worker.id
+    (lines, payouts), (_, done) = own_work.own_pay(study, me), workers.own_work(study, me)
+    pairs = own_work.pairs(study, me, page)
+    return visit.page("own_work", pairs=pairs, lines=lines, payouts=payouts, done=done)
 
 
 @router.get("/finish")

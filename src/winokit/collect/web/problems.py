@@ -70,10 +70,8 @@ def submissions(
     page: PageNumber = 1,
 ) -> Response:
     """Submissions, newest first, or the one with a number."""
-    worker, kind = plain(worker), plain(kind)
-    wanted = {"worker": worker, "kind": kind, "counted": YES_NO.get(counted), "number": number}
-    listing = listings.submissions(visit.study, **wanted, page=page)
-    asked = {"worker": worker, "kind": kind, "counted": counted} | ({"number": number} if number else {})
+    asked: dict[str, Any] = {"worker": plain(worker), "kind": plain(kind), "counted": counted, "number": number}
+    listing = listings.submissions(visit.study, **asked | {"counted": YES_NO.get(counted)}, page=page)
     return visit.page("requester_submissions", listing=listing, asked=asked)
 
 
